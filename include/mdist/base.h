@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Base: versions, export macro and the words every other header uses.
+ *
+ * Conventions that hold for the whole API
+ *
+ * - Handles (`mdist_strategy_t *`, `mdist_value_t *`, ...) are checked ids that travel as pointers. Nobody ever
+ *   dereferences them; a stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE. `mdist_error_t *` alone is
+ *   a real pointer.
+ * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It may be NULL. It is written on
+ *   failure only; free it with mdist_error_free(). Other outputs are untouched on failure.
+ * - What arrives through an `out` parameter is yours to destroy. What a getter returns is borrowed.
+ * - Inputs are copied before the call returns, unless the comment says "kept".
+ * - `_destroy` takes NULL, cannot fail, never waits for a peer, and may be called in any order and from any thread.
+ * - Counts are elements, sizes are bytes, durations are nanoseconds, text is UTF-8 and ends in NUL.
+ * - Callbacks return 0 to go on; any other value stops the call. C++ exceptions and thread exits inside a callback are
+ *   caught; longjmp out of one is undefined.
+ *
+ * Every function carries five tags, readable by people and by binding generators:
+ *   `@thread`      who may call it: "any", "one at a time per <handle>", or "replica" (the thread running that step)
+ *   `@blocks`      "no", or what it waits for
+ *   `@collective`  "no", or who else must make the same call
+ *   `@calls-back`  "never", or on which thread your function runs
+ *   `@since`       the first version that has it
+ */
+#ifndef MDIST_BASE_H
+#define MDIST_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MDIST_API __attribute__((visibility("default")))
+#else
+#define MDIST_API
+#endif
+
+#define MDIST_VERSION_MAJOR 0
+#define MDIST_VERSION_MINOR 1
+#define MDIST_VERSION_PATCH 0
+#define MDIST_VERSION 100 /* 10000 * major + 100 * minor + patch */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Releases what a callback was registered with. Called exactly once for every registration that took it, also when the
+ * registration failed, and never after the object that kept it is gone.
+ */
+typedef void (*mdist_free_fn)(void *user_data);
+
+/**
+ * Version of the library that is running, as MDIST_VERSION counts.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint32_t mdist_version(void);
+
+/**
+ * Whether this build and this host can do something: "cuda", "nccl", "gloo", "shm", "avx2", "avx512" ...
+ * Unknown names, and NULL, answer 0.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_has(const char *feature);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

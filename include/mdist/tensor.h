@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Tensor: a typed piece of memory, described in plain structs that own nothing.
+ *
+ * `mdist_buffer_t` says address, count, type: what raw collectives need. `mdist_tensor_t` adds the shape. Both are used
+ * in arrays, so their layout is frozen for ever. Memory is dense and row-major (last dimension fastest).
+ */
+#ifndef MDIST_TENSOR_H
+#define MDIST_TENSOR_H
+
+#include <mdist/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Element types. 0 is none of them, so that a forgotten field is found. */
+typedef enum mdist_dtype {
+    MDIST_FLOAT32         = 1,
+    MDIST_FLOAT64         = 2,
+    MDIST_FLOAT16         = 3, /* IEEE binary16; sums are taken in float32 */
+    MDIST_BFLOAT16        = 4, /* upper half of a float32; sums are taken in float32 */
+    MDIST_INT8            = 5, /* integer sums and products wrap around */
+    MDIST_UINT8           = 6,
+    MDIST_INT32           = 7,
+    MDIST_UINT32          = 8,
+    MDIST_INT64           = 9,
+    MDIST_UINT64          = 10,
+    MDIST_DTYPE_PIN_INT32 = -0x7fffffff - 1
+} mdist_dtype_t;
+
+/** Where memory lies. */
+typedef enum mdist_device_kind {
+    MDIST_DEVICE_CPU       = 0,
+    MDIST_DEVICE_GPU       = 1,
+    MDIST_DEVICE_PIN_INT32 = -0x7fffffff - 1
+} mdist_device_kind_t;
+
+#define MDIST_MAX_RANK 8
+
+/** A run of elements. Any address will do; 64-byte aligned ones are fastest. */
+typedef struct mdist_buffer {
+    void    *data;     /* may be NULL if elements is 0 */
+    uint64_t elements;
+    int32_t  dtype;    /* mdist_dtype_t */
+    int32_t  reserved; /* must be 0 */
+} mdist_buffer_t;
+
+/** A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions. */
+typedef struct mdist_tensor {
+    void    *data;                  /* may be NULL if a dimension is 0 */
+    int32_t  dtype;                 /* mdist_dtype_t */
+    int32_t  rank;                  /* number of dimensions in use */
+    int32_t  device_kind;           /* mdist_device_kind_t */
+    int32_t  device_index;          /* i of `gpu:i`; 0 for the CPU */
+    uint64_t shape[8];              /* entries from `rank` on are not read, and written as 0 */
+} mdist_tensor_t;
+
+/**
+ * Bytes of one element; 0 for a number that is no type.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API size_t mdist_dtype_size(mdist_dtype_t dtype);
+
+/**
+ * "float32", "bfloat16" ...; "?" for a number that is no type. Static text.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API const char *mdist_dtype_name(mdist_dtype_t dtype);
+
+/**
+ * Fills @p out with a description of host memory at @p data. Checks type, rank and that the size in bytes fits.
+ * @param shape  @p rank dimensions; may be NULL for a scalar
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint64_t *shape, size_t rank,
+                                               mdist_tensor_t *out, mdist_error_t **error);
+
+/**
+ * Product of the dimensions (1 for a scalar); 0 for NULL or a tensor that mdist_tensor_describe would refuse.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint64_t mdist_tensor_elements(const mdist_tensor_t *tensor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
