@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Collectives: what replicas do together.
+ *
+ * In a step (functions that take a replica) every replica of the job makes the same call: same operation, same counts,
+ * same dtypes, in the same order. That is checked before any byte moves; a difference is MDIST_ERR_MISMATCH on every
+ * replica, with both sides in the message. Several buffers in one call are one fused operation.
+ * Outside of steps (functions that take a strategy) values are reduced, copied and gathered.
+ *
+ * Bits: a sum over N replicas follows one tree over replica ids, so that results do not depend on how replicas lie on
+ * workers, on chunk sizes, or on the run: sum(lo, hi) is the leaf if there is one, else it splits at lo plus the largest
+ * power of two below hi - lo. float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum, then one
+ * division. A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no influence.
+ *
+ * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part. No elements is
+ * fine. On failure, outputs hold no promise, and nothing outside of them was written.
+ */
+#ifndef MDIST_COLLECTIVE_H
+#define MDIST_COLLECTIVE_H
+
+#include <mdist/strategy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum mdist_reduce_op {
+    MDIST_SUM                 = 1,
+    MDIST_MEAN                = 2, /* not for integers, except in mdist_reduce over axes */
+    MDIST_MIN                 = 3, /* NaN if any is NaN; -0 is below +0 */
+    MDIST_MAX                 = 4,
+    MDIST_PROD                = 5,
+    MDIST_REDUCE_OP_PIN_INT32 = -0x7fffffff - 1
+} mdist_reduce_op_t;
+
+/**
+ * Reduces buffer i of all replicas into every replica's output i (TensorFlow: ReplicaContext.all_reduce).
+ * @param inputs   @p buffer_count buffers of any mix of dtypes
+ * @param outputs  as many, equal in count and dtype; may be @p inputs itself
+ * @thread replica   @blocks until every replica has called it and the result is there   @collective all replicas
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count,
+                                          const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Copies the buffers of replica @p root over those of all others.
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
+                                         size_t buffer_count, const mdist_call_options_t *options,
+                                         mdist_error_t **error);
+
+/**
+ * Writes the inputs of all replicas one after another, in replica order, into every replica's output. Inputs may differ
+ * in length from replica to replica; output i is as long as all inputs i together. In place: the input is the part of
+ * the output where it belongs.
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count,
+                                          const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Reduces like mdist_all_reduce, but each replica receives its own part only: the parts lie in the input in replica
+ * order, as long as each replica's output, which may differ. In place: the output is the part where it belongs.
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op,
+                                              const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                              size_t buffer_count, const mdist_call_options_t *options,
+                                              mdist_error_t **error);
+
+/**
+ * Cuts each input into as many equal parts as there are replicas; part j of replica i becomes part i of replica j.
+ * Not in place.
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count,
+                                          const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Returns when every replica has called it.
+ * @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options,
+                                       mdist_error_t **error);
+
+/**
+ * mdist_all_reduce for programs that go run, reduce, run: all local replicas' buffers in one call.
+ * @param inputs   buffer b of local replica r at [r * buffer_count + b]
+ * @param outputs  likewise; may be @p inputs itself
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                                   const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                   size_t buffer_count, const mdist_call_options_t *options,
+                                                   mdist_error_t **error);
+
+/**
+ * Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value
+ * (TensorFlow: Strategy.reduce).
+ *
+ * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones count
+ * from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went in, as
+ * in the rows of a last batch that is not full; integers give float64 then. No element at all gives NaN.
+ * A plain value: MEAN, MIN, MAX give it back, SUM too if there is one replica or all elements are 0; else
+ * MDIST_ERR_INVALID_ARGUMENT, for nobody could say what was meant. A mirrored value without axes: MEAN, MIN, MAX give
+ * it back; SUM and PROD are refused likewise. With axes, each replica's equal copy counts.
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                                      const int32_t *axes, size_t axis_count, mdist_value_t **out,
+                                      mdist_error_t **error);
+
+/**
+ * Reduces a per-replica value to where @p destination says: NULL or "" for the devices it came from (a mirrored value,
+ * so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in
+ * mdist_reduce (TensorFlow: StrategyExtended.reduce_to).
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                                         const char *destination, mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * Many mdist_reduce_to in one: value i to destination i gives out i. All or none.
+ * @param destinations  NULL: all to the devices they came from
+ * @thread one at a time per strategy   @blocks until the results are there   @collective all workers
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                               const mdist_value_t *const *values, const char *const *destinations,
+                                               size_t count, mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * A mirrored value with a copy of @p tensor on every local device.
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,
+                                            mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
+ * along the axis may differ; rank, dtype and the other dimensions must not. A mirrored value counts once per replica.
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
+                                      mdist_value_t **out, mdist_error_t **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Dataset: a description of elements, and iterators that produce them.
+ *
+ * An element has one or more components, each a tensor (say image and label). A dataset is made by a source and
+ * transformed by the functions below, each of which gives a new dataset and leaves its source as it was. Iterating it
+ * twice gives the elements twice. mdist_distribute_dataset cuts batches over the replicas of a strategy; its iterator
+ * gives one per-replica value per component, ready to be the arguments of mdist_run. (TensorFlow: tf.data,
+ * Strategy.experimental_distribute_dataset.)
+ */
+#ifndef MDIST_DATASET_H
+#define MDIST_DATASET_H
+
+#include <mdist/strategy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mdist_dataset mdist_dataset_t;
+typedef struct mdist_iterator mdist_iterator_t;
+
+/** For mdist_dataset_repeat: without end. */
+#define MDIST_FOREVER 0xffffffffffffffff
+
+/** In a shape given to mdist_dataset_map: as many as the first dimension of the input's first component. */
+#define MDIST_ROWS 0xffffffffffffffff
+
+/**
+ * A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;
+ * they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made
+ * from it, their iterators or their elements live.
+ * @thread any   @blocks no   @collective no
+ * @calls-back free_user_data, on the thread that drops the last reference   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays, size_t component_count,
+                                                    void *user_data, mdist_free_fn free_user_data,
+                                                    mdist_dataset_t **out, mdist_error_t **error);
+
+/**
+ * Keeps elements index, index + shards, index + 2 * shards ...
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
+                                             mdist_dataset_t **out, mdist_error_t **error);
+
+/**
+ * Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the
+ * dataset shuffles it evenly. The order depends on @p seed and on nothing else: two programs, or two workers, that give
+ * one seed see one order.
+ * @param reshuffle_each_iteration  non-zero: another order each time the dataset is iterated (also by repeat), again a
+ *                                  function of the seed and of how often it was; 0: the same order every time
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
+                                               int32_t reshuffle_each_iteration, mdist_dataset_t **out,
+                                               mdist_error_t **error);
+
+/**
+ * The source @p count times over, or MDIST_FOREVER.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
+                                              mdist_error_t **error);
+
+/**
+ * Computes one element from another, into memory that is already there: outputs have the dtypes and shapes given to
+ * mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK. Runs on the thread
+ * that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per
+ * iterator. Must not call the iterator it serves.
+ */
+typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                                size_t output_count, void *user_data);
+
+/**
+ * Applies @p map to every element.
+ * @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS
+ * @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone
+ * @thread any   @blocks no   @collective no   @calls-back map, as its type says; free_user_data once, on any thread
+ * @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
+                                           mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
+                                           size_t output_count, mdist_dataset_t **out, mdist_error_t **error);
+
+/**
+ * Joins @p batch_size consecutive elements along a new first dimension. The last batch may be shorter; with
+ * @p drop_remainder non-zero it is left out then. Elements of one batch have equal shapes, else MDIST_ERR_MISMATCH.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size,
+                                             int32_t drop_remainder, mdist_dataset_t **out, mdist_error_t **error);
+
+/**
+ * Prepares up to @p elements ahead, on a thread of each iterator.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements,
+                                                mdist_dataset_t **out, mdist_error_t **error);
+
+/** Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration. */
+typedef struct mdist_input_options {
+    uint32_t struct_size; /* sizeof(mdist_input_options_t) as you were compiled */
+    uint32_t flags;       /* must be 0 */
+} mdist_input_options_t;
+
+/**
+ * Splits each batch of @p source over the replicas, by TensorFlow's rule for data in memory: of n rows, each of N
+ * replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor
+ * of no rows. The source must be batched: every component has a first dimension, the same for all.
+ * The result can be iterated, but not transformed further; batch, shuffle and the like come before.
+ * @thread any   @blocks no   @collective all workers   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
+                                                  const mdist_input_options_t *options, mdist_dataset_t **out,
+                                                  mdist_error_t **error);
+
+/**
+ * Components of an element; 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API size_t mdist_dataset_component_count(const mdist_dataset_t *dataset);
+
+/**
+ * Frees a dataset; those made from it, and iterators, live on. NULL is fine.
+ * @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1
+ */
+MDIST_API void mdist_dataset_destroy(mdist_dataset_t *dataset);
+
+/**
+ * Starts an iteration.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, mdist_iterator_t **out,
+                                               mdist_error_t **error);
+
+/**
+ * The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the
+ * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
+ * returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
+ * @param count  must be mdist_dataset_component_count
+ * @thread one at a time per iterator   @blocks until the element is there   @collective no
+ * @calls-back map functions, as mdist_map_fn says   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
+                                             mdist_error_t **error);
+
+/**
+ * Frees an iterator. NULL is fine.
+ * @thread any   @blocks until a map function under way on the prefetching thread returns   @collective no
+ * @calls-back free functions given to its sources   @since 0.1
+ */
+MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

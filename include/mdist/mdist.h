@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * libmdist: mirrored training for every language. This header brings in all the others.
+ *
+ *   config    what kind of strategy, on which devices          strategy    replicas, steps, merges
+ *   tensor    a typed piece of memory                          collective  what replicas do together
+ *   value     what goes into a run and comes out               variable    state with one copy per replica
+ *   dataset   input, cut over replicas                         status, log what went wrong, and what goes on
+ */
+#ifndef MDIST_MDIST_H
+#define MDIST_MDIST_H
+
+#include <mdist/base.h>
+#include <mdist/collective.h>
+#include <mdist/config.h>
+#include <mdist/dataset.h>
+#include <mdist/log.h>
+#include <mdist/status.h>
+#include <mdist/strategy.h>
+#include <mdist/tensor.h>
+#include <mdist/value.h>
+#include <mdist/variable.h>
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Strategy: one copy of the model per device, and the step that runs on each.
+ *
+ * A strategy owns this worker's devices. On each of them stands a replica, numbered by its replica id over the whole job.
+ * mdist_run() calls your step once per local replica, all at the same time. Inside the step you are in replica context
+ * and use the functions that take a replica; everywhere else you are in cross-replica context and use those that take a
+ * strategy. Calling one in the other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call instead.
+ * (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
+ */
+#ifndef MDIST_STRATEGY_H
+#define MDIST_STRATEGY_H
+
+#include <mdist/config.h>
+#include <mdist/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A replica inside its step. The handle dies when the step returns. */
+typedef struct mdist_replica mdist_replica_t;
+
+/** Options of one call. NULL, or all zero but struct_size: the strategy's defaults. */
+typedef struct mdist_call_options {
+    uint32_t struct_size; /* sizeof(mdist_call_options_t) as you were compiled */
+    uint32_t flags;       /* must be 0 */
+    uint64_t timeout_ns;  /* for each wait of the call; 0: `communication.timeout` */
+} mdist_call_options_t;
+
+/**
+ * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here.
+ * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host lacks;
+ * never falls back to a smaller world in silence.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out,
+                                               mdist_error_t **error);
+
+/**
+ * Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, later ones at once. Steps run on to
+ * their own end. A bad handle is ignored.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
+
+/**
+ * Gives the handle back. Calls under way in other threads are aborted and finish; the last of them frees the rest, so
+ * this one never waits for them. Variables, values and datasets may be destroyed before or after. NULL is fine.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_strategy_destroy(mdist_strategy_t *strategy);
+
+/**
+ * Replicas in the whole job (TensorFlow: num_replicas_in_sync); 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy);
+
+/**
+ * Replicas of this worker; 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy);
+
+/**
+ * Name of the device under a local replica ("cpu:1"); text, capacity and needed as in mdist_config_get.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t local_replica, char *text,
+                                               size_t capacity, size_t *needed, mdist_error_t **error);
+
+/**
+ * Your computation, once per local replica. With `executor: threads` all run at the same time, local replica 0 on the
+ * thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on
+ * the calling thread, and collectives are refused. Returns 0, or any other number to fail the run.
+ */
+typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
+
+/**
+ * Runs @p step on every local replica and returns when all have returned: user code is never cut off.
+ *
+ * The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed) releases
+ * all replicas that wait in a collective, and is what this call returns; the strategy can be used again, unless a
+ * collective ended by timeout or abort.
+ * Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is
+ * MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION.
+ *
+ * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a per-replica
+ *                   or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
+ * @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else
+ *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH.
+ * @thread one at a time per strategy   @blocks until every step has returned   @collective no
+ * @calls-back step, as its type says   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
+                                   mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                                   size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_replica_id(const mdist_replica_t *replica);
+
+/**
+ * Index among this worker's replicas; -1 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_replica_local_index(const mdist_replica_t *replica);
+
+/**
+ * Replicas in the whole job; 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint32_t mdist_replica_count(const mdist_replica_t *replica);
+
+/**
+ * Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns; only read it.
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
+                                                mdist_error_t **error);
+
+/**
+ * Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts.
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const mdist_tensor_t *tensor,
+                                                  mdist_error_t **error);
+
+/**
+ * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
+ * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
+ * hands over; one that it leaves alone is a result nobody gets. Returns 0, or any other number to fail the run.
+ */
+typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                                  mdist_value_t **results, size_t result_count, void *user_data);
+
+/**
+ * Pauses every local replica, calls replica 0's @p merge once, and hands each replica its own part of the results.
+ * Inside, functions of cross-replica context are the right ones, a nested mdist_run too, whose step may merge again.
+ * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica
+ * @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end;
+ *                   data NULL and dtype 0 for a result that the merge left alone
+ * @thread replica   @blocks until every local replica has called it and the merge is done
+ * @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, void *user_data,
+                                          const mdist_tensor_t *arguments, size_t argument_count,
+                                          mdist_tensor_t *results, size_t result_count,
+                                          const mdist_call_options_t *options, mdist_error_t **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

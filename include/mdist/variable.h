@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Variable: state with one copy per replica.
+ *
+ * A mirrored variable (synchronization ON_WRITE) is kept equal on all replicas: writing inside a step reduces what the
+ * replicas write by the variable's aggregation and applies that to every copy. A sync-on-read variable (ON_READ) lets
+ * copies differ, and aggregates when it is read outside of steps. Steps compute straight on their copy's memory, which
+ * never moves. (TensorFlow: tf.Variable under a strategy; behaviour of its versions 2.4 and later.)
+ */
+#ifndef MDIST_VARIABLE_H
+#define MDIST_VARIABLE_H
+
+#include <mdist/collective.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mdist_variable mdist_variable_t;
+
+typedef enum mdist_synchronization {
+    MDIST_SYNC_AUTO       = 0, /* ON_WRITE */
+    MDIST_SYNC_ON_WRITE   = 1,
+    MDIST_SYNC_ON_READ    = 2,
+    MDIST_SYNC_PIN_INT32  = -0x7fffffff - 1
+} mdist_synchronization_t;
+
+typedef enum mdist_aggregation {
+    MDIST_AGGREGATION_NONE               = 0, /* written in a step: own copy only */
+    MDIST_AGGREGATION_SUM                = 1,
+    MDIST_AGGREGATION_MEAN               = 2, /* floating-point variables only */
+    MDIST_AGGREGATION_ONLY_FIRST_REPLICA = 3,
+    MDIST_AGGREGATION_PIN_INT32          = -0x7fffffff - 1
+} mdist_aggregation_t;
+
+typedef enum mdist_assign {
+    MDIST_ASSIGN_SET       = 1,
+    MDIST_ASSIGN_ADD       = 2,
+    MDIST_ASSIGN_SUB       = 3,
+    MDIST_ASSIGN_PIN_INT32 = -0x7fffffff - 1
+} mdist_assign_t;
+
+/** Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE. */
+typedef struct mdist_variable_options {
+    uint32_t struct_size;     /* sizeof(mdist_variable_options_t) as you were compiled */
+    int32_t  synchronization; /* mdist_synchronization_t */
+    int32_t  aggregation;     /* mdist_aggregation_t */
+    int32_t  reserved;        /* must be 0 */
+} mdist_variable_options_t;
+
+/**
+ * Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL).
+ * Variables of one dtype lie one behind another, in order of creation, in one arena per replica: see
+ * mdist_variable_arena. In a step, use mdist_replica_variable_create.
+ * @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it
+ * @thread one at a time per strategy   @blocks no   @collective all workers   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name,
+                                               const mdist_tensor_t *initial, const mdist_variable_options_t *options,
+                                               mdist_variable_t **out, mdist_error_t **error);
+
+/**
+ * Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's
+ * @p initial is everybody's initial value, random ones too. All receive the same handle, to be destroyed once.
+ * @thread replica   @blocks until every replica has called it   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name,
+                                                       const mdist_tensor_t *initial,
+                                                       const mdist_variable_options_t *options,
+                                                       mdist_variable_t **out, mdist_error_t **error);
+
+/**
+ * Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go each
+ * to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of the
+ * value, so that reading gives it back; ADD and SUB are MDIST_ERR_FAILED_PRECONDITION with SUM.
+ * Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value.
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t assign,
+                                               const mdist_value_t *value, mdist_error_t **error);
+
+/**
+ * Writes from inside a step. Mirrored with SUM or MEAN: the replicas' tensors are reduced, and the result is applied
+ * once to every copy; ONLY_FIRST_REPLICA: replica 0's tensor is. Those three need every replica to call. Mirrored with
+ * NONE, and sync-on-read: only this replica's copy, nobody else takes part.
+ * @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable,
+                                              mdist_assign_t assign, const mdist_tensor_t *tensor,
+                                              const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all
+ * replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of
+ * mdist_variable_tensor.
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and
+ * write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t local_replica,
+                                               mdist_tensor_t *out, mdist_error_t **error);
+
+/**
+ * The name it was created with, borrowed; "" for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API const char *mdist_variable_name(const mdist_variable_t *variable);
+
+/**
+ * All variables of @p dtype of a local replica as one buffer, in order of creation: reduce or update many in one call.
+ * Each variable starts at a multiple of 64 bytes; the gaps hold zeros unless you write there. Borrowed until the
+ * strategy is gone; creating a variable of that dtype makes it longer, and it never moves.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtype_t dtype,
+                                              uint32_t local_replica, mdist_buffer_t *out, mdist_error_t **error);
+
+/**
+ * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns
+ * 0, or any other number to fail the update. Runs on the thread that called mdist_update.
+ */
+typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                                   size_t argument_count, void *user_data);
+
+/**
+ * Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first
+ * failure; copies already changed stay so. In a step, call mdist_merge_call first.
+ * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
+ * @calls-back update, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
+                                      const mdist_value_t *const *arguments, size_t argument_count,
+                                      mdist_error_t **error);
+
+/**
+ * Frees a variable and its place in the arenas. Not while a step uses it. NULL is fine.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_variable_destroy(mdist_variable_t *variable);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
