@@ -15,7 +15,9 @@ namespace mdist::yaml {
 
 namespace {
 
-Place place_of(const yaml_mark_t &mark) { return {mark.line + 1, mark.column + 1}; }
+Place place_of(const yaml_mark_t &mark) {
+    return {mark.line + 1, mark.column + 1};
+}
 
 Place place_of_offset(std::string_view text, std::size_t offset) {
     Place place{1, 1};
@@ -112,7 +114,8 @@ class Reader {
 void Reader::next(Event &event) {
     if (!yaml_parser_parse(&parser_, event.raw())) refuse_syntax();
     if (event.type() == YAML_ALIAS_EVENT) refuse(event.place(), "aliases (*name) are not taken; write the value out");
-    if (event.anchor() != nullptr) refuse(event.place(), "anchors (&name) are not taken; write the value out each time");
+    if (event.anchor() != nullptr)
+        refuse(event.place(), "anchors (&name) are not taken; write the value out each time");
     if (event.tag() != nullptr) refuse(event.place(), "tags (!name) are not taken; every value is text");
 }
 
@@ -140,7 +143,8 @@ std::string Reader::new_key(const std::string &prefix, const Event &event) {
     std::string word = read_scalar(event);
     if (word.empty()) refuse(event.place(), "a key is missing before the colon");
     std::string key = prefix.empty() ? word : mdist::text(prefix, '.', word);
-    if (key.size() > kMostKeyBytes) refuse(event.place(), mdist::text("this key has more than ", kMostKeyBytes, " bytes"));
+    if (key.size() > kMostKeyBytes)
+        refuse(event.place(), mdist::text("this key has more than ", kMostKeyBytes, " bytes"));
     auto [first, is_new] = seen_.try_emplace(key, event.place());
     if (!is_new)
         refuse(event.place(), mdist::text("key ", quoted(key), " stands here again; it was given at line ",

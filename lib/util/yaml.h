@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML: the part of it that a configuration needs, read into a flat list of dotted keys.
 //
-// Nested mappings give the dots; a value is a scalar or a list of scalars, kept as text. Everything else (anchors, tags,
-// lists in lists, several documents ...) is refused, and so is a key given twice. Time and memory are linear in the
-// input, which is at most kMostBytes. The only user of libyaml. Pure function, any thread.
+// Nested mappings give the dots; a value is a scalar or a list of scalars, kept as text. Everything else (anchors,
+// tags, lists in lists, several documents ...) is refused, and so is a key given twice. Time and memory are linear in
+// the input, which is at most kMostBytes. The only user of libyaml. Pure function, any thread.
 #pragma once
 
 #include <cstddef>
