@@ -123,7 +123,7 @@ std::uint64_t parse_duration_ns(std::string_view value) {
         throw bad_value(
             text(quoted(value), " is no duration; write a number with ns, us, ms, s, m or h, such as 600s"));
     std::uint64_t ns = 0;
-    bool fits = number_of(whole, &ns) && !__builtin_mul_overflow(ns, unit->size, &ns);
+    bool fits = number_of(whole, &ns) && !__builtin_mul_overflow(ns, unit->size, &ns) && ns <= kLongestDurationNs;
     std::uint64_t scale = unit->size;
     for (char c : fraction) ns += static_cast<std::uint64_t>(c - '0') * (scale /= 10);
     if (!fits || ns > kLongestDurationNs)

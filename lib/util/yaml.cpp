@@ -125,7 +125,7 @@ void Reader::refuse_syntax() {
     if (parser_.error == YAML_READER_ERROR)
         refuse(place_of_offset(text_, std::min(parser_.problem_offset, text_.size())), problem);
     std::string why(problem);
-    if (parser_.context != nullptr) {
+    if (parser_.context != nullptr && parser_.context_mark.index != parser_.problem_mark.index) {
         Place context = place_of(parser_.context_mark);
         why += mdist::text(" ", parser_.context, " that begins at line ", context.line, ", column ", context.column);
     }
@@ -221,6 +221,8 @@ std::string place_text(std::string_view name, Place place) {
 }
 
 std::vector<Entry> read(std::string_view text, std::string_view name) {
+    // libyaml would count a byte order mark as a column, and so as indentation of the first line.
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     check_bytes(text, name);
     return Reader(text, name).read();
 }
