@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many CPUs this process may really use: its affinity mask, and the cgroup's quota if that is less.
+#pragma once
+
+#include <cstdint>
+
+namespace mdist {
+
+/// At least 1. Reads the system each time; not for hot paths.
+uint32_t usable_cpus();
+
+} // namespace mdist
