@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// FloatEnvironment: while it lives, its thread rounds to nearest, keeps denormals and traps on nothing.
+//
+// The destructor puts back the environment found, exception flags included, so what happens in between leaves no trace.
+// Compilers may move arithmetic of the same function across its borders: put it around calls, not around expressions.
+#pragma once
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
+namespace mdist::reduce {
+
+class FloatEnvironment {
+  public:
+    FloatEnvironment(const FloatEnvironment &) = delete;
+    FloatEnvironment &operator=(const FloatEnvironment &) = delete;
+
+#if defined(__x86_64__)
+    // The x87 unit keeps its state: nothing in the library computes with it.
+    FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
+        _mm_setcsr(kDefault);
+    }
+    ~FloatEnvironment() {
+        _mm_setcsr(saved_);
+    }
+
+  private:
+    static constexpr unsigned kDefault = 0x1f80; // MXCSR after reset: all exceptions masked, nearest, no FTZ, no DAZ
+    unsigned saved_;
+#else
+    FloatEnvironment() noexcept {
+        std::fegetenv(&saved_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~FloatEnvironment() {
+        std::fesetenv(&saved_);
+    }
+
+  private:
+    std::fenv_t saved_;
+#endif
+};
+
+} // namespace mdist::reduce

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels, compiled once per instruction set: MDIST_REDUCE_VARIANT names the namespace of the table, and
+// MDIST_REDUCE_BYTES says how wide its vectors are.
+#include "reduce/kernels.h"
+
+#include "reduce/vectors.h"
+
+namespace mdist::reduce {
+namespace {
+
+// Vectors computed before any is stored: enough to keep stores to one destination together.
+constexpr int kUnroll = 4;
+
+constexpr int split(int count) {
+    int half = 1;
+    while (half * 2 < count) half *= 2;
+    return half;
+}
+
+template <typename From, Op op, int lo, int hi>
+MDIST_INLINE Vector<typename From::Value> evaluate(const char *const *sources, size_t at) {
+    if constexpr (hi - lo == 1) {
+        return From::load(sources[lo] + at);
+    } else {
+        constexpr int middle = lo + split(hi - lo);
+        return combine<op, typename From::Value>(evaluate<From, op, lo, middle>(sources, at),
+                                                 evaluate<From, op, middle, hi>(sources, at));
+    }
+}
+
+template <typename T>
+MDIST_INLINE Vector<T> scaled(Vector<T> value, const Span &span) {
+    if constexpr (is_float<T>) {
+        T factor;
+        if constexpr (sizeof(T) == sizeof(float)) {
+            factor = span.factor32;
+        } else {
+            factor = span.factor64;
+        }
+        if (span.scale == Scale::kMultiply) return value * factor;
+        if (span.scale == Scale::kDivide) return value / factor;
+    }
+    return value;
+}
+
+// Reduces `vectors` vectors from element `at` on.
+template <typename From, typename To, Op op, int count, int vectors>
+MDIST_INLINE void step(const char *const *sources, const Span &span, size_t at) {
+    using Value = typename From::Value;
+    constexpr size_t lanes = kBytes / sizeof(Value);
+    constexpr size_t source_stride = lanes * sizeof(typename From::Element);
+    constexpr size_t destination_stride = lanes * sizeof(typename To::Element);
+    decltype(To::pack(Vector<Value>{})) results[vectors];
+    for (int i = 0; i < vectors; ++i) {
+        const auto value =
+            evaluate<From, op, 0, count>(sources, at * sizeof(typename From::Element) + i * source_stride);
+        results[i] = To::pack(scaled<Value>(value, span));
+    }
+    const size_t offset = span.destination_offset + at * sizeof(typename To::Element);
+    for (size_t d = 0; d < span.destination_count; ++d) {
+        char *to = static_cast<char *>(span.destinations[d]) + offset;
+        for (int i = 0; i < vectors; ++i) store_bytes(to + i * destination_stride, results[i]);
+    }
+}
+
+template <typename From, typename To, Op op, int count>
+void run(const Span &call) {
+    constexpr size_t lanes = kBytes / sizeof(typename From::Value);
+    const Span span = call;
+    const char *sources[count];
+    for (int s = 0; s < count; ++s) sources[s] = static_cast<const char *>(span.sources[s]) + span.source_offset;
+    size_t at = 0;
+    for (; span.elements - at >= kUnroll * lanes; at += kUnroll * lanes)
+        step<From, To, op, count, kUnroll>(sources, span, at);
+    for (; at < span.elements; at += lanes) step<From, To, op, count, 1>(sources, span, at);
+}
+
+template <typename From, typename To, Op op, int count>
+constexpr Kernel kernel() {
+    return {run<From, To, op, count>, sizeof(typename From::Element), sizeof(typename To::Element),
+            kBytes / sizeof(typename From::Value)};
+}
+
+// With one source there is nothing to combine: all operations take the same kernel.
+template <typename Format, Op op>
+constexpr KernelSet kernels() {
+    using Partial = Plain<typename Format::Value>;
+    return {{{},
+             kernel<Format, Format, Op::kSum, 1>(),
+             kernel<Format, Format, op, 2>(),
+             kernel<Format, Format, op, 3>(),
+             kernel<Format, Format, op, 4>(),
+             kernel<Format, Format, op, 5>(),
+             kernel<Format, Format, op, 6>(),
+             kernel<Format, Format, op, 7>(),
+             kernel<Format, Format, op, 8>()},
+            {{},
+             kernel<Format, Partial, Op::kSum, 1>(),
+             kernel<Format, Partial, op, 2>(),
+             kernel<Format, Partial, op, 3>(),
+             kernel<Format, Partial, op, 4>(),
+             kernel<Format, Partial, op, 5>(),
+             kernel<Format, Partial, op, 6>(),
+             kernel<Format, Partial, op, 7>(),
+             kernel<Format, Partial, op, 8>()},
+            kernel<Partial, Partial, op, 2>(),
+            kernel<Partial, Format, op, 2>()};
+}
+
+// Sums and products that wrap have the same bits signed and unsigned, so both take the unsigned kernels.
+template <typename Format, typename Unsigned>
+struct Row {
+    static constexpr KernelSet kSum = kernels<Unsigned, Op::kSum>();
+    static constexpr KernelSet kMin = kernels<Format, Op::kMin>();
+    static constexpr KernelSet kMax = kernels<Format, Op::kMax>();
+    static constexpr KernelSet kProd = kernels<Unsigned, Op::kProd>();
+};
+
+} // namespace
+
+#define MDIST_ROW(...) \
+    { {}, Row<__VA_ARGS__>::kSum, {}, Row<__VA_ARGS__>::kMin, Row<__VA_ARGS__>::kMax, Row<__VA_ARGS__>::kProd }
+
+namespace MDIST_REDUCE_VARIANT {
+
+// In the order of mdist_dtype_t.
+const KernelTable table = {{
+    {},
+    MDIST_ROW(Plain<float>, Plain<float>),
+    MDIST_ROW(Plain<double>, Plain<double>),
+    MDIST_ROW(Float16, Float16),
+    MDIST_ROW(Bfloat16, Bfloat16),
+    MDIST_ROW(Plain<int8_t>, Plain<uint8_t>),
+    MDIST_ROW(Plain<uint8_t>, Plain<uint8_t>),
+    MDIST_ROW(Plain<int32_t>, Plain<uint32_t>),
+    MDIST_ROW(Plain<uint32_t>, Plain<uint32_t>),
+    MDIST_ROW(Plain<int64_t>, Plain<uint64_t>),
+    MDIST_ROW(Plain<uint64_t>, Plain<uint64_t>),
+}};
+
+} // namespace MDIST_REDUCE_VARIANT
+
+} // namespace mdist::reduce

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reduce.cpp and the kernels, compiled once per instruction set, know of each other.
+//
+// Plain structs only: whatever is inline here would be compiled with each instruction set, and the linker would keep
+// any one of the copies, even on a processor that cannot run it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mdist::reduce {
+
+/// Kernels exist for up to so many sources; more are reduced in groups. A power of two, as the tree splits there.
+inline constexpr int kFanIn = 8;
+/// The widest vector, in bytes.
+inline constexpr size_t kMaxStep = 64;
+
+/// What happens to a sum before it is stored. Multiplying is for divisors whose reciprocal is exact: same bits, faster.
+enum class Scale : int32_t { kNone, kMultiply, kDivide };
+
+/// One call of a kernel. Offsets in bytes are added to every source and to every destination.
+struct Span {
+    const void *const *sources;
+    size_t source_offset;
+    void *const *destinations;
+    size_t destination_offset;
+    size_t destination_count;
+    size_t elements; // a multiple of the kernel's step
+    Scale scale;
+    float factor32;
+    double factor64;
+};
+
+/// Reads sources of one format and stores another, or the same. Elements are read before the same ones are written.
+struct Kernel {
+    void (*run)(const Span &);
+    uint16_t source_size; // bytes of an element
+    uint16_t destination_size;
+    uint16_t step; // elements; at most kMaxStep bytes of either format
+};
+
+/// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, else the type.
+struct KernelSet {
+    Kernel reduce[kFanIn + 1];  // by number of sources; [0] is empty
+    Kernel partial[kFanIn + 1]; // the same, giving a partial
+    Kernel merge;               // two partials to a partial
+    Kernel finish;              // two partials to the type
+};
+
+/// By mdist_dtype_t and by Op, where MEAN is empty: it is SUM and a scale.
+struct KernelTable {
+    KernelSet sets[11][6];
+};
+
+namespace baseline {
+extern const KernelTable table;
+}
+namespace avx2 {
+extern const KernelTable table;
+}
+namespace avx512 {
+extern const KernelTable table;
+}
+
+} // namespace mdist::reduce

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scalar twin of the kernels. It shares nothing with them, on purpose.
+#include <mdist/tensor.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "reduce/reduce.h"
+
+namespace mdist::reduce {
+namespace {
+
+template <typename T>
+T read(const void *array, std::size_t index) {
+    T value;
+    std::memcpy(&value, static_cast<const char *>(array) + index * sizeof value, sizeof value);
+    return value;
+}
+
+template <typename T>
+void write(void *array, std::size_t index, T value) {
+    std::memcpy(static_cast<char *>(array) + index * sizeof value, &value, sizeof value);
+}
+
+uint32_t bits_of(float value) {
+    return read<uint32_t>(&value, 0);
+}
+
+// Binary16: sign, 5 bits of exponent (bias 15), 10 of fraction.
+float float_of_half(uint16_t half) {
+    const int exponent = half >> 10 & 31;
+    const int fraction = half & 1023;
+    float magnitude;
+    if (exponent == 31) {
+        magnitude = fraction ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+    } else if (exponent == 0) {
+        magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    } else {
+        magnitude = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    }
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+
+uint16_t half_of_float(float value) {
+    if (std::isnan(value)) return 0x7e00;
+    const int sign = std::signbit(value) ? 0x8000 : 0;
+    const double magnitude = std::fabs(value);
+    if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
+    // In units of the last place of its binade the magnitude is rounded to an integer; 1024 of them are a leading one,
+    // which carries into the exponent by itself.
+    int exponent = magnitude < std::ldexp(1.0, -14) ? -14 : std::ilogb(magnitude);
+    const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+    return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + units));
+}
+
+float float_of_bfloat(uint16_t bfloat) {
+    const uint32_t bits = static_cast<uint32_t>(bfloat) << 16;
+    return read<float>(&bits, 0);
+}
+
+uint16_t bfloat_of_float(float value) {
+    if (std::isnan(value)) return 0x7fc0;
+    const uint32_t bits = bits_of(value);
+    const uint32_t dropped = bits & 0xffff;
+    uint32_t kept = bits >> 16;
+    if (dropped > 0x8000 || (dropped == 0x8000 && kept % 2 == 1)) ++kept;
+    return static_cast<uint16_t>(kept);
+}
+
+template <typename T>
+T smaller(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (std::isnan(a)) return a;
+        if (std::isnan(b)) return b;
+        if (a == 0 && b == 0) return std::signbit(a) ? a : b;
+    }
+    return b < a ? b : a;
+}
+
+template <typename T>
+T larger(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (std::isnan(a)) return a;
+        if (std::isnan(b)) return b;
+        if (a == 0 && b == 0) return std::signbit(a) ? b : a;
+    }
+    return a < b ? b : a;
+}
+
+template <typename T>
+T combine(Op op, T a, T b) {
+    if (op == Op::kMin) return smaller(a, b);
+    if (op == Op::kMax) return larger(a, b);
+    if constexpr (std::is_floating_point_v<T>) {
+        return op == Op::kProd ? a * b : a + b;
+    } else {
+        // 64 unsigned bits wrap, and so do the low bits that are kept of them.
+        const uint64_t x = static_cast<uint64_t>(a);
+        const uint64_t y = static_cast<uint64_t>(b);
+        return static_cast<T>(op == Op::kProd ? x * y : x + y);
+    }
+}
+
+/// How an element is stored, and the type it is reduced in.
+template <typename T>
+struct Same {
+    using Stored = T;
+    using Value = T;
+    static T decode(T stored) { return stored; }
+    static T encode(T value) {
+        if constexpr (std::is_floating_point_v<T>) {
+            if (std::isnan(value)) return std::numeric_limits<T>::quiet_NaN();
+        }
+        return value;
+    }
+};
+struct Half {
+    using Stored = uint16_t;
+    using Value = float;
+    static float decode(uint16_t stored) { return float_of_half(stored); }
+    static uint16_t encode(float value) { return half_of_float(value); }
+};
+struct Bfloat {
+    using Stored = uint16_t;
+    using Value = float;
+    static float decode(uint16_t stored) { return float_of_bfloat(stored); }
+    static uint16_t encode(float value) { return bfloat_of_float(value); }
+};
+
+template <typename Format>
+typename Format::Value tree(Op op, const void *const *sources, std::size_t lo, std::size_t hi, std::size_t element) {
+    if (hi - lo == 1) return Format::decode(read<typename Format::Stored>(sources[lo], element));
+    std::size_t power = 1;
+    while (2 * power < hi - lo) power *= 2;
+    return combine(op, tree<Format>(op, sources, lo, lo + power, element),
+                   tree<Format>(op, sources, lo + power, hi, element));
+}
+
+template <typename Format>
+void reduce_all(const Operation &operation, const void *const *sources, std::size_t source_count,
+                void *const *destinations, std::size_t destination_count, std::size_t elements) {
+    using Value = typename Format::Value;
+    for (std::size_t i = 0; i < elements; ++i) {
+        Value value = tree<Format>(operation.op, sources, 0, source_count, i);
+        if constexpr (std::is_floating_point_v<Value>) {
+            if (operation.op == Op::kMean) value /= static_cast<Value>(operation.divisor);
+        }
+        const typename Format::Stored stored = Format::encode(value);
+        for (std::size_t d = 0; d < destination_count; ++d) write(destinations[d], i, stored);
+    }
+}
+
+} // namespace
+
+void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
+                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
+    const auto by = [&](auto format) {
+        reduce_all<decltype(format)>(operation, sources, source_count, destinations, destination_count, elements);
+    };
+    switch (operation.dtype) {
+        case MDIST_FLOAT32:
+            return by(Same<float>{});
+        case MDIST_FLOAT64:
+            return by(Same<double>{});
+        case MDIST_FLOAT16:
+            return by(Half{});
+        case MDIST_BFLOAT16:
+            return by(Bfloat{});
+        case MDIST_INT8:
+            return by(Same<int8_t>{});
+        case MDIST_UINT8:
+            return by(Same<uint8_t>{});
+        case MDIST_INT32:
+            return by(Same<int32_t>{});
+        case MDIST_UINT32:
+            return by(Same<uint32_t>{});
+        case MDIST_INT64:
+            return by(Same<int64_t>{});
+        case MDIST_UINT64:
+            return by(Same<uint64_t>{});
+        default:
+            return;
+    }
+}
+
+} // namespace mdist::reduce

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/variants.h"
+
+#ifdef MDIST_REDUCE_X86
+#include <cpuid.h>
+#endif
+
+namespace mdist::reduce {
+namespace {
+
+#ifdef MDIST_REDUCE_X86
+// clang 14 has no name for this one in __builtin_cpu_supports.
+bool has_f16c() {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+// The builtin also asks whether the operating system keeps the registers.
+bool has_avx2() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+}
+
+bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+} // namespace
+
+bool available(InstructionSet set) noexcept {
+#ifdef MDIST_REDUCE_X86
+    __builtin_cpu_init();
+    if (set == InstructionSet::kAvx512) return has_avx512();
+    if (set == InstructionSet::kAvx2) return has_avx2();
+#endif
+    return set == InstructionSet::kBaseline;
+}
+
+InstructionSet best_instruction_set() noexcept {
+    if (available(InstructionSet::kAvx512)) return InstructionSet::kAvx512;
+    if (available(InstructionSet::kAvx2)) return InstructionSet::kAvx2;
+    return InstructionSet::kBaseline;
+}
+
+const KernelTable &table_of(InstructionSet set) noexcept {
+#ifdef MDIST_REDUCE_X86
+    if (set == InstructionSet::kAvx512) return avx512::table;
+    if (set == InstructionSet::kAvx2) return avx2::table;
+#endif
+    (void)set;
+    return baseline::table;
+}
+
+const char *instruction_set() noexcept {
+    static const InstructionSet best = best_instruction_set();
+    if (best == InstructionSet::kAvx512) return "avx512";
+    if (best == InstructionSet::kAvx2) return "avx2";
+    return "baseline";
+}
+
+} // namespace mdist::reduce

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every variant of the kernels against the scalar twin, bit for bit, and what both promise about arrays and arithmetic.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Its header does not say so itself.
+extern "C" {
+#include <cmocka.h>
+}
+
+#include <mdist/tensor.h>
+
+#include <cfenv>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "util/dtype.h"
+
+namespace {
+
+using mdist::reduce::FloatEnvironment;
+using mdist::reduce::InstructionSet;
+using mdist::reduce::Op;
+using mdist::reduce::Operation;
+using Bytes = std::vector<unsigned char>;
+
+constexpr Op kOps[] = {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProd};
+constexpr InstructionSet kSets[] = {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512};
+constexpr const char *kSetNames[] = {"baseline", "avx2", "avx512"};
+constexpr unsigned char kGuard = 0xa5;
+constexpr std::size_t kMargin = 80;
+constexpr uint32_t kSeed = 20240611;
+
+// Bits with which arithmetic goes wrong first: zeros, ends of the ranges, NaNs with payloads (quiet and signalling).
+constexpr uint32_t kSpecial32[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
+                                   0xff7fffff, 0x7f800000, 0xff800000, 0x7fc12345, 0xffc00001, 0x7f800001, 0x3f800000};
+constexpr uint64_t kSpecial64[] = {0,
+                                   0x8000000000000000,
+                                   1,
+                                   0x800fffffffffffff,
+                                   0x0010000000000000,
+                                   0x7fefffffffffffff,
+                                   0x7ff0000000000000,
+                                   0xfff0000000000000,
+                                   0x7ff8000000012345,
+                                   0xfff8000000000001,
+                                   0x7ff0000000000001,
+                                   0x3ff0000000000000};
+constexpr uint16_t kSpecial16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff,
+                                   0x7c00, 0xfc00, 0x7e01, 0xfd00, 0x7c01, 0x3c00, 0x007f, 0x0080,
+                                   0x7f7f, 0x7f80, 0xff80, 0x7fc1, 0xff81, 0x3f80};
+
+using Random = std::mt19937_64;
+
+template <typename Bits, std::size_t n>
+Bits special(Random &random, const Bits (&bits)[n]) {
+    return bits[random() % n];
+}
+
+// One element: seldom special, half of the others any bits, the rest of ordinary size so that sums stay finite.
+void fill_element(Random &random, int32_t dtype, unsigned char *out) {
+    const uint64_t choice = random() % 32;
+    uint64_t bits = random();
+    if (dtype == MDIST_FLOAT32) {
+        const float ordinary = static_cast<float>(static_cast<int64_t>(bits)) * 0x1p-63f;
+        uint32_t word = static_cast<uint32_t>(bits);
+        if (choice == 0) word = special(random, kSpecial32);
+        if (choice > 8) std::memcpy(&word, &ordinary, sizeof word);
+        std::memcpy(out, &word, sizeof word);
+    } else if (dtype == MDIST_FLOAT64) {
+        const double ordinary = static_cast<double>(static_cast<int64_t>(bits)) * 0x1p-63;
+        if (choice == 0) bits = special(random, kSpecial64);
+        if (choice > 8) std::memcpy(&bits, &ordinary, sizeof bits);
+        std::memcpy(out, &bits, sizeof bits);
+    } else if (mdist::dtype_size(dtype) == 2) {
+        uint16_t half = static_cast<uint16_t>(bits);
+        if (choice == 0) half = special(random, kSpecial16);
+        // Near one: exponents 10 to 17 of a float16, 120 to 127 of a bfloat16.
+        if (choice > 8 && dtype == MDIST_FLOAT16)
+            half = static_cast<uint16_t>(0x2800 + bits % 0x1fff) | (half & 0x8000);
+        if (choice > 8 && dtype == MDIST_BFLOAT16)
+            half = static_cast<uint16_t>(0x3c00 + bits % 0x3ff) | (half & 0x8000);
+        std::memcpy(out, &half, sizeof half);
+    } else {
+        std::memcpy(out, &bits, mdist::dtype_size(dtype));
+    }
+}
+
+struct Case {
+    Operation operation;
+    std::size_t count;
+    std::size_t elements;
+    std::size_t offset; // of the first source; the others follow at other offsets
+    bool in_place;
+};
+
+struct Arrays {
+    std::vector<Bytes> storage;
+    std::vector<void *> pointers;
+};
+
+Arrays make_arrays(std::size_t count, std::size_t bytes, std::size_t offset) {
+    Arrays arrays;
+    for (std::size_t i = 0; i < count; ++i) {
+        arrays.storage.emplace_back(bytes + 2 * kMargin, kGuard);
+        arrays.pointers.push_back(arrays.storage.back().data() + kMargin - 8 + (offset + 3 * i) % 8);
+    }
+    return arrays;
+}
+
+Arrays copy_of(const Arrays &arrays) {
+    Arrays copy{arrays.storage, {}};
+    for (std::size_t i = 0; i < arrays.pointers.size(); ++i) {
+        const auto *base = arrays.storage[i].data();
+        copy.pointers.push_back(copy.storage[i].data() + (static_cast<unsigned char *>(arrays.pointers[i]) - base));
+    }
+    return copy;
+}
+
+using Reduce = void (*)(const Operation &, const void *const *, std::size_t, void *const *, std::size_t, std::size_t);
+
+// What lies in memory afterwards, margins and sources included. In place, `targets` sources from the last one backwards
+// are destinations.
+template <typename Function>
+std::vector<Bytes> outcome(const Case &c, const Arrays &sources, const Arrays &destinations, std::size_t targets,
+                           Function reduce) {
+    Arrays from = copy_of(sources);
+    Arrays to = copy_of(destinations);
+    std::vector<void *> out;
+    for (std::size_t d = 0; d < targets; ++d)
+        out.push_back(c.in_place ? from.pointers[c.count - 1 - d] : to.pointers[d]);
+    reduce(c.operation, from.pointers.data(), c.count, out.data(), targets, c.elements);
+    std::vector<Bytes> all = std::move(from.storage);
+    for (Bytes &bytes : to.storage) all.push_back(std::move(bytes));
+    return all;
+}
+
+void check(const Case &c, Random &random) {
+    const std::size_t size = mdist::dtype_size(c.operation.dtype);
+    const std::size_t targets = c.in_place ? (random() % 2 ? c.count : 1) : random() % 4;
+    Arrays sources = make_arrays(c.count, c.elements * size, c.offset);
+    const Arrays destinations = make_arrays(c.in_place ? 0 : targets, c.elements * size, c.offset + random() % 8);
+    for (void *source : sources.pointers)
+        for (std::size_t i = 0; i < c.elements; ++i)
+            fill_element(random, c.operation.dtype, static_cast<unsigned char *>(source) + i * size);
+
+    const auto expected = outcome(c, sources, destinations, targets, mdist::reduce::reduce_reference);
+    for (InstructionSet set : kSets) {
+        if (!mdist::reduce::available(set)) continue;
+        const auto found = outcome(c, sources, destinations, targets, [set](const auto &operation, auto... rest) {
+            mdist::reduce::reduce_with(set, operation, rest...);
+        });
+        if (found == expected) continue;
+        fail_msg(
+            "%s differs: %s op %d, %zu sources, %zu elements, offset %zu, %zu destinations%s, divisor %llu, seed %u",
+            kSetNames[static_cast<int>(set)], mdist::dtype_name(c.operation.dtype), static_cast<int>(c.operation.op),
+            c.count, c.elements, c.offset, targets, c.in_place ? " in place" : "",
+            static_cast<unsigned long long>(c.operation.divisor), kSeed);
+    }
+}
+
+uint64_t some_divisor(Random &random, std::size_t count) {
+    const uint64_t divisors[] = {count, 3, 4, 7, 8, 16777217, 1ull << 33, 1ull << 63, ~0ull};
+    return divisors[random() % (sizeof divisors / sizeof *divisors)];
+}
+
+void check_counts_and_sizes(const Operation &form, Random &random, std::initializer_list<std::size_t> counts,
+                            std::initializer_list<std::size_t> sizes, std::size_t offsets) {
+    for (std::size_t count : counts) {
+        for (std::size_t elements : sizes) {
+            for (std::size_t step = 0; step < offsets; ++step) {
+                const std::size_t offset = offsets == 8 ? step : random() % 8;
+                const Operation operation = {form.dtype, form.op, some_divisor(random, count)};
+                check({operation, count, elements, offset, false}, random);
+                check({operation, count, elements, offset, true}, random);
+            }
+        }
+    }
+}
+
+// The state is the dtype.
+void every_variant_gives_the_reference_bits(void **state) {
+    const int32_t dtype = *static_cast<const int32_t *>(*state);
+    Random random(kSeed);
+    for (Op op : kOps) {
+        if (op == Op::kMean && mdist::dtype_is_integer(dtype)) continue;
+        const Operation form = {dtype, op, 0};
+        const auto counts = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33};
+        const std::vector<std::size_t> all(counts.begin(), counts.end());
+        for (std::size_t count : all) {
+            check_counts_and_sizes(form, random, {count}, {0, 1, 2, 3, 7, 15, 16, 17, 63, 64, 65}, 8);
+            check_counts_and_sizes(form, random, {count}, {1000, 4097}, 1);
+        }
+    }
+}
+
+void hundreds_of_sources_follow_the_tree_too(void **) {
+    Random random(kSeed);
+    for (int32_t dtype : {MDIST_FLOAT32, MDIST_FLOAT16, MDIST_INT8})
+        check_counts_and_sizes({dtype, Op::kSum, 0}, random, {63, 64, 65, 128, 257, 1000}, {5, 700}, 1);
+}
+
+void nothing_to_do_touches_nothing(void **) {
+    const void *const nulls[2] = {nullptr, nullptr};
+    void *out[1] = {nullptr};
+    mdist::reduce::reduce({MDIST_FLOAT32, Op::kSum, 0}, nulls, 2, out, 1, 0);
+    mdist::reduce::reduce({MDIST_FLOAT32, Op::kSum, 0}, nulls, 2, out, 0, 100);
+}
+
+void the_best_available_variant_is_chosen(void **) {
+    const char *best = nullptr;
+    for (InstructionSet set : kSets)
+        if (mdist::reduce::available(set)) best = kSetNames[static_cast<int>(set)];
+    assert_string_equal(mdist::reduce::instruction_set(), best);
+    assert_true(mdist::reduce::available(InstructionSet::kBaseline));
+}
+
+void many_destinations_get_the_same_bits(void **) {
+    float a[100], b[100];
+    for (int i = 0; i < 100; ++i) a[i] = static_cast<float>(i) / 3, b[i] = static_cast<float>(i) / 7;
+    std::vector<std::vector<float>> results(19, std::vector<float>(100));
+    std::vector<void *> out;
+    for (auto &result : results) out.push_back(result.data());
+    const void *const sources[] = {a, b};
+    mdist::reduce::reduce({MDIST_FLOAT32, Op::kSum, 0}, sources, 2, out.data(), out.size(), 100);
+    for (const auto &result : results)
+        for (int i = 0; i < 100; ++i) assert_true(result[i] == a[i] + b[i]);
+}
+
+// Sums 1 + 2^-25 (up only if rounding upwards) and two subnormals (0 if they are flushed).
+void float_environment_computes_as_by_default_and_restores(void **) {
+#if defined(__x86_64__)
+    constexpr unsigned kUpwards = 0x4000, kFlush = 0x8040, kMasked = 0x1f80, kInexactRaised = 0x20;
+    const unsigned saved = _mm_getcsr();
+    const unsigned hostile = kMasked | kUpwards | kFlush | kInexactRaised;
+    _mm_setcsr(hostile);
+#else
+    std::fenv_t saved;
+    std::fegetenv(&saved);
+    std::fesetround(FE_UPWARD);
+#endif
+    const float tiny = std::numeric_limits<float>::denorm_min();
+    const float a[] = {1, tiny}, b[] = {0x1p-25f, tiny};
+    float result[2], outside[2];
+    const void *const sources[] = {a, b};
+    void *const inside_out[] = {result}, *const outside_out[] = {outside};
+    {
+        const FloatEnvironment environment;
+        mdist::reduce::reduce({MDIST_FLOAT32, Op::kSum, 0}, sources, 2, inside_out, 1, 2);
+    }
+#if defined(__x86_64__)
+    const bool restored = _mm_getcsr() == hostile;
+#else
+    const bool restored = std::fegetround() == FE_UPWARD;
+#endif
+    mdist::reduce::reduce({MDIST_FLOAT32, Op::kSum, 0}, sources, 2, outside_out, 1, 2);
+#if defined(__x86_64__)
+    _mm_setcsr(saved);
+#else
+    std::fesetenv(&saved);
+#endif
+    assert_true(restored);
+    assert_true(result[0] == 1);
+    assert_true(result[1] == 2 * tiny);
+    // Or the test would show nothing.
+    assert_true(outside[0] > 1);
+}
+
+} // namespace
+
+int main() {
+    static int32_t dtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
+                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
+    static std::string names[10];
+    std::vector<CMUnitTest> tests = {
+        cmocka_unit_test(hundreds_of_sources_follow_the_tree_too),
+        cmocka_unit_test(nothing_to_do_touches_nothing),
+        cmocka_unit_test(the_best_available_variant_is_chosen),
+        cmocka_unit_test(many_destinations_get_the_same_bits),
+        cmocka_unit_test(float_environment_computes_as_by_default_and_restores),
+    };
+    for (int i = 0; i < 10; ++i) {
+        names[i] = std::string("every_variant_gives_the_reference_bits_of_") + mdist::dtype_name(dtypes[i]);
+        tests.push_back({names[i].c_str(), every_variant_gives_the_reference_bits, nullptr, nullptr, &dtypes[i]});
+    }
+    return _cmocka_run_group_tests("reduce", tests.data(), tests.size(), nullptr, nullptr);
+}
