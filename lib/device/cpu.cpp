@@ -51,7 +51,9 @@ class Cpu final : public Device {
 
 } // namespace
 
-std::shared_ptr<Device> make_cpu_device(int32_t index) { return std::make_shared<Cpu>(index); }
+std::shared_ptr<Device> make_cpu_device(int32_t index) {
+    return std::make_shared<Cpu>(index);
+}
 
 const std::shared_ptr<Device> &host() {
     static const std::shared_ptr<Device> cpu = make_cpu_device(0);

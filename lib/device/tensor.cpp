@@ -38,7 +38,9 @@ Tensor Tensor::copy_of(Device &device, const mdist_tensor_t &tensor, const char 
     return copy;
 }
 
-std::size_t Tensor::bytes() const { return elements_ * dtype_size(dtype_); }
+std::size_t Tensor::bytes() const {
+    return elements_ * dtype_size(dtype_);
+}
 
 Tensor Tensor::rows(uint64_t begin, uint64_t end) const {
     Shape shape = shape_;
@@ -61,6 +63,8 @@ mdist_tensor_t Tensor::describe() const {
     return out;
 }
 
-mdist_buffer_t Tensor::buffer() const { return {data_, elements_, dtype_, 0}; }
+mdist_buffer_t Tensor::buffer() const {
+    return {data_, elements_, dtype_, 0};
+}
 
 } // namespace mdist

@@ -21,9 +21,8 @@ uint32_t affinity_cpus() {
 /// Quota of cgroup v2 in CPUs, rounded up; UINT32_MAX without one. Inside a container its own group is mounted at the
 /// root, which is the case that matters.
 uint32_t quota_cpus() {
-    const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen("/sys/fs/cgroup/cpu.max", "re"), [](FILE *open) {
-        return open == nullptr ? 0 : std::fclose(open);
-    });
+    const std::unique_ptr<FILE, int (*)(FILE *)> file(
+        std::fopen("/sys/fs/cgroup/cpu.max", "re"), [](FILE *open) { return open == nullptr ? 0 : std::fclose(open); });
     double quota = 0;
     double period = 0;
     if (file == nullptr || std::fscanf(file.get(), "%lf %lf", &quota, &period) != 2 || period <= 0) return UINT32_MAX;
@@ -32,6 +31,8 @@ uint32_t quota_cpus() {
 
 } // namespace
 
-uint32_t usable_cpus() { return std::max(1u, std::min(affinity_cpus(), quota_cpus())); }
+uint32_t usable_cpus() {
+    return std::max(1u, std::min(affinity_cpus(), quota_cpus()));
+}
 
 } // namespace mdist

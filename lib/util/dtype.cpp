@@ -13,8 +13,8 @@ struct DType {
 };
 
 constexpr DType kDTypes[] = {
-    {0, "?"}, {4, "float32"}, {8, "float64"}, {2, "float16"}, {2, "bfloat16"}, {1, "int8"},
-    {1, "uint8"}, {4, "int32"}, {4, "uint32"}, {8, "int64"}, {8, "uint64"},
+    {0, "?"},     {4, "float32"}, {8, "float64"}, {2, "float16"}, {2, "bfloat16"}, {1, "int8"},
+    {1, "uint8"}, {4, "int32"},   {4, "uint32"},  {8, "int64"},   {8, "uint64"},
 };
 
 const DType &find(int32_t dtype) {
@@ -23,11 +23,17 @@ const DType &find(int32_t dtype) {
 
 } // namespace
 
-std::size_t dtype_size(int32_t dtype) { return find(dtype).size; }
+std::size_t dtype_size(int32_t dtype) {
+    return find(dtype).size;
+}
 
-const char *dtype_name(int32_t dtype) { return find(dtype).name; }
+const char *dtype_name(int32_t dtype) {
+    return find(dtype).name;
+}
 
-bool dtype_is_integer(int32_t dtype) { return dtype >= MDIST_INT8 && dtype <= MDIST_UINT64; }
+bool dtype_is_integer(int32_t dtype) {
+    return dtype >= MDIST_INT8 && dtype <= MDIST_UINT64;
+}
 
 void check_dtype(int32_t dtype, const char *what) {
     if (dtype_size(dtype) == 0)

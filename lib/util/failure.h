@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failure: what every layer throws when a call cannot do what it was asked.
 //
-// It carries all that the caller will see: status, one sentence, and where known the reason word, operation, replica and
-// native code. The guard at the C edge turns it into a status and an mdist_error_t; nothing else should catch it, except
-// to add what only an outer layer knows.
+// It carries all that the caller will see: status, one sentence, and where known the reason word, operation, replica
+// and native code. The guard at the C edge turns it into a status and an mdist_error_t; nothing else should catch it,
+// except to add what only an outer layer knows.
 #pragma once
 
 #include <mdist/status.h>
@@ -40,6 +40,8 @@ class Failure : public std::exception {
     int64_t native_ = 0;
 };
 
-inline Failure invalid(std::string message) { return {MDIST_ERR_INVALID_ARGUMENT, std::move(message)}; }
+inline Failure invalid(std::string message) {
+    return {MDIST_ERR_INVALID_ARGUMENT, std::move(message)};
+}
 
 } // namespace mdist

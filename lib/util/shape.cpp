@@ -15,7 +15,9 @@ uint64_t Shape::elements() const {
     return product;
 }
 
-uint64_t Shape::row_elements() const { return without_first().elements(); }
+uint64_t Shape::row_elements() const {
+    return without_first().elements();
+}
 
 Shape Shape::without_first() const {
     Shape shape;
@@ -55,7 +57,8 @@ std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what) {
     }
     // An empty tensor must not overflow either: its other dimensions are multiplied when rows are counted.
     if (overflow || bytes > PTRDIFF_MAX)
-        throw invalid(text(what, " of shape ", shape.text(), " and ", dtype_name(dtype), " is larger than memory can be"));
+        throw invalid(
+            text(what, " of shape ", shape.text(), " and ", dtype_name(dtype), " is larger than memory can be"));
     return empty ? 0 : bytes;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape: up to MDIST_MAX_RANK dimensions, by value. `checked_*` turn what a caller wrote into one, or say what is wrong.
+// Shape: up to MDIST_MAX_RANK dimensions, by value. `checked_*` turn what a caller wrote into one, or say what is
+// wrong.
 #pragma once
 
 #include <mdist/tensor.h>

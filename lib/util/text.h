@@ -8,8 +8,12 @@
 
 namespace mdist {
 
-inline void append_text(std::string &out, std::string_view part) { out += part; }
-inline void append_text(std::string &out, char part) { out += part; }
+inline void append_text(std::string &out, std::string_view part) {
+    out += part;
+}
+inline void append_text(std::string &out, char part) {
+    out += part;
+}
 
 template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number> && !std::is_same_v<Number, char>>>
 void append_text(std::string &out, Number part) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/call.h"
+
+#include "comm/overlap.h"
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD"};
+
+bool reduces(CallKind kind) {
+    return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter;
+}
+
+bool input_lengths_agree(CallKind kind) {
+    return kind != CallKind::kAllGather;
+}
+
+void check_buffer(const mdist_buffer_t &buffer, const std::string &what) {
+    check_dtype(buffer.dtype, what.c_str());
+    if (buffer.reserved != 0) throw invalid(text(what, " has reserved ", buffer.reserved, "; it must be 0"));
+    if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
+        throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
+    if (buffer.data == nullptr && buffer.elements != 0)
+        throw invalid(text(what, " has ", buffer.elements, " elements and data NULL"));
+}
+
+void check_pair(const Call &call, std::size_t i, uint32_t parties) {
+    const mdist_buffer_t &in = call.inputs[i];
+    const mdist_buffer_t &out = call.outputs[i];
+    check_buffer(in, text("input ", i));
+    check_buffer(out, text("output ", i));
+    if (in.dtype != out.dtype)
+        throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " and output ", i, " ", dtype_name(out.dtype),
+                           "; they must be one type"));
+    const bool equal_lengths = call.kind == CallKind::kAllReduce || call.kind == CallKind::kAllToAll;
+    if (equal_lengths && in.elements != out.elements)
+        throw invalid(text("input ", i, " has ", in.elements, " elements and output ", i, " ", out.elements,
+                           "; they must be as long"));
+    if (call.kind == CallKind::kAllToAll && in.elements % parties != 0)
+        throw invalid(
+            text("input ", i, " has ", in.elements, " elements, which ", parties, " replicas cannot share equally"));
+    if (reduces(call.kind)) check_op_takes(call.op, in.dtype);
+}
+
+} // namespace
+
+const char *call_name(CallKind kind) {
+    switch (kind) {
+        case CallKind::kAllReduce:
+            return "mdist_all_reduce";
+        case CallKind::kBroadcast:
+            return "mdist_broadcast";
+        case CallKind::kAllGather:
+            return "mdist_all_gather";
+        case CallKind::kReduceScatter:
+            return "mdist_reduce_scatter";
+        case CallKind::kAllToAll:
+            return "mdist_all_to_all";
+        case CallKind::kBarrier:
+            return "mdist_barrier";
+        case CallKind::kMerge:
+            return "mdist_merge_call";
+        case CallKind::kCreateVariable:
+            return "mdist_replica_variable_create";
+        case CallKind::kAssign:
+            return "mdist_replica_assign";
+    }
+    return "?";
+}
+
+void check_op(int32_t op) {
+    if (op < MDIST_SUM || op > MDIST_PROD)
+        throw invalid(text("op is ", op, ", which is none; take MDIST_SUM (1) to MDIST_PROD (5)"));
+}
+
+void check_op_takes(int32_t op, int32_t dtype) {
+    check_op(op);
+    if (op == MDIST_MEAN && dtype_is_integer(dtype))
+        throw invalid(text("MEAN of ", dtype_name(dtype),
+                           " would have to be rounded; take SUM and divide, or a floating-point type"));
+}
+
+std::string call_text(const Call &call) {
+    constexpr std::size_t kShown = 4;
+    std::string out = text(call_name(call.kind), "(");
+    if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
+    if (call.kind == CallKind::kBroadcast) out += text("root ", call.root, ", ");
+    out += call.subject_text;
+    if (call.inputs != nullptr) out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers");
+    for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
+        out += text(i == 0 ? ": " : ", ", dtype_name(call.inputs[i].dtype), " x ", call.inputs[i].elements);
+    if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
+    return out + ")";
+}
+
+void check_call(const Call &call, uint32_t parties) {
+    if (reduces(call.kind)) check_op(call.op);
+    if (call.kind == CallKind::kBroadcast && call.root >= parties)
+        throw invalid(text("root is ", call.root, "; the replicas are 0 to ", parties - 1));
+    for (std::size_t i = 0; i < call.buffer_count; ++i) check_pair(call, i, parties);
+    check_overlap(call);
+}
+
+bool same_call(const Call &a, const Call &b) {
+    if (a.kind != b.kind || a.op != b.op || a.root != b.root || a.buffer_count != b.buffer_count ||
+        a.subject != b.subject)
+        return false;
+    for (std::size_t i = 0; a.inputs != nullptr && i < a.buffer_count; ++i) {
+        if (a.inputs[i].dtype != b.inputs[i].dtype) return false;
+        if (input_lengths_agree(a.kind) && a.inputs[i].elements != b.inputs[i].elements) return false;
+    }
+    return true;
+}
+
+} // namespace mdist

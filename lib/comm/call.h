@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: what one replica asks of a collective, and whether two replicas ask the same.
+//
+// A call borrows the caller's buffer arrays; it is valid while its replica stands in the group. `check_call` looks at
+// one replica's own arguments, `same_call` compares two replicas' before any byte moves.
+#pragma once
+
+#include <mdist/collective.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mdist {
+
+enum class CallKind : uint8_t {
+    kAllReduce = 1,
+    kBroadcast,
+    kAllGather,
+    kReduceScatter,
+    kAllToAll,
+    kBarrier,
+    kMerge,
+    kCreateVariable,
+    kAssign,
+};
+
+struct Call {
+    CallKind kind = CallKind::kBarrier;
+    int32_t op = 0;    // mdist_reduce_op_t where the kind reduces
+    uint32_t root = 0; // broadcast
+    const mdist_buffer_t *inputs = nullptr;
+    const mdist_buffer_t *outputs = nullptr;
+    std::size_t buffer_count = 0;
+    uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
+    const char *subject_text = ""; // the same for people
+    const void *extra = nullptr;   // what the kind's own code finds in its peers' calls
+};
+
+/// Name of the public function, "mdist_all_reduce".
+const char *call_name(CallKind kind);
+/// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
+std::string call_text(const Call &call);
+
+/// Throws INVALID_ARGUMENT for what is wrong with a call by itself, in a group of `parties`.
+void check_call(const Call &call, uint32_t parties);
+/// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
+bool same_call(const Call &a, const Call &b);
+
+void check_op(int32_t op);
+void check_op_takes(int32_t op, int32_t dtype);
+
+} // namespace mdist

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/group.h"
+
+#include "util/log.h"
+#include "util/text.h"
+
+#include <string>
+
+#include <sched.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kOneArrived = 1;
+constexpr uint64_t kOneDeparted = uint64_t{1} << 16;
+constexpr uint64_t kOneGeneration = uint64_t{1} << 32;
+
+uint32_t arrived(uint64_t tally) {
+    return tally & 0xffff;
+}
+uint32_t departed(uint64_t tally) {
+    return (tally >> 16) & 0xffff;
+}
+uint64_t generation(uint64_t tally) {
+    return tally >> 32;
+}
+
+std::string seconds(uint64_t ns) {
+    return ns < 10'000'000'000u ? text(ns / 1'000'000, " ms") : text(ns / 1'000'000'000u, " s");
+}
+
+/// Those that are wrong together are told alike; a step's failure lets the others go with ABORTED.
+bool concerns_everyone(const Failure &cause) {
+    return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT;
+}
+
+} // namespace
+
+Group::Group(uint32_t parties, Patience patience, uint64_t timeout_ns)
+    : parties_(parties), patience_(patience), timeout_ns_(timeout_ns), slots_(new Slot[parties]) {}
+
+void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    Slot &slot = slots_[party];
+    slot.call = &call;
+    slot.last_kind.store(call.kind, std::memory_order_relaxed);
+    slot.entered.store(slot.entered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+
+    const uint32_t seen = round_.now();
+    const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
+    if (arrived(tally) == parties_) return complete();
+
+    // From here on the call may be read by whoever arrives last, unless this party withdraws first.
+    if (departed(tally) != 0) release(gone());
+    bool in_time = true;
+    const uint64_t limit_ns = timeout_ns != 0 ? timeout_ns : timeout_ns_;
+    if (state_.load(std::memory_order_seq_cst) == kReady) in_time = round_.wait(seen, patience_, limit_ns);
+    if (!in_time && withdraw(generation(tally))) {
+        fail(late(party, call, limit_ns));
+        throw_cause(true);
+    }
+    if (state_.load(std::memory_order_seq_cst) == kReady) return;
+    withdraw(generation(tally));
+    throw_cause(true);
+}
+
+/// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
+void Group::complete() {
+    for (uint32_t other = 1; other < parties_; ++other) {
+        if (same_call(call_of(0), call_of(other))) continue;
+        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
+        release(Failure(MDIST_ERR_MISMATCH,
+                        text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
+                             call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
+                    .operation(call_name(call_of(0).kind))
+                    .reason("different_calls"));
+        break;
+    }
+    work_.store(0, std::memory_order_relaxed);
+    uint64_t tally = tally_.load(std::memory_order_relaxed);
+    while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
+                                         std::memory_order_seq_cst)) {
+    }
+    const bool all_well = state_.load(std::memory_order_seq_cst) == kReady;
+    round_.advance();
+    if (!all_well) throw_cause(true);
+}
+
+/// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
+/// complete; returns only when the last to arrive has read all calls.
+bool Group::withdraw(uint64_t own_generation) {
+    uint64_t tally = tally_.load(std::memory_order_seq_cst);
+    while (generation(tally) == (own_generation & 0xffffffff)) {
+        if (arrived(tally) == parties_) {
+            sched_yield(); // the last one is comparing calls: some hundred nanoseconds
+            tally = tally_.load(std::memory_order_seq_cst);
+        } else if (tally_.compare_exchange_weak(tally, tally - kOneArrived, std::memory_order_seq_cst)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Group::finish() noexcept {
+    const uint32_t seen = finish_round_.now();
+    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
+        finished_.store(0, std::memory_order_relaxed);
+        finish_round_.advance();
+    } else {
+        // No deadline: between meet() and finish() the others run library code only, which does not wait for anyone.
+        finish_round_.wait(seen, patience_, kNoDeadline);
+    }
+}
+
+void Group::depart(uint32_t party) {
+    slots_[party].departed.store(true, std::memory_order_relaxed);
+    const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
+    if (arrived(tally) != 0) release(gone());
+}
+
+void Group::end(State state, const Failure &cause) noexcept {
+    {
+        const std::lock_guard lock(cause_mutex_);
+        const uint32_t now = state_.load(std::memory_order_relaxed);
+        if (now == kFailed || now == state) return;
+        try {
+            // A released group that fails keeps the cause of the release: that came first.
+            if (!cause_) cause_.emplace(cause);
+        } catch (const std::bad_alloc &) {
+            // The state alone must do; cause() says so.
+        }
+        state_.store(state, std::memory_order_seq_cst);
+    }
+    round_.advance();
+}
+
+void Group::release(const Failure &cause) noexcept {
+    end(kReleased, cause);
+}
+
+void Group::fail(const Failure &cause) noexcept {
+    if (!failed()) log_error("collectives have ended: ", cause.message());
+    end(kFailed, cause);
+}
+
+std::optional<Failure> Group::cause() const {
+    const std::lock_guard lock(cause_mutex_);
+    if (!cause_ && state_.load(std::memory_order_relaxed) != kReady)
+        return Failure(MDIST_ERR_OUT_OF_MEMORY, "the first cause could not be kept for lack of memory");
+    return cause_;
+}
+
+void Group::reset() noexcept {
+    const std::lock_guard lock(cause_mutex_);
+    tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
+    for (uint32_t party = 0; party < parties_; ++party) {
+        slots_[party].entered.store(0, std::memory_order_relaxed);
+        slots_[party].departed.store(false, std::memory_order_relaxed);
+    }
+    if (state_.load(std::memory_order_relaxed) == kFailed) return;
+    cause_.reset();
+    state_.store(kReady, std::memory_order_release);
+}
+
+void Group::throw_cause(bool waiting) const {
+    const Failure first = cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
+    if (waiting && concerns_everyone(first)) throw first;
+    const bool for_ever = failed();
+    throw Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
+                                                   : "the step has failed already: ",
+                                          first.message()))
+        .replica(first.replica())
+        .native(first.native())
+        .reason(for_ever ? "strategy_failed" : "step_failed");
+}
+
+Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {
+    const uint64_t own = slots_[party].entered.load(std::memory_order_relaxed);
+    std::string who;
+    int32_t first = -1;
+    for (uint32_t other = 0; other < parties_; ++other) {
+        const uint64_t entered = slots_[other].entered.load(std::memory_order_relaxed);
+        if (entered >= own) continue;
+        if (first < 0) first = static_cast<int32_t>(other);
+        who += text(who.empty() ? "" : "; ", "replica ", other, ", which has entered ", entered);
+        if (entered != 0)
+            who += text(" (last ", call_name(slots_[other].last_kind.load(std::memory_order_relaxed)), ")");
+    }
+    return Failure(MDIST_ERR_TIMEOUT, text("replica ", party, " waited ", seconds(waited_ns), " in ", call_text(call),
+                                           ", operation ", own, " of its step, for ", who))
+        .operation(call_name(call.kind))
+        .replica(first);
+}
+
+Failure Group::gone() const {
+    uint32_t departed = 0;
+    uint32_t waiting = 0;
+    for (uint32_t party = 0; party < parties_; ++party) {
+        const bool left = slots_[party].departed.load(std::memory_order_relaxed);
+        if (left) departed = party;
+        if (!left && slots_[party].entered > slots_[waiting].entered) waiting = party;
+    }
+    if (waiting == departed) waiting = departed == 0 ? 1 : 0;
+    const char *name = call_name(slots_[waiting].last_kind.load(std::memory_order_relaxed));
+    return Failure(
+               MDIST_ERR_MISMATCH,
+               text("replicas made different numbers of calls: replica ", departed, " returned from its step after ",
+                    slots_[departed].entered.load(std::memory_order_relaxed), " operations, while replica ", waiting,
+                    " waits in ", name, ", its operation ", slots_[waiting].entered.load(std::memory_order_relaxed)))
+        .operation(name)
+        .replica(static_cast<int32_t>(departed))
+        .reason("step_returned");
+}
+
+} // namespace mdist

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Group: the meeting point of the replicas of one worker, and the state that decides whether they may still meet.
+//
+//   READY --release(cause)--> RELEASED --reset()--> READY     a step failed: whoever waits is let go, the next step is
+//   fine READY --fail(cause)--> FAILED                             for ever: timeout, abort
+//
+// A collective opens with meet(): everybody posts a Call, the last to arrive compares all of them, and all go on or all
+// fail alike. Between meet() and finish() only library code runs, so that finish() cannot be left early: a caller gets
+// its buffers back when nobody reads or writes them any more.
+// Party = local replica index. Each party's functions are called by that replica's thread; release, fail and abort by
+// any.
+#pragma once
+
+#include "comm/call.h"
+#include "util/clock.h"
+#include "util/event_count.h"
+#include "util/failure.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace mdist {
+
+class Group {
+  public:
+    Group(uint32_t parties, Patience patience, uint64_t timeout_ns);
+
+    uint32_t parties() const { return parties_; }
+
+    /// Posts `call` and returns when every party has posted the same; throws what every party then throws alike.
+    /// `timeout_ns` 0: the group's own. The call must stay valid until finish(), or until this throws.
+    void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
+    /// The call that a party posted; between meet() and finish().
+    const Call &call_of(uint32_t party) const { return *slots_[party].call; }
+    /// Posts a call for a party without a meeting: for one thread that knows them all. No party is inside.
+    void post(uint32_t party, const Call &call) {
+        slots_[party].call = &call;
+        work_.store(0, std::memory_order_relaxed);
+    }
+    /// Returns when every party has come here.
+    void finish() noexcept;
+
+    /// The party's step is over; parties that wait for it would wait in vain.
+    void depart(uint32_t party);
+
+    /// Ends the step for all: those who wait, and those who come before reset(), get `cause`, as ABORTED unless it
+    /// is the fault of the call itself. The first cause counts.
+    void release(const Failure &cause) noexcept;
+    /// Ends all collectives for good. The first cause counts.
+    void fail(const Failure &cause) noexcept;
+    bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
+    /// Why nobody can meet any more, if so.
+    std::optional<Failure> cause() const;
+    /// Makes a released group READY again. Nobody is inside.
+    void reset() noexcept;
+
+    /// One number per collective for parties to draw work from, set to 0 by meet(); between meet() and finish().
+    std::atomic<uint64_t> &work() { return work_; }
+    /// Memory for a small call's data, one piece per party, so that it needs no finish(). A party fills its piece for
+    /// the round to come and calls meet(); all may then read the pieces of that round until they meet again.
+    static constexpr std::size_t kStageBytes = 8192;
+    uint64_t next_round(uint32_t party) const { return slots_[party].entered.load(std::memory_order_relaxed) + 1; }
+    char *stage(uint32_t party, uint64_t round) const { return slots_[party].stage[round & 1]; }
+
+  private:
+    enum State : uint32_t { kReady, kReleased, kFailed };
+
+    struct alignas(64) Slot {
+        const Call *call = nullptr;
+        /// Meetings entered since reset(); written by the party, read by others for their messages.
+        std::atomic<uint64_t> entered{0};
+        std::atomic<CallKind> last_kind{CallKind::kBarrier};
+        std::atomic<bool> departed{false};
+        alignas(64) char stage[2][kStageBytes];
+    };
+
+    void complete();
+    bool withdraw(uint64_t generation);
+    void end(State state, const Failure &cause) noexcept;
+    [[noreturn]] void throw_cause(bool waiting) const;
+    Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
+    Failure gone() const;
+
+    const uint32_t parties_;
+    const Patience patience_;
+    const uint64_t timeout_ns_;
+    std::unique_ptr<Slot[]> slots_;
+
+    /// Who is here: arrived in bits 0-15, departed in 16-31, completed meetings in 32-63; so that arriving, giving up
+    /// and completing exclude each other.
+    alignas(64) std::atomic<uint64_t> tally_{0};
+    EventCount round_;
+    alignas(64) std::atomic<uint64_t> work_{0};
+    alignas(64) std::atomic<uint32_t> finished_{0};
+    EventCount finish_round_;
+    alignas(64) std::atomic<uint32_t> state_{kReady};
+    mutable std::mutex cause_mutex_;
+    std::optional<Failure> cause_;
+};
+
+} // namespace mdist

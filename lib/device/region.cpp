@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/region.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kCommitStep = std::size_t{2} << 20; // a huge page
+constexpr std::size_t kLeastReserve = std::size_t{64} << 20;
+
+std::size_t rounded(std::size_t bytes) {
+    return (bytes + kCommitStep - 1) / kCommitStep * kCommitStep;
+}
+
+/// All the memory there is: no region can hold more.
+std::size_t physical_bytes() {
+    return static_cast<std::size_t>(std::max(1L, sysconf(_SC_PHYS_PAGES))) *
+           static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+} // namespace
+
+Region::Region() {
+    // Inaccessible pages cost address space only; where that is limited too (ulimit -v), less has to do.
+    for (reserved_ = rounded(physical_bytes()); reserved_ >= kLeastReserve; reserved_ = rounded(reserved_ / 2)) {
+        void *data = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (data == MAP_FAILED) continue;
+        base_ = static_cast<char *>(data);
+        return;
+    }
+    throw Failure(MDIST_ERR_OUT_OF_MEMORY, "no address space for variables; see ulimit -v").native(errno);
+}
+
+Region::~Region() {
+    munmap(base_, reserved_);
+}
+
+void Region::commit(std::size_t bytes) {
+    if (bytes <= committed_) return;
+    const std::size_t wanted = bytes > reserved_ ? bytes : rounded(bytes);
+    if (wanted > reserved_ || mprotect(base_ + committed_, wanted - committed_, PROT_READ | PROT_WRITE) != 0)
+        throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for variables of ", bytes, " bytes on one replica"))
+            .native(errno);
+    madvise(base_ + committed_, wanted - committed_, MADV_HUGEPAGE); // a wish
+    committed_ = wanted;
+}
+
+} // namespace mdist

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/arithmetic.h"
+
+#include "reduce/reduce.h"
+#include "util/dtype.h"
+
+#include <mdist/tensor.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace mdist::reduce {
+namespace {
+
+template <typename T>
+T load(const void *data, std::size_t i) {
+    T value;
+    std::memcpy(&value, static_cast<const char *>(data) + i * sizeof(T), sizeof(T));
+    return value;
+}
+
+template <typename T>
+void store(void *data, std::size_t i, T value) {
+    std::memcpy(static_cast<char *>(data) + i * sizeof(T), &value, sizeof(T));
+}
+
+/// Two's complement for integers (signed ones by their bits), the sign bit for floating-point types: what added gives
+/// the difference exactly as subtracting would.
+template <typename Bits>
+void negate(bool integer, const void *from, Bits *to, std::size_t elements) {
+    constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+    for (std::size_t i = 0; i < elements; ++i) {
+        const Bits bits = load<Bits>(from, i);
+        to[i] = integer ? static_cast<Bits>(Bits{0} - bits) : static_cast<Bits>(bits ^ kSign);
+    }
+}
+
+template <typename Bits>
+void subtract_bits(int32_t dtype, char *to, const char *from, std::size_t elements) {
+    constexpr std::size_t kBlock = 1024 / sizeof(Bits);
+    Bits negative[kBlock];
+    for (std::size_t begin = 0; begin < elements; begin += kBlock) {
+        const std::size_t count = std::min(kBlock, elements - begin);
+        negate<Bits>(dtype_is_integer(dtype), from + begin * sizeof(Bits), negative, count);
+        const void *sources[] = {to + begin * sizeof(Bits), negative};
+        void *destination = to + begin * sizeof(Bits);
+        reduce({dtype, Op::kSum, 1}, sources, 2, &destination, 1, count);
+    }
+}
+
+template <typename T>
+void divide_integers(void *to, uint64_t divisor, std::size_t elements) {
+    for (std::size_t i = 0; i < elements; ++i) {
+        const T value = load<T>(to, i);
+        // A divisor beyond the type's range is larger than any value of it.
+        const bool larger = divisor > static_cast<uint64_t>(std::numeric_limits<T>::max());
+        store<T>(to, i, larger ? T{0} : static_cast<T>(value / static_cast<T>(divisor)));
+    }
+}
+
+} // namespace
+
+void subtract(int32_t dtype, void *to, const void *from, std::size_t elements) {
+    char *const out = static_cast<char *>(to);
+    const char *const in = static_cast<const char *>(from);
+    switch (dtype_size(dtype)) {
+        case 1:
+            return subtract_bits<uint8_t>(dtype, out, in, elements);
+        case 2:
+            return subtract_bits<uint16_t>(dtype, out, in, elements);
+        case 4:
+            return subtract_bits<uint32_t>(dtype, out, in, elements);
+        default:
+            return subtract_bits<uint64_t>(dtype, out, in, elements);
+    }
+}
+
+void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) {
+    switch (dtype) {
+        case MDIST_INT8:
+            return divide_integers<int8_t>(to, divisor, elements);
+        case MDIST_UINT8:
+            return divide_integers<uint8_t>(to, divisor, elements);
+        case MDIST_INT32:
+            return divide_integers<int32_t>(to, divisor, elements);
+        case MDIST_UINT32:
+            return divide_integers<uint32_t>(to, divisor, elements);
+        case MDIST_INT64:
+            return divide_integers<int64_t>(to, divisor, elements);
+        case MDIST_UINT64:
+            return divide_integers<uint64_t>(to, divisor, elements);
+        default: {
+            const void *source = to;
+            return reduce({dtype, Op::kMean, divisor}, &source, 1, &to, 1, elements);
+        }
+    }
+}
+
+bool all_zero(int32_t dtype, const void *data, std::size_t elements) {
+    const std::size_t size = dtype_size(dtype);
+    const char *const bytes = static_cast<const char *>(data);
+    for (std::size_t i = 0; i < elements; ++i) {
+        for (std::size_t byte = 0; byte < size; ++byte) {
+            const bool sign = byte + 1 == size && !dtype_is_integer(dtype);
+            if ((static_cast<unsigned char>(bytes[i * size + byte]) & (sign ? 0x7f : 0xff)) != 0) return false;
+        }
+    }
+    return true;
+}
+
+} // namespace mdist::reduce

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element-wise arithmetic that is not on any hot path: plain loops. Results as in reduce(): 16-bit types compute in
+// float32 and round once, integers wrap around, NaNs are canonical. Callers put a FloatEnvironment around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mdist::reduce {
+
+/// to[i] -= from[i]
+void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);
+/// to[i] /= divisor; integers are cut off towards zero.
+void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements);
+/// Whether every element is 0 (-0 is).
+bool all_zero(int32_t dtype, const void *data, std::size_t elements);
+
+} // namespace mdist::reduce

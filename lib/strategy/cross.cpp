@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/cross.h"
+
+#include "comm/call.h"
+#include "comm/collectives.h"
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+void require_alike(const std::vector<Tensor> &tensors) {
+    for (std::size_t i = 1; i < tensors.size(); ++i)
+        if (!(tensors[i].shape() == tensors[0].shape()))
+            throw Failure(MDIST_ERR_MISMATCH,
+                          text("the tensor of local replica 0 has shape ", tensors[0].shape().text(),
+                               " and that of local "
+                               "replica ",
+                               i, " ", tensors[i].shape().text(),
+                               "; reduce over axes (mdist_reduce) where "
+                               "replicas differ in length"))
+                .reason("different_shapes");
+}
+
+/// What a value that is the same everywhere reduces to without asking anybody, as TensorFlow does.
+bool reduces_to_itself(int32_t op, const Value &value, uint32_t replicas) {
+    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return true;
+    const Tensor &tensor = value.tensors()[0];
+    const bool zero = value.kind() == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
+                      reduce::all_zero(tensor.dtype(), tensor.data(), tensor.elements());
+    if (zero) return true;
+    throw invalid(text("a ", value.kind() == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
+                       op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,
+                       " replicas, since it has one content for "
+                       "all; take MEAN to have it back, or a per-replica value"));
+}
+
+Tensor on_host(const Tensor &tensor) {
+    Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
+    host()->copy_out(copy.data(), tensor.data(), copy.bytes());
+    return copy;
+}
+
+} // namespace
+
+Tensor reduce_tensors(int32_t op, const std::vector<Tensor> &tensors, uint64_t replica_count) {
+    require_alike(tensors);
+    check_op_takes(op, tensors[0].dtype());
+    const Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), tensors[0].shape());
+    std::vector<const void *> sources;
+    for (const Tensor &tensor : tensors) sources.push_back(tensor.data());
+    void *destination = out.data();
+    const reduce::FloatEnvironment environment;
+    reduce::reduce({out.dtype(), static_cast<reduce::Op>(op), replica_count}, sources.data(), sources.size(),
+                   &destination, 1, out.elements());
+    return out;
+}
+
+ValuePointer reduce_value(Strategy &strategy, int32_t op, const Value &value, const std::vector<int32_t> &axes) {
+    check_op(op);
+    const uint32_t replicas = strategy.replica_count();
+    if (!axes.empty()) {
+        // A plain value counts as one replica's, as where there is no strategy at all.
+        return Value::plain(reduce_axes(op, value.tensors(), axes));
+    }
+    check_op_takes(op, value.tensors()[0].dtype());
+    if (value.kind() == MDIST_VALUE_PER_REPLICA) return Value::plain(reduce_tensors(op, value.tensors(), replicas));
+    reduces_to_itself(op, value, replicas);
+    return Value::plain(on_host(value.tensors()[0]));
+}
+
+ValuePointer reduce_value_to(Strategy &strategy, int32_t op, const Value &value, const std::string &destination) {
+    const bool everywhere = destination.empty();
+    if (!everywhere) strategy.device_index(destination);
+    const ValuePointer reduced = reduce_value(strategy, op, value, {});
+    return everywhere ? broadcast_value(strategy, reduced->tensors()[0]) : reduced;
+}
+
+ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
+    std::vector<Tensor> copies;
+    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local) {
+        copies.push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
+        strategy.device(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
+    }
+    return Value::mirrored(std::move(copies));
+}
+
+void all_reduce_local(Strategy &strategy, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                      std::size_t buffer_count) {
+    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
+    const uint32_t replicas = strategy.local_replica_count();
+    std::vector<Call> calls(replicas);
+    std::size_t bytes = 0;
+    for (std::size_t b = 0; b < buffer_count; ++b) bytes += inputs[b].elements * dtype_size(inputs[b].dtype);
+    for (uint32_t local = 0; local < replicas; ++local) {
+        Call &call = calls[local];
+        call.kind = CallKind::kAllReduce;
+        call.op = op;
+        call.inputs = inputs + local * buffer_count;
+        call.outputs = outputs + local * buffer_count;
+        call.buffer_count = buffer_count;
+        check_call(call, replicas);
+        if (!same_call(calls[0], call))
+            throw Failure(MDIST_ERR_MISMATCH, text("the buffers of local replica 0 are ", call_text(calls[0]),
+                                                   " and those of local replica ", local, " ", call_text(call)))
+                .reason("different_calls");
+    }
+    const reduce::FloatEnvironment environment;
+    if (strategy.concurrent() && bytes >= kWorthThreads) {
+        for (uint32_t local = 0; local < replicas; ++local) strategy.group().post(local, calls[local]);
+        std::atomic<bool> out_of_memory{false};
+        strategy.run_internal([&](uint32_t local) {
+            try {
+                all_reduce_posted(strategy.group(), local);
+            } catch (const std::bad_alloc &) {
+                out_of_memory = true;
+            }
+        });
+        if (out_of_memory) throw std::bad_alloc();
+        return;
+    }
+    std::vector<const void *> sources(replicas);
+    std::vector<void *> destinations(replicas);
+    for (std::size_t b = 0; b < buffer_count; ++b) {
+        for (uint32_t local = 0; local < replicas; ++local) {
+            sources[local] = calls[local].inputs[b].data;
+            destinations[local] = calls[local].outputs[b].data;
+        }
+        reduce::reduce({inputs[b].dtype, static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(),
+                       replicas, destinations.data(), replicas, inputs[b].elements);
+    }
+}
+
+} // namespace mdist

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/frame.h"
+
+#include "strategy/context.h"
+#include "strategy/strategy.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <cxxabi.h>
+#include <utility>
+
+namespace mdist {
+
+Replica::Replica(Strategy &strategy, Frame &frame, uint32_t local_index)
+    : strategy_(strategy), frame_(frame), local_index_(local_index) {}
+
+uint32_t Replica::id() const {
+    return strategy_.first_replica_id() + local_index_;
+}
+
+const Tensor &Replica::argument(std::size_t index) const {
+    const auto &arguments = frame_.arguments();
+    if (index >= arguments.size())
+        throw invalid(text("argument index is ", index, "; this run has ", arguments.size(), " arguments"));
+    return arguments[index]->tensor_for(local_index_);
+}
+
+void Replica::set_result(std::size_t index, Tensor tensor) {
+    if (index >= results.size())
+        throw invalid(text("result index is ", index, "; this run has ", results.size(), " results"));
+    results[index] = std::move(tensor);
+}
+
+Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {
+    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local)
+        replicas_.push_back(std::make_unique<Replica>(strategy, *this, local));
+}
+
+void Frame::begin(std::vector<ValuePointer> arguments, std::size_t result_count) {
+    for (const auto &replica : replicas_) replica->results.resize(result_count);
+    arguments_ = std::move(arguments);
+    result_count_ = result_count;
+}
+
+void Frame::clear() noexcept {
+    arguments_.clear();
+    shared = Shared();
+    for (const auto &replica : replicas_) {
+        replica->results.clear();
+        replica->merge_arguments.clear();
+        replica->merge_results.clear();
+        replica->last_failure.clear();
+    }
+}
+
+namespace {
+
+/// Hands the group a step's failure; if there is no memory for the words, that alone.
+template <typename Words>
+void release_step(Group &group, const Replica &replica, int64_t native, Words words) noexcept {
+    const auto id = static_cast<int32_t>(replica.id());
+    try {
+        group.release(Failure(MDIST_ERR_CALLBACK, text("the step of replica ", id, " ", words()))
+                          .operation("mdist_run")
+                          .replica(id)
+                          .native(native));
+    } catch (...) {
+        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "").replica(id));
+    }
+}
+
+} // namespace
+
+void Frame::execute(uint32_t local, const Step &step) {
+    Replica &replica = *replicas_[local];
+    Group &group = strategy_.group();
+    struct Departure {
+        Group &group;
+        uint32_t local;
+        ~Departure() { group.depart(local); }
+    };
+    const Departure departure{group, local};
+    const Context context(replica);
+    try {
+        const int32_t code = step(replica);
+        if (code == 0) return;
+        release_step(group, replica, code, [&] {
+            return text("returned ", code, replica.last_failure.empty() ? "" : " after ", replica.last_failure);
+        });
+    } catch (abi::__forced_unwind &) {
+        release_step(group, replica, 0, [] { return std::string("ended its thread"); });
+        throw;
+    } catch (const std::exception &exception) {
+        release_step(group, replica, 0, [&] { return text("threw: ", exception.what()); });
+    } catch (...) {
+        release_step(group, replica, 0, [] { return std::string("threw something that is no std::exception"); });
+    }
+}
+
+std::vector<ValuePointer> Frame::take_results() {
+    std::vector<ValuePointer> values(result_count_);
+    for (std::size_t index = 0; index < result_count_; ++index) {
+        std::vector<Tensor> tensors;
+        uint32_t missing = 0;
+        uint32_t without = 0;
+        for (uint32_t local = 0; local < replicas_.size(); ++local) {
+            Tensor &tensor = replicas_[local]->results[index];
+            if (!tensor.defined()) {
+                ++missing;
+                without = local;
+            }
+            tensors.push_back(std::move(tensor));
+        }
+        if (missing == replicas_.size()) continue;
+        if (missing != 0)
+            throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " was set by some replicas, but not by replica ",
+                                                   replicas_[without]->id()))
+                .replica(static_cast<int32_t>(replicas_[without]->id()))
+                .reason("missing_result");
+        values[index] = tensors.size() == 1 ? Value::plain(std::move(tensors[0]))
+                                            : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+    }
+    return values;
+}
+
+} // namespace mdist

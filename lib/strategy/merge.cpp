@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merging: all local replicas meet, replica 0 runs the merge function while the others stand by for nested runs, and
+// each takes its own part of what came out.
+#include "strategy/context.h"
+#include "strategy/strategy.h"
+#include "util/text.h"
+
+#include <cxxabi.h>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+uint64_t shape_of_merge(const std::vector<Tensor> &arguments, std::size_t result_count) {
+    uint64_t hash = result_count;
+    for (const Tensor &argument : arguments) hash = hash * 31 + static_cast<uint64_t>(argument.dtype());
+    return hash * 1024 + arguments.size();
+}
+
+} // namespace
+
+void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+                     uint64_t timeout_ns) {
+    require_concurrent("mdist_merge_call");
+    Frame &frame = replica.frame();
+    const uint32_t local = replica.local_index();
+    replica.merge_arguments = std::move(arguments);
+    const std::string summary = text(replica.merge_arguments.size(), " arguments, ", result_count, " results");
+    Call call;
+    call.kind = CallKind::kMerge;
+    call.subject = shape_of_merge(replica.merge_arguments, result_count);
+    call.subject_text = summary.c_str();
+    group_.meet(local, call, timeout_ns);
+
+    if (local == 0)
+        run_merge(replica, merge, result_count);
+    else
+        team_->serve(local);
+
+    if (frame.shared.merge_failed)
+        throw Failure(MDIST_ERR_ABORTED, "the merge function failed; mdist_run returns why").reason("step_failed");
+    replica.merge_results.assign(result_count, Tensor());
+    for (std::size_t i = 0; i < result_count; ++i)
+        if (frame.shared.merged[i]) replica.merge_results[i] = frame.shared.merged[i]->tensor_for(local);
+}
+
+/// Replica 0's part. Whatever happens, the others go on afterwards.
+void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t result_count) {
+    Frame::Shared &shared = replica.frame().shared;
+    struct Resumption {
+        Team &team;
+        ~Resumption() { team.resume(); }
+    };
+    const Resumption resumption{*team_};
+    shared.merge_failed = true;
+    shared.merged.assign(result_count, nullptr);
+    const auto failed = [&](int64_t native, const std::string &how) {
+        return Failure(MDIST_ERR_CALLBACK, text("the merge function ", how))
+            .operation("mdist_merge_call")
+            .replica(static_cast<int32_t>(replica.id()))
+            .native(native);
+    };
+    try {
+        const Context context(*this, Context::Kind::kMerge);
+        const int32_t code = merge(regroup(replica.frame(), replica.merge_arguments.size()), shared.merged);
+        if (code != 0) throw failed(code, text("returned ", code));
+    } catch (abi::__forced_unwind &) {
+        throw;
+    } catch (const Failure &failure) {
+        group_.release(failure);
+        throw;
+    } catch (const std::bad_alloc &) {
+        group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+        throw;
+    } catch (const std::exception &exception) {
+        const Failure failure = failed(0, text("threw: ", exception.what()));
+        group_.release(failure);
+        throw failure;
+    } catch (...) {
+        const Failure failure = failed(0, "threw something that is no std::exception");
+        group_.release(failure);
+        throw failure;
+    }
+    for (std::size_t i = 0; i < result_count; ++i) {
+        const ValuePointer &value = shared.merged[i];
+        if (!value || value->kind() == MDIST_VALUE_PLAIN || value->tensors().size() == local_replica_count()) continue;
+        const Failure failure = failed(0, text("gave result ", i, " with ", value->tensors().size(), " tensors for ",
+                                               local_replica_count(), " local replicas"));
+        group_.release(failure);
+        throw failure;
+    }
+    shared.merge_failed = false;
+}
+
+std::vector<ValuePointer> Strategy::regroup(Frame &frame, std::size_t count) {
+    std::vector<ValuePointer> values;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::vector<Tensor> tensors;
+        for (uint32_t local = 0; local < local_replica_count(); ++local)
+            tensors.push_back(frame.replica(local).merge_arguments[i]);
+        values.push_back(tensors.size() == 1 ? Value::plain(std::move(tensors[0]))
+                                             : Value::per_replica(std::move(tensors)));
+    }
+    return values;
+}
+
+} // namespace mdist

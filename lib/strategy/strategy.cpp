@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/strategy.h"
+
+#include "cluster/config.h"
+#include "cluster/single_worker.h"
+#include "strategy/context.h"
+#include "util/cpus.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
+    refuse_unbuilt(config);
+    std::vector<std::shared_ptr<Device>> devices;
+    for (const DeviceName &name : config.devices()) {
+        if (name.kind != DeviceKind::kCpu)
+            throw Failure(MDIST_ERR_UNSUPPORTED,
+                          text("devices names ", device_text(name), " (", config.origin("devices"),
+                               "), and this version of libmdist has CPU devices only"))
+                .reason("no_gpu_support");
+        devices.push_back(make_cpu_device(name.index));
+    }
+    return devices;
+}
+
+} // namespace
+
+Strategy::Strategy(const Config &config)
+    : devices_(open_devices(config)),
+      concurrent_(config.text("executor") == "threads"),
+      group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
+             config.duration_ns("communication.timeout")),
+      variables_(std::make_shared<VariableStore>(devices_)) {
+    const uint32_t threads = concurrent_ ? local_replica_count() : 1;
+    team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
+    frame_at(0);
+}
+
+Strategy::~Strategy() = default;
+
+uint32_t Strategy::device_index(const std::string &name) const {
+    std::string known;
+    for (uint32_t local = 0; local < devices_.size(); ++local) {
+        if (devices_[local]->name() == name) return local;
+        known += text(local == 0 ? "" : ", ", devices_[local]->name());
+    }
+    throw invalid(text("destination is \"", name, "\"; the devices of this strategy are ", known));
+}
+
+void Strategy::require_concurrent(const char *function) const {
+    if (concurrent_ || local_replica_count() == 1) return;
+    throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                  text(function,
+                       " in a step needs executor: threads; with executor: caller the replicas run one after "
+                       "another, so reduce between runs (mdist_strategy_all_reduce, mdist_reduce)"))
+        .reason("executor_caller");
+}
+
+void Strategy::require_sound() {
+    if (!group_.failed()) return;
+    const Failure first = group_.cause().value_or(Failure(MDIST_ERR_ABORTED, ""));
+    throw Failure(MDIST_ERR_ABORTED,
+                  text("an earlier failure ended all collectives of this strategy: ", first.message()))
+        .replica(first.replica())
+        .reason("strategy_failed");
+}
+
+void Strategy::abort() {
+    group_.fail(Failure(MDIST_ERR_ABORTED, "mdist_strategy_abort was called").reason("aborted"));
+}
+
+void Strategy::close() {
+    {
+        const std::lock_guard lock(turn_mutex_);
+        closed_ = true;
+        if (busy_) {
+            // The thread that has the turn stops the team when it is done.
+            group_.fail(Failure(MDIST_ERR_ABORTED, "the strategy was destroyed").reason("destroyed"));
+            return;
+        }
+    }
+    stop_if_closed();
+}
+
+void Strategy::stop_if_closed() noexcept {
+    std::unique_ptr<Team> team;
+    {
+        const std::lock_guard lock(turn_mutex_);
+        if (closed_ && !busy_) team = std::move(team_);
+    }
+}
+
+Turn::Turn(Strategy &strategy, const char *function, const char *instead) : strategy_(strategy), taken_(false) {
+    if (const Context *context = Context::of(strategy)) {
+        if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
+        throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                      text(function, " belongs into cross-replica context, and this is a step: call ", instead));
+    }
+    const std::lock_guard lock(strategy.turn_mutex_);
+    if (strategy.busy_)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(function, ": another thread is working with this strategy; one at a time"))
+            .reason("busy");
+    strategy.busy_ = true;
+    taken_ = true;
+}
+
+Turn::~Turn() {
+    if (!taken_) return;
+    bool closed = false;
+    {
+        const std::lock_guard lock(strategy_.turn_mutex_);
+        strategy_.busy_ = false;
+        closed = strategy_.closed_;
+    }
+    if (closed) strategy_.stop_if_closed();
+}
+
+} // namespace mdist

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy: this worker's replicas and everything they share.
+//
+// One thread at a time works with a strategy: it holds the Turn. Inside a run the turn is lent to the replicas, inside
+// a merge to the merge function. abort(), close() and the const functions are free of that.
+#pragma once
+
+#include "comm/group.h"
+#include "device/device.h"
+#include "strategy/frame.h"
+#include "strategy/team.h"
+#include "strategy/variable_store.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class Config;
+
+class Strategy : public std::enable_shared_from_this<Strategy> {
+  public:
+    explicit Strategy(const Config &config);
+    ~Strategy();
+
+    uint32_t replica_count() const { return local_replica_count(); }
+    uint32_t local_replica_count() const { return static_cast<uint32_t>(devices_.size()); }
+    /// Id of local replica 0.
+    uint32_t first_replica_id() const { return 0; }
+    Device &device(uint32_t local) const { return *devices_[local]; }
+    /// Index of the device with this name; throws INVALID_ARGUMENT listing those there are.
+    uint32_t device_index(const std::string &name) const;
+    bool concurrent() const { return concurrent_; }
+
+    Group &group() { return group_; }
+    const std::shared_ptr<VariableStore> &variables() const { return variables_; }
+
+    /// Runs `step` on every local replica; `results` receives the values. Throws the first failure.
+    void run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results);
+    /// Runs `work` once per local replica, on their threads where they have some. Not for user code: no contexts, no
+    /// failures; the caller holds the turn.
+    void run_internal(const Team::Work &work);
+    /// Called by each local replica in its step; each receives its own part of the results in merge_results.
+    void merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+               uint64_t timeout_ns);
+
+    /// Throws FAILED_PRECONDITION where a collective or merge inside a step cannot work: executor `caller`.
+    void require_concurrent(const char *function) const;
+    /// Throws ABORTED, with the first cause, if all collectives have ended.
+    void require_sound();
+
+    void abort();
+    /// The handle is gone: aborts, and stops the threads as soon as no run is under way.
+    void close();
+
+  private:
+    friend class Turn;
+
+    void run_frame(Frame &frame, const Step &step);
+    Frame &frame_at(uint32_t depth);
+    void run_merge(Replica &replica, const Merge &merge, std::size_t result_count);
+    std::vector<ValuePointer> regroup(Frame &frame, std::size_t count);
+    void stop_if_closed() noexcept;
+
+    std::vector<std::shared_ptr<Device>> devices_;
+    bool concurrent_;
+    Group group_;
+    std::shared_ptr<VariableStore> variables_;
+    std::vector<std::unique_ptr<Frame>> frames_;
+    uint32_t depth_ = 0; // of the next run
+    std::unique_ptr<Team> team_;
+
+    std::mutex turn_mutex_; // guards the two below, for the moment of a change only
+    bool busy_ = false;
+    bool closed_ = false;
+};
+
+/// The right to work with a strategy in cross-replica context, for as long as it lives. Throws WRONG_CONTEXT inside a
+/// step of the strategy (naming `instead`), FAILED_PRECONDITION while another thread has the turn.
+class Turn {
+  public:
+    Turn(Strategy &strategy, const char *function, const char *instead);
+    ~Turn();
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+
+  private:
+    Strategy &strategy_;
+    bool taken_;
+};
+
+} // namespace mdist

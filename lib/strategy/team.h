@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Team: the threads under the replicas of one worker. Member 0 is whoever calls fork(); members 1 to size-1 are threads
+// of the library that live as long as the team.
+//
+// fork(work) has every member but 0 run work(member); join() waits for them. A member that waits inside its work (in a
+// merge) does so in serve(): it takes part in further, nested forks until resume(). Only member 0 gives commands, and
+// each is seen by all members before the next can be given, so one command slot is enough.
+// A member's thread may be ended by its work (pthread_exit); the next fork that is not nested starts a new one.
+#pragma once
+
+#include "util/event_count.h"
+#include "util/function_ref.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <pthread.h>
+
+namespace mdist {
+
+class Team {
+  public:
+    using Work = FunctionRef<void(uint32_t member)>;
+
+    /// Starts the threads; throws RESOURCE if the system refuses one.
+    Team(uint32_t size, Patience patience);
+    /// Stops them. No work is under way.
+    ~Team();
+    Team(const Team &) = delete;
+    Team &operator=(const Team &) = delete;
+
+    /// `work` must stay valid until join(), and throw nothing but a forced unwind. Throws CALLBACK where a nested fork
+    /// finds a member's thread ended, RESOURCE where a new one cannot be started; nothing has run then.
+    void fork(const Work &work, bool nested);
+    void join() noexcept;
+
+    /// Called by member `member` (not 0): works until member 0 calls resume().
+    void serve(uint32_t member);
+    void resume() noexcept;
+
+    /// fork() in the constructor, join() in the destructor.
+    class Forked {
+      public:
+        Forked(Team &team, const Work &work, bool nested) : team_(team) { team.fork(work, nested); }
+        ~Forked() { team_.join(); }
+        Forked(const Forked &) = delete;
+        Forked &operator=(const Forked &) = delete;
+
+      private:
+        Team &team_;
+    };
+
+  private:
+    enum class Command : uint8_t { kNone, kWork, kResume, kStop };
+    struct alignas(64) Member {
+        Team *team = nullptr;
+        uint32_t index = 0;
+        uint32_t seen = 0; // number of the last command taken
+        bool started = false;
+        std::atomic<bool> ended{false};
+        pthread_t thread = {};
+    };
+    class Finished;
+
+    static void *thread_main(void *member);
+    void start(Member &member);
+    void restart_ended(bool nested);
+    void stop() noexcept;
+    Command take(Member &member);
+
+    const uint32_t size_;
+    const Patience patience_;
+    std::unique_ptr<Member[]> members_;
+    Command command_ = Command::kNone;
+    const Work *work_ = nullptr;
+    EventCount commands_;
+    alignas(64) std::atomic<uint32_t> finished_{0};
+    uint32_t joins_seen_ = 0;
+    EventCount joins_;
+};
+
+} // namespace mdist

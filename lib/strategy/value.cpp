@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/value.h"
+
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+
+std::shared_ptr<Value> Value::plain(Tensor tensor) {
+    std::vector<Tensor> one;
+    one.push_back(std::move(tensor));
+    return std::make_shared<Value>(MDIST_VALUE_PLAIN, std::move(one));
+}
+
+std::shared_ptr<Value> Value::mirrored(std::vector<Tensor> tensors) {
+    return std::make_shared<Value>(MDIST_VALUE_MIRRORED, std::move(tensors));
+}
+
+std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const char *what) {
+    for (std::size_t i = 1; i < tensors.size(); ++i)
+        if (tensors[i].dtype() != tensors[0].dtype())
+            throw Failure(MDIST_ERR_MISMATCH,
+                          text(what, " is ", dtype_name(tensors[0].dtype()), " on local replica 0 and ",
+                               dtype_name(tensors[i].dtype()), " on local replica ", i, "; it must be one type"))
+                .reason("different_dtypes");
+    return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
+}
+
+} // namespace mdist

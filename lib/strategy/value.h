@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Value: one tensor, or one for each local replica. Never changes once made, so any thread may read it.
+#pragma once
+
+#include "device/tensor.h"
+
+#include <mdist/value.h>
+
+#include <memory>
+#include <vector>
+
+namespace mdist {
+
+class Value {
+  public:
+    static std::shared_ptr<Value> plain(Tensor tensor);
+    static std::shared_ptr<Value> mirrored(std::vector<Tensor> tensors);
+    /// Throws MISMATCH if the dtypes differ. `what` names the value ("result 2", "tensor").
+    static std::shared_ptr<Value> per_replica(std::vector<Tensor> tensors, const char *what = "tensor");
+
+    mdist_value_kind_t kind() const { return kind_; }
+    const std::vector<Tensor> &tensors() const { return tensors_; }
+    /// What local replica `local` sees: its own tensor, or the only one.
+    const Tensor &tensor_for(uint32_t local) const { return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
+
+    Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
+
+  private:
+    mdist_value_kind_t kind_;
+    std::vector<Tensor> tensors_;
+};
+
+using ValuePointer = std::shared_ptr<const Value>;
+
+} // namespace mdist

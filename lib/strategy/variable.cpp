@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/variable.h"
+
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "strategy/cross.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kAggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"};
+
+void check_assign(int32_t assign) {
+    if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_SUB)
+        throw invalid(text("assign is ", assign, "; take MDIST_ASSIGN_SET (1), _ADD (2) or _SUB (3)"));
+}
+
+} // namespace
+
+void VariableSpec::check() {
+    if (name.empty()) throw invalid("the variable's name is empty");
+    if (synchronization < MDIST_SYNC_AUTO || synchronization > MDIST_SYNC_ON_READ)
+        throw invalid(mdist::text("synchronization of variable \"", name, "\" is ", synchronization,
+                                  "; take MDIST_SYNC_AUTO (0), _ON_WRITE (1) or _ON_READ (2)"));
+    if (aggregation < MDIST_AGGREGATION_NONE || aggregation > MDIST_AGGREGATION_ONLY_FIRST_REPLICA)
+        throw invalid(mdist::text("aggregation of variable \"", name, "\" is ", aggregation,
+                                  "; take MDIST_AGGREGATION_NONE (0), _SUM (1), _MEAN (2) or _ONLY_FIRST_REPLICA (3)"));
+    if (aggregation == MDIST_AGGREGATION_MEAN && dtype_is_integer(dtype))
+        throw invalid(mdist::text("variable \"", name, "\" is ", dtype_name(dtype),
+                                  "; aggregation MEAN is for floating-point variables, since a mean of integers would "
+                                  "have to be rounded"));
+    if (synchronization == MDIST_SYNC_AUTO) synchronization = MDIST_SYNC_ON_WRITE;
+}
+
+std::string VariableSpec::text() const {
+    return mdist::text("\"", name, "\" ", dtype_name(dtype), " ", shape.text(),
+                       synchronization == MDIST_SYNC_ON_READ ? ", ON_READ, " : ", ON_WRITE, ",
+                       kAggregations[aggregation]);
+}
+
+Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial)
+    : strategy_(std::move(strategy)), store_(strategy_->variables()), spec_(std::move(spec)) {
+    VariableStore::Place place = store_->add(spec_.name, spec_.dtype, spec_.shape);
+    offset_ = place.offset;
+    copies_ = std::move(place.copies);
+    for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
+        strategy_->device(local).copy_in(copies_[local].data(), initial.data(), initial.bytes());
+}
+
+Variable::~Variable() {
+    store_->remove(spec_.name, spec_.dtype, offset_, copies_[0].bytes());
+}
+
+void Variable::check_write(int32_t assign, const Tensor &tensor, const char *what) const {
+    check_assign(assign);
+    if (tensor.dtype() != spec_.dtype || !(tensor.shape() == spec_.shape))
+        throw invalid(text(what, " is ", dtype_name(tensor.dtype()), " ", tensor.shape().text(), " and variable \"",
+                           spec_.name, "\" is ", dtype_name(spec_.dtype), " ", spec_.shape.text(),
+                           "; they must be alike"));
+}
+
+void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const {
+    const Tensor &copy = copies_[local];
+    if (assign == MDIST_ASSIGN_SET) {
+        if (copy.data() != tensor.data()) strategy_->device(local).copy_in(copy.data(), tensor.data(), copy.bytes());
+        return;
+    }
+    const reduce::FloatEnvironment environment;
+    if (assign == MDIST_ASSIGN_ADD) {
+        const void *sources[] = {copy.data(), tensor.data()};
+        void *destination = copy.data();
+        reduce::reduce({spec_.dtype, reduce::Op::kSum, 1}, sources, 2, &destination, 1, copy.elements());
+    } else {
+        reduce::subtract(spec_.dtype, copy.data(), tensor.data(), copy.elements());
+    }
+}
+
+void Variable::assign(int32_t assign, const Value &value) {
+    if (value.kind() != MDIST_VALUE_PLAIN && value.tensors().size() != copies_.size())
+        throw invalid(text("the value has ", value.tensors().size(), " tensors for the ", copies_.size(),
+                           " copies of variable \"", spec_.name, "\""));
+    for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
+    const bool divided = spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
+    if (divided && assign != MDIST_ASSIGN_SET)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
+                           copies_.size(), " times; add in a step (mdist_replica_assign), or set the new total"))
+            .reason("sum_on_read");
+    for (uint32_t local = 0; local < copies_.size(); ++local) {
+        apply(local, assign, value.tensor_for(local));
+        const reduce::FloatEnvironment environment;
+        if (divided)
+            reduce::divide(spec_.dtype, copies_[local].data(), strategy_->replica_count(), copies_[local].elements());
+    }
+}
+
+void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
+    check_write(assign, value.tensor_for(local), "the value");
+    apply(local, assign, value.tensor_for(local));
+}
+
+Tensor Variable::read() const {
+    if (spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_NONE)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text("variable \"", spec_.name,
+                           "\" is synchronized on read and has aggregation NONE, so that "
+                           "nobody can say which copy to read; take mdist_variable_tensor"))
+            .reason("no_aggregation");
+    const bool reduced =
+        spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
+    if (reduced) {
+        const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
+        return reduce_tensors(mean ? MDIST_MEAN : MDIST_SUM, copies_, strategy_->replica_count());
+    }
+    Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
+    strategy_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
+    return out;
+}
+
+} // namespace mdist

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variable: one copy per local replica, and the rules by which writes and reads keep them in order.
+//
+//                 in a step                                   outside of steps
+//   ON_WRITE      reduce by aggregation, apply to every copy   apply to every copy; read copy 0
+//   ON_READ       own copy only                                divide over copies; read reduces by aggregation
+//
+// Writes from steps come on the replicas' threads, each for its own copy; all else from whoever holds the turn.
+#pragma once
+
+#include "strategy/strategy.h"
+
+#include <mdist/variable.h>
+
+#include <memory>
+#include <string>
+
+namespace mdist {
+
+struct VariableSpec {
+    std::string name;
+    int32_t dtype = 0;
+    Shape shape;
+    int32_t synchronization = MDIST_SYNC_ON_WRITE;
+    int32_t aggregation = MDIST_AGGREGATION_NONE;
+
+    /// Throws INVALID_ARGUMENT for what no variable can be; turns AUTO into ON_WRITE.
+    void check();
+    /// "\"bias\" float32 [10], ON_WRITE, SUM"
+    std::string text() const;
+};
+
+class Variable {
+  public:
+    /// With a copy of `initial` on every replica; zeros if it is undefined.
+    Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial);
+    ~Variable();
+    Variable(const Variable &) = delete;
+    Variable &operator=(const Variable &) = delete;
+
+    const VariableSpec &spec() const { return spec_; }
+    const std::shared_ptr<Strategy> &strategy() const { return strategy_; }
+    const Tensor &copy(uint32_t local) const { return copies_[local]; }
+
+    /// Outside of steps; the caller holds the turn.
+    void assign(int32_t assign, const Value &value);
+    /// In update context: one copy.
+    void assign_copy(uint32_t local, int32_t assign, const Value &value);
+    Tensor read() const;
+    /// In a step.
+    void assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns);
+
+  private:
+    void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
+    void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+
+    std::shared_ptr<Strategy> strategy_;
+    std::shared_ptr<VariableStore> store_;
+    VariableSpec spec_;
+    std::size_t offset_ = 0;
+    std::vector<Tensor> copies_;
+};
+
+/// Creates one variable from inside a step, by all local replicas together: replica 0's `initial` counts. `publish`
+/// runs once, on replica 0's thread; what it returns is returned on all.
+void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
+                      FunctionRef<void *(std::shared_ptr<Variable>)> publish, uint64_t timeout_ns);
+
+} // namespace mdist

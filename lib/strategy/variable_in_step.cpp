@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What replicas do to variables together, inside a step.
+#include "comm/collectives.h"
+#include "strategy/variable.h"
+#include "util/text.h"
+
+#include <functional>
+#include <utility>
+
+namespace mdist {
+
+void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns) {
+    if (&replica.strategy() != strategy_.get())
+        throw invalid(text("variable \"", spec_.name, "\" belongs to another strategy than this replica"));
+    check_write(assign, tensor, "the tensor");
+    const uint32_t local = replica.local_index();
+    if (spec_.synchronization == MDIST_SYNC_ON_READ || spec_.aggregation == MDIST_AGGREGATION_NONE)
+        return apply(local, assign, tensor);
+
+    strategy_->require_concurrent("mdist_replica_assign to a mirrored variable that is aggregated");
+    const std::string summary = text(spec_.text(), assign == MDIST_ASSIGN_SET   ? ", SET, "
+                                                   : assign == MDIST_ASSIGN_ADD ? ", ADD, "
+                                                                                : ", SUB, ");
+    // All replicas receive the same bits, and each then does the same to its own copy.
+    const Tensor total = Tensor::allocate(strategy_->device(local), spec_.dtype, spec_.shape);
+    const mdist_buffer_t input = tensor.buffer();
+    const mdist_buffer_t output = total.buffer();
+    Call call;
+    call.kind = CallKind::kAssign;
+    call.inputs = &input;
+    call.outputs = &output;
+    call.buffer_count = 1;
+    call.subject = reinterpret_cast<uintptr_t>(this) * 4 + static_cast<uint64_t>(assign);
+    call.subject_text = summary.c_str();
+    Group &group = strategy_->group();
+    if (spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) {
+        broadcast(group, local, call, timeout_ns);
+    } else {
+        call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
+        all_reduce(group, local, call, timeout_ns);
+    }
+    apply(local, assign, total);
+}
+
+void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
+                      FunctionRef<void *(std::shared_ptr<Variable>)> publish, uint64_t timeout_ns) {
+    spec.check();
+    Strategy &strategy = replica.strategy();
+    strategy.require_concurrent("mdist_replica_variable_create");
+    const std::string summary = spec.text();
+    Call call;
+    call.kind = CallKind::kCreateVariable;
+    call.subject = std::hash<std::string>()(summary);
+    call.subject_text = summary.c_str();
+    Frame::Shared &shared = replica.frame().shared;
+    Group &group = strategy.group();
+    group.meet(replica.local_index(), call, timeout_ns);
+    if (replica.local_index() == 0) {
+        const Finish finish(group);
+        shared.create_failure = nullptr;
+        shared.create_out_of_memory = true; // unless it turns out otherwise
+        try {
+            shared.created = publish(std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial));
+            shared.create_out_of_memory = false;
+        } catch (const Failure &failure) {
+            shared.create_failure = std::make_shared<Failure>(failure);
+            throw;
+        }
+    } else {
+        group.finish();
+    }
+    if (shared.create_failure) throw Failure(*shared.create_failure);
+    if (shared.create_out_of_memory) throw std::bad_alloc();
+    return shared.created;
+}
+
+} // namespace mdist

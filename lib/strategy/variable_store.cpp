@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/variable_store.h"
+
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+namespace mdist {
+
+VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, const Shape &shape) {
+    const std::size_t bytes = checked_bytes(shape, dtype, "variable");
+    const std::lock_guard lock(mutex_);
+    if (names_.count(name) != 0)
+        throw invalid(text("a variable named \"", name, "\" exists already; names are unique within a strategy"));
+    Arena &arena = arenas_[dtype];
+    while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>());
+
+    Place place;
+    place.copies.reserve(arena.regions.size());
+    const auto entry = names_.insert(name).first;
+    try {
+        place.offset = arena.layout.allocate(bytes);
+    } catch (...) {
+        names_.erase(entry);
+        throw;
+    }
+    try {
+        for (const auto &region : arena.regions) {
+            region->commit(arena.layout.used());
+            place.copies.push_back(Tensor::view(region->base() + place.offset, dtype, shape, Memory()));
+        }
+    } catch (...) {
+        arena.layout.release(place.offset, bytes);
+        names_.erase(entry);
+        throw;
+    }
+    return place;
+}
+
+void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t offset, std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    Arena &arena = arenas_.find(dtype)->second;
+    for (std::size_t local = 0; local < devices_.size(); ++local)
+        devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
+    arena.layout.release(offset, bytes);
+    names_.erase(name);
+}
+
+mdist_buffer_t VariableStore::arena(int32_t dtype, uint32_t local) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = arenas_.find(dtype);
+    if (found == arenas_.end() || found->second.layout.used() == 0) return {nullptr, 0, dtype, 0};
+    const Arena &arena = found->second;
+    return {arena.regions[local]->base(), arena.layout.used() / dtype_size(dtype), dtype, 0};
+}
+
+} // namespace mdist

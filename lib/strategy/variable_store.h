@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// VariableStore: the memory and names of a strategy's variables. Variables of one dtype lie side by side in one arena
+// per local replica, at the same offset on each. Outlives the strategy as long as a variable does. Any thread.
+#pragma once
+
+#include "device/region.h"
+#include "device/tensor.h"
+#include "strategy/layout.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class VariableStore {
+  public:
+    explicit VariableStore(std::vector<std::shared_ptr<Device>> devices) : devices_(std::move(devices)) {}
+
+    /// Takes the name, throws INVALID_ARGUMENT if it is taken; and zeroed memory on each replica.
+    struct Place {
+        std::size_t offset = 0;
+        std::vector<Tensor> copies;
+    };
+    Place add(const std::string &name, int32_t dtype, const Shape &shape);
+    void remove(const std::string &name, int32_t dtype, std::size_t offset, std::size_t bytes) noexcept;
+
+    /// The arena of one replica and dtype as a buffer; no elements if there is no such variable.
+    mdist_buffer_t arena(int32_t dtype, uint32_t local) const;
+
+  private:
+    /// All variables of one dtype: one layout, and a region on each local replica.
+    struct Arena {
+        Layout layout;
+        std::vector<std::unique_ptr<Region>> regions;
+    };
+
+    std::vector<std::shared_ptr<Device>> devices_;
+    mutable std::mutex mutex_;
+    std::map<int32_t, Arena> arenas_;
+    std::set<std::string> names_;
+};
+
+} // namespace mdist
