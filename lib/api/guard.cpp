@@ -58,6 +58,22 @@ bool process_forked() noexcept {
     return forked.load(std::memory_order_relaxed);
 }
 
+Kept::~Kept() {
+    if (free_ == nullptr) return;
+    try {
+        free_(user_data_);
+    } catch (...) {
+        return; // the caller's fault, and nobody is left to be told
+    }
+}
+
+std::shared_ptr<void> Kept::share() {
+    // NULL may be what the caller's function wants to see, so the pointer kept is the registration itself.
+    auto kept = std::make_shared<Kept>(user_data_, free_);
+    release();
+    return kept;
+}
+
 void check_process() {
     if (process_forked())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,

@@ -49,4 +49,23 @@ std::shared_ptr<ObjectOf<Public>> give_up(const Public *handle) noexcept {
     return process_forked() ? nullptr : retire(handle);
 }
 
+/// What a callback was registered with, from the moment the call comes in: freed here unless somebody took it over, so
+/// that every way to fail, guard's own included, frees it exactly once. Make it before guard().
+class Kept {
+  public:
+    Kept(void *user_data, mdist_free_fn free_user_data) noexcept : user_data_(user_data), free_(free_user_data) {}
+    Kept(const Kept &) = delete;
+    Kept &operator=(const Kept &) = delete;
+    ~Kept();
+
+    /// The last step before handing it to what frees it from then on.
+    void release() noexcept { free_ = nullptr; }
+    /// Shared by those who keep it; freed with the last reference, also if this throws bad_alloc.
+    std::shared_ptr<void> share();
+
+  private:
+    void *user_data_;
+    mdist_free_fn free_;
+};
+
 } // namespace mdist

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/utf8.h"
+
+#include <cstdint>
+
+namespace mdist {
+
+std::size_t utf8_character(std::string_view text) {
+    auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+    if (text.empty()) return 0;
+    std::uint32_t first = byte(0);
+    if (first < 0x80) return 1;
+    std::size_t length = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 && first < 0xf0 ? 3 : 2;
+    if (first < 0xc2 || first >= 0xf5 || text.size() < length) return 0;
+    std::uint32_t code = first & (0x7fu >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+        code = code << 6 | (byte(i) & 0x3f);
+    }
+    constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < kSmallest[length] || code > 0x10ffff || surrogate ? 0 : length;
+}
+
+std::string quoted(std::string_view text) {
+    constexpr std::size_t kLongest = 80;
+    constexpr char kHex[] = "0123456789abcdef";
+    std::string out = "\"";
+    while (!text.empty()) {
+        if (out.size() > kLongest) return out += "...\"";
+        std::size_t length = utf8_character(text);
+        auto byte = static_cast<unsigned char>(text[0]);
+        if (length == 0 || byte < 0x20 || byte == 0x7f) {
+            out += "\\x";
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
+            length = 1;
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length);
+    }
+    return out += '"';
+}
+
+} // namespace mdist
