@@ -7,8 +7,8 @@
  * - Handles (`mdist_strategy_t *`, `mdist_value_t *`, ...) are checked ids that travel as pointers. Nobody ever
  *   dereferences them; a stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE. `mdist_error_t *` alone is
  *   a real pointer.
- * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It may be NULL. It is written on
- *   failure only; free it with mdist_error_free(). Other outputs are untouched on failure.
+ * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It may be NULL. It is written
+ *   on failure only; free it with mdist_error_free(). Other outputs are untouched on failure.
  * - What arrives through an `out` parameter is yours to destroy. What a getter returns is borrowed.
  * - Inputs are copied before the call returns, unless the comment says "kept".
  * - `_destroy` takes NULL, cannot fail, never waits for a peer, and may be called in any order and from any thread.

@@ -7,10 +7,10 @@
  * replica, with both sides in the message. Several buffers in one call are one fused operation.
  * Outside of steps (functions that take a strategy) values are reduced, copied and gathered.
  *
- * Bits: a sum over N replicas follows one tree over replica ids, so that results do not depend on how replicas lie on
- * workers, on chunk sizes, or on the run: sum(lo, hi) is the leaf if there is one, else it splits at lo plus the largest
- * power of two below hi - lo. float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum, then one
- * division. A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no influence.
+ * Bits: a sum over N replicas follows one tree over replica ids, so that results do not depend on how replicas lie
+ * on workers, on chunk sizes, or on the run: sum(lo, hi) is the leaf if there is one, else it splits at lo plus the
+ * largest power of two below hi - lo. float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum,
+ * then one division. A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no influence.
  *
  * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part. No elements is
  * fine. On failure, outputs hold no promise, and nothing outside of them was written.
@@ -104,9 +104,9 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value
  * (TensorFlow: Strategy.reduce).
  *
- * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones count
- * from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went in, as
- * in the rows of a last batch that is not full; integers give float64 then. No element at all gives NaN.
+ * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones
+ * count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went
+ * in, as in the rows of a last batch that is not full; integers give float64 then. No element at all gives NaN.
  * A plain value: MEAN, MIN, MAX give it back, SUM too if there is one replica or all elements are 0; else
  * MDIST_ERR_INVALID_ARGUMENT, for nobody could say what was meant. A mirrored value without axes: MEAN, MIN, MAX give
  * it back; SUM and PROD are refused likewise. With axes, each replica's equal copy counts.

@@ -32,7 +32,8 @@ typedef void (*mdist_log_fn)(mdist_log_level_t level, const char *text, size_t l
 /**
  * Sends messages to @p sink from now on (kept). NULL brings the default sink back. @p free_user_data (may be NULL)
  * runs when the sink is replaced, or at once if this call fails.
- * @thread any   @blocks until a message under way is out   @collective no   @calls-back free_user_data, on this thread   @since 0.1
+ * @thread any   @blocks until a message under way is out   @collective no
+ * @calls-back free_user_data, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_log_set_sink(mdist_log_fn sink, void *user_data, mdist_free_fn free_user_data,
                                             mdist_error_t **error);

@@ -2,11 +2,11 @@
 /**
  * Strategy: one copy of the model per device, and the step that runs on each.
  *
- * A strategy owns this worker's devices. On each of them stands a replica, numbered by its replica id over the whole job.
- * mdist_run() calls your step once per local replica, all at the same time. Inside the step you are in replica context
- * and use the functions that take a replica; everywhere else you are in cross-replica context and use those that take a
- * strategy. Calling one in the other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call instead.
- * (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
+ * A strategy owns this worker's devices. On each of them stands a replica, numbered by its replica id over the whole
+ * job. mdist_run() calls your step once per local replica, all at the same time. Inside the step you are in replica
+ * context and use the functions that take a replica; everywhere else you are in cross-replica context and use those
+ * that take a strategy. Calling one in the other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call
+ * instead. (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
  */
 #ifndef MDIST_STRATEGY_H
 #define MDIST_STRATEGY_H
@@ -30,8 +30,8 @@ typedef struct mdist_call_options {
 
 /**
  * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here.
- * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host lacks;
- * never falls back to a smaller world in silence.
+ * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host
+ * lacks; never falls back to a smaller world in silence.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out,
@@ -80,14 +80,14 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
 /**
  * Runs @p step on every local replica and returns when all have returned: user code is never cut off.
  *
- * The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed) releases
- * all replicas that wait in a collective, and is what this call returns; the strategy can be used again, unless a
- * collective ended by timeout or abort.
+ * The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed)
+ * releases all replicas that wait in a collective, and is what this call returns; the strategy can be used again,
+ * unless a collective ended by timeout or abort.
  * Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is
  * MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION.
  *
- * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a per-replica
- *                   or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
+ * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a
+ *                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
  * @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else
  *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH.
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no

@@ -62,7 +62,8 @@ MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const
 /**
  * Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's
  * @p initial is everybody's initial value, random ones too. All receive the same handle, to be destroyed once.
- * @thread replica   @blocks until every replica has called it   @collective all replicas   @calls-back never   @since 0.1
+ * @thread replica   @blocks until every replica has called it   @collective all replicas
+ * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name,
                                                        const mdist_tensor_t *initial,
@@ -70,9 +71,9 @@ MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica,
                                                        mdist_variable_t **out, mdist_error_t **error);
 
 /**
- * Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go each
- * to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of the
- * value, so that reading gives it back; ADD and SUB are MDIST_ERR_FAILED_PRECONDITION with SUM.
+ * Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go
+ * each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of
+ * the value, so that reading gives it back; ADD and SUB are MDIST_ERR_FAILED_PRECONDITION with SUM.
  * Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/guard.h"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <new>
+
+#include <pthread.h>
+
+#include "api/error.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+constinit std::atomic<bool> forked = false;
+constinit std::mutex watch_lock;
+bool watching = false; // guarded by watch_lock
+
+mdist_status_t report(const Failure &failure, const char *operation, mdist_error_t **error) noexcept {
+    if (error != nullptr) *error = make_error(failure, operation);
+    return failure.status();
+}
+
+} // namespace
+
+mdist_status_t report_exception(const char *operation, mdist_error_t **error) noexcept {
+    try {
+        try {
+            throw;
+        } catch (const Failure &failure) {
+            return report(failure, operation, error);
+        } catch (const std::bad_alloc &) {
+            if (error != nullptr) *error = static_error(MDIST_ERR_OUT_OF_MEMORY);
+            return MDIST_ERR_OUT_OF_MEMORY;
+        } catch (const std::exception &exception) {
+            return report(Failure(MDIST_ERR_INTERNAL, text("an internal fault: ", exception.what())), operation, error);
+        } catch (...) {
+            return report(Failure(MDIST_ERR_INTERNAL, "an internal fault of unknown kind"), operation, error);
+        }
+    } catch (...) { // no memory for the sentence
+        if (error != nullptr) *error = static_error(MDIST_ERR_INTERNAL);
+        return MDIST_ERR_INTERNAL;
+    }
+}
+
+void watch_forks() {
+    const std::lock_guard<std::mutex> hold(watch_lock);
+    if (watching) return;
+    const auto child = [] { forked.store(true, std::memory_order_relaxed); };
+    if (pthread_atfork(nullptr, nullptr, child) != 0) throw std::bad_alloc();
+    watching = true;
+}
+
+bool process_forked() noexcept {
+    return forked.load(std::memory_order_relaxed);
+}
+
+Kept::~Kept() {
+    if (free_ == nullptr) return;
+    try {
+        free_(user_data_);
+    } catch (...) {
+        return; // the caller's fault, and nobody is left to be told
+    }
+}
+
+std::shared_ptr<void> Kept::share() {
+    // NULL may be what the caller's function wants to see, so the pointer kept is the registration itself.
+    auto kept = std::make_shared<Kept>(user_data_, free_);
+    release();
+    return kept;
+}
+
+void check_process() {
+    if (process_forked())
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "this process was forked off one that had a strategy; create strategies after the fork")
+            .reason("forked");
+}
+
+} // namespace mdist

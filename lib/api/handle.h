@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handle: the checked id that callers hold instead of a pointer.
+//
+// A public pointer's value is tag (8 bits) | kind (4) | generation (32) | index (20). The tag makes it an address no
+// process can have, so an id is never a real pointer and never NULL. Index names a slot of one table; a slot counts its
+// generation up with each object, so an id that was given up never resolves again. Looking an id up takes no lock: one
+// atomic addition pins the slot, and what it reads back says whether the id still holds. All functions: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <mdist/mdist.h>
+
+namespace mdist {
+
+class Config;
+class Strategy;
+class Replica;
+class Value;
+class Variable;
+class Dataset;
+class Iterator;
+
+enum class Kind : uint8_t { kConfig = 1, kStrategy, kReplica, kValue, kVariable, kDataset, kIterator };
+
+/// What stands behind a public type.
+template <class Public>
+struct HandleTraits;
+template <>
+struct HandleTraits<mdist_config_t> {
+    using Object = Config;
+    static constexpr Kind kKind = Kind::kConfig;
+};
+template <>
+struct HandleTraits<mdist_strategy_t> {
+    using Object = Strategy;
+    static constexpr Kind kKind = Kind::kStrategy;
+};
+template <>
+struct HandleTraits<mdist_replica_t> {
+    using Object = Replica;
+    static constexpr Kind kKind = Kind::kReplica;
+};
+template <>
+struct HandleTraits<mdist_value_t> {
+    using Object = Value;
+    static constexpr Kind kKind = Kind::kValue;
+};
+template <>
+struct HandleTraits<mdist_variable_t> {
+    using Object = Variable;
+    static constexpr Kind kKind = Kind::kVariable;
+};
+template <>
+struct HandleTraits<mdist_dataset_t> {
+    using Object = Dataset;
+    static constexpr Kind kKind = Kind::kDataset;
+};
+template <>
+struct HandleTraits<mdist_iterator_t> {
+    using Object = Iterator;
+    static constexpr Kind kKind = Kind::kIterator;
+};
+template <class Public>
+using ObjectOf = typename HandleTraits<Public>::Object;
+
+/// A place in the table, on a cache line of its own. Everything but `state` is written by whoever owns the slot alone
+/// (no pin that holds, not in the free list), and read by those who hold a pin.
+struct alignas(64) HandleSlot {
+    std::atomic<uint64_t> state;
+    std::shared_ptr<void> object;
+    uint32_t index;
+    uint32_t next_free; // guarded by the table's lock
+    Kind kind;
+};
+
+/// The untyped half; use the templates below.
+HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live);
+HandleSlot *pin_slot(const void *handle, Kind kind);
+HandleSlot *try_pin_slot(const void *handle, Kind kind) noexcept;
+void unpin_slot(HandleSlot *slot) noexcept;
+std::shared_ptr<void> retire_handle(const void *handle, Kind kind) noexcept;
+void *slot_id(const HandleSlot *slot) noexcept;
+
+/// Keeps the object of a handle alive, also when the handle is given up meanwhile. Empty (false) only from try_pin, or
+/// moved from.
+template <class T>
+class Pinned {
+  public:
+    Pinned() = default;
+    explicit Pinned(HandleSlot *slot) noexcept : slot_(slot) {}
+    Pinned(Pinned &&other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    Pinned &operator=(Pinned &&other) noexcept {
+        std::swap(slot_, other.slot_);
+        return *this;
+    }
+    ~Pinned() {
+        if (slot_ != nullptr) unpin_slot(slot_);
+    }
+
+    T *get() const { return static_cast<T *>(slot_->object.get()); }
+    T *operator->() const { return get(); }
+    T &operator*() const { return *get(); }
+    explicit operator bool() const { return slot_ != nullptr; }
+    /// A reference that outlives the pin.
+    std::shared_ptr<T> shared() const { return std::static_pointer_cast<T>(slot_->object); }
+
+  private:
+    HandleSlot *slot_ = nullptr;
+};
+
+/// A new handle that owns `object`. Throws RESOURCE ("too_many_handles") or bad_alloc; then nothing was published.
+template <class Public>
+Public *publish(std::shared_ptr<ObjectOf<Public>> object) {
+    return static_cast<Public *>(slot_id(publish_slot(HandleTraits<Public>::kKind, std::move(object), true)));
+}
+
+/// Throws BAD_HANDLE, saying what was expected and what this is.
+template <class Public>
+Pinned<ObjectOf<Public>> pin(const Public *handle) {
+    return Pinned<ObjectOf<Public>>(pin_slot(handle, HandleTraits<Public>::kKind));
+}
+
+/// Empty for anything that pin() refuses.
+template <class Public>
+Pinned<ObjectOf<Public>> try_pin(const Public *handle) noexcept {
+    return Pinned<ObjectOf<Public>>(try_pin_slot(handle, HandleTraits<Public>::kKind));
+}
+
+/// Makes the id stale and returns its object; null for anything that pin() refuses, so of two threads that retire one
+/// handle only one gets it. The table's own reference goes with the last pin.
+template <class Public>
+std::shared_ptr<ObjectOf<Public>> retire(const Public *handle) noexcept {
+    return std::static_pointer_cast<ObjectOf<Public>>(retire_handle(handle, HandleTraits<Public>::kKind));
+}
+
+/// A slot held for long under ids that change: for replicas, whose handle dies with each step. One thread at a time.
+class RenewableSlot {
+  public:
+    RenewableSlot(Kind kind, std::shared_ptr<void> object);
+    RenewableSlot(RenewableSlot &&other) noexcept;
+    RenewableSlot &operator=(RenewableSlot &&other) noexcept;
+    ~RenewableSlot();
+
+    void *renew();
+    void retire() noexcept;
+
+  private:
+    HandleSlot *slot_;
+    uint32_t generation_;
+    bool live_ = false;
+};
+
+/// Starts without a valid id. The object must not own its Renewable: neither would ever go.
+template <class Public>
+class Renewable {
+  public:
+    explicit Renewable(std::shared_ptr<ObjectOf<Public>> object)
+        : slot_(HandleTraits<Public>::kKind, std::move(object)) {}
+
+    /// Gives the old id up, if there is one, and returns a new one. One atomic addition; once in four thousand million
+    /// times it takes another slot, and only then may throw.
+    Public *renew() { return static_cast<Public *>(slot_.renew()); }
+    /// Gives the id up. Pins that hold stay good.
+    void retire() noexcept { slot_.retire(); }
+
+  private:
+    RenewableSlot slot_;
+};
+
+} // namespace mdist

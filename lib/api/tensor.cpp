@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mdist/tensor.h>
+
+#include <algorithm>
+
+#include "api/check.h"
+#include "api/guard.h"
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/shape.h"
+#include "util/text.h"
+
+size_t mdist_dtype_size(mdist_dtype_t dtype) {
+    return mdist::dtype_size(dtype);
+}
+
+const char *mdist_dtype_name(mdist_dtype_t dtype) {
+    return mdist::dtype_name(dtype);
+}
+
+mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint64_t *shape, size_t rank,
+                                     mdist_tensor_t *out, mdist_error_t **error) {
+    return mdist::guard("mdist_tensor_describe", error, [&] {
+        mdist::need(out, "out");
+        mdist::need_array(shape, rank, "shape");
+        if (rank > MDIST_MAX_RANK)
+            throw mdist::invalid(mdist::text("rank is ", rank, "; ", MDIST_MAX_RANK, " dimensions are the most"));
+        mdist_tensor_t tensor = {};
+        tensor.data = data;
+        tensor.dtype = dtype;
+        tensor.rank = static_cast<int32_t>(rank);
+        if (rank != 0) std::copy(shape, shape + rank, tensor.shape);
+        mdist::checked_shape(tensor, "the tensor");
+        *out = tensor;
+    });
+}
+
+uint64_t mdist_tensor_elements(const mdist_tensor_t *tensor) {
+    if (tensor == nullptr) return 0;
+    try {
+        return mdist::checked_shape(*tensor, "the tensor").elements();
+    } catch (const std::exception &) {
+        return 0;
+    }
+}
