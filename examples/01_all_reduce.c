@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The smallest program: four replicas on this machine's CPU, and one sum over all of them.
+ *
+ *   cc 01_all_reduce.c $(pkg-config --cflags --libs mdist) -o 01_all_reduce && ./01_all_reduce
+ *
+ * Each replica brings 1, 2, 3, 4; each leaves with 10.
+ */
+#include <mdist/mdist.h>
+#include <stdio.h>
+
+// Runs once per replica, on all of them at the same time.
+static int32_t step(mdist_replica_t *replica, void *user_data) {
+    const int32_t id = mdist_replica_id(replica);
+    float number = (float)(id + 1);
+    const mdist_buffer_t buffer = {.data = &number, .elements = 1, .dtype = MDIST_FLOAT32};
+
+    // In place: the sum replaces what the replica brought. Everybody waits here until everybody has come.
+    if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
+
+    float *const sums = user_data;
+    sums[id] = number;
+    return 0;
+}
+
+int main(void) {
+    mdist_config_t *config = NULL;
+    mdist_strategy_t *strategy = NULL;
+    mdist_error_t *error = NULL;
+    float sums[4] = {0};
+
+    mdist_status_t status = mdist_config_create(&config, &error);
+    if (status == MDIST_OK) status = mdist_config_set(config, "devices", "cpu*4", &error);
+    if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, step, sums, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK)
+        for (int i = 0; i < 4; ++i) printf("replica %d: %g\n", i, (double)sums[i]);
+    else
+        fprintf(stderr, "%s: %s\n", mdist_status_name(status), mdist_error_message(error));
+
+    mdist_error_free(error);
+    mdist_strategy_destroy(strategy);
+    mdist_config_destroy(config);
+    return status != MDIST_OK;
+}

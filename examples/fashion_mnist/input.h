@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input: from images in memory to batches cut over the replicas of a strategy.
+#pragma once
+
+#include <mdist/mdist.h>
+
+#include "mnist.h"
+
+// A dataset of batches {float32 images [rows][784], uint8 labels [rows]}; the last one may be short. Images lie between
+// 0 and 1. With shuffle_seed other than 0, each iteration has an order of its own. set must outlive the dataset.
+mdist_status_t input_create(mdist_strategy_t *strategy, const MnistSet *set, uint64_t batch, uint64_t shuffle_seed,
+                            mdist_dataset_t **out, mdist_error_t **error);

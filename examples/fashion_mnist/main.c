@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Mirrored training from beginning to end: a small network learns to tell ten kinds of clothes apart.
+ *
+ * The story of one step, with two replicas and a batch of 128:
+ *
+ *   1. The dataset gives a batch, cut in two: 64 images for each replica.                              input.c
+ *   2. mdist_run calls the step once per replica, both at the same time.                               trainer.c
+ *   3. Each computes gradients on its own images with its own copy of the weights.                     model.c
+ *   4. One mdist_all_reduce adds up both replicas' gradients, and with them loss, correct answers      trainer.c
+ *      and rows, so that both can divide by the true size of the batch.
+ *   5. Each updates its own copy. Equal weights and equal gradients give equal weights: the copies     model.c
+ *      stay the same to the last bit without ever being compared, and at the end we do compare them.
+ *
+ * Nothing here depends on how many replicas there are. With N of them the batch is cut in N, and the sums are the same
+ * up to rounding. Run it twice with the same N, and the digest at the end is the same: try it.
+ *
+ *   fashion_mnist --replicas 4 --epochs 3
+ */
+#include <cblas.h>
+#include <inttypes.h>
+#include <mdist/mdist.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "input.h"
+#include "mnist.h"
+#include "options.h"
+#include "progress.h"
+#include "trainer.h"
+
+static const float first_rate = 0.1f;      // of learning; it falls to 0 in a straight line
+static const uint64_t shuffle_seed = 1234; // any number but 0
+
+typedef struct Job {
+    Options options;
+    MnistSet training_set, test_set;
+    mdist_config_t *config;
+    mdist_strategy_t *strategy;
+    Trainer trainer;
+    mdist_dataset_t *training, *test;
+    uint64_t steps; // taken so far
+    mdist_error_t *error;
+} Job;
+
+// Where the devices come from, later ones winning: the environment, --config, --replicas; two replicas if none says.
+static mdist_status_t configure(Job *self) {
+    char devices[32] = "";
+    mdist_status_t status = mdist_config_create(&self->config, &self->error);
+    if (status == MDIST_OK) status = mdist_config_load_environment(self->config, &self->error);
+    if (status == MDIST_OK && self->options.config)
+        status = mdist_config_load(self->config, self->options.config, &self->error);
+    if (status == MDIST_OK)
+        status = mdist_config_get(self->config, "devices", devices, sizeof devices, NULL, &self->error);
+    if (status != MDIST_OK) return status;
+
+    uint64_t replicas = self->options.replicas;
+    if (replicas == 0) {
+        if (strcmp(devices, "auto") != 0) return MDIST_OK;
+        replicas = 2;
+    }
+    snprintf(devices, sizeof devices, "cpu*%" PRIu64, replicas);
+    return mdist_config_set(self->config, "devices", devices, &self->error);
+}
+
+static mdist_status_t prepare(Job *self) {
+    // A sum cut over more threads is a sum in another order, with other bits: that of a replica is taken by one thread.
+    // Replicas are what fills the cores here.
+    openblas_set_num_threads(1);
+
+    const uint64_t batch = self->options.batch;
+    mdist_status_t status = configure(self);
+    if (status == MDIST_OK) status = mdist_strategy_create(self->config, &self->strategy, &self->error);
+    if (status == MDIST_OK) status = trainer_create(self->strategy, batch, &self->trainer, &self->error);
+    if (status == MDIST_OK)
+        status = input_create(self->strategy, &self->training_set, batch, shuffle_seed, &self->training, &self->error);
+    if (status == MDIST_OK) status = input_create(self->strategy, &self->test_set, batch, 0, &self->test, &self->error);
+    return status;
+}
+
+static float falling_rate(const Job *self) {
+    const uint64_t per_epoch = (self->training_set.count + self->options.batch - 1) / self->options.batch;
+    return first_rate * (1.0f - (float)self->steps / (float)(per_epoch * self->options.epochs));
+}
+
+static int stop_here(const Job *self) {
+    return self->options.limit_steps != 0 && self->steps >= self->options.limit_steps;
+}
+
+static mdist_status_t train_epoch(Job *self, Progress *progress) {
+    mdist_iterator_t *iterator = NULL;
+    mdist_value_t *batch[2];
+    double seen[MODEL_TOTALS];
+    mdist_status_t status = mdist_iterator_create(self->training, &iterator, &self->error); // another order every time
+    while (status == MDIST_OK && !stop_here(self)) {
+        status = mdist_iterator_next(iterator, batch, 2, &self->error);
+        if (status != MDIST_OK) break;
+        self->trainer.rate = falling_rate(self);
+        status = trainer_train(&self->trainer, batch, seen, &self->error);
+        mdist_value_destroy(batch[0]);
+        mdist_value_destroy(batch[1]);
+        if (status != MDIST_OK) break;
+        ++self->steps;
+        progress_add(progress, (uint64_t)seen[TOTAL_ROWS], seen[TOTAL_LOSS], seen[TOTAL_CORRECT]);
+    }
+    mdist_iterator_destroy(iterator);
+    return status == MDIST_END ? MDIST_OK : status;
+}
+
+static mdist_status_t train(Job *self) {
+    const int epochs = (int)self->options.epochs;
+    for (int epoch = 1; epoch <= epochs && !stop_here(self); ++epoch) {
+        Progress progress;
+        progress_start(&progress, stdout, epoch, epochs, self->training_set.count);
+        const mdist_status_t status = train_epoch(self, &progress);
+        progress_finish(&progress);
+        if (status != MDIST_OK) return status;
+    }
+    return MDIST_OK;
+}
+
+static mdist_status_t evaluate(Job *self, double *accuracy) {
+    mdist_iterator_t *iterator = NULL;
+    mdist_value_t *batch[2];
+    double seen[MODEL_TOTALS], correct = 0, rows = 0;
+    mdist_status_t status = mdist_iterator_create(self->test, &iterator, &self->error);
+    while (status == MDIST_OK) {
+        status = mdist_iterator_next(iterator, batch, 2, &self->error);
+        if (status != MDIST_OK) break;
+        status = trainer_evaluate(&self->trainer, batch, seen, &self->error);
+        mdist_value_destroy(batch[0]);
+        mdist_value_destroy(batch[1]);
+        correct += seen[TOTAL_CORRECT];
+        rows += seen[TOTAL_ROWS];
+    }
+    mdist_iterator_destroy(iterator);
+    *accuracy = correct / rows;
+    return status == MDIST_END ? MDIST_OK : status;
+}
+
+static int report(const Job *self, double accuracy) {
+    const uint64_t digest = trainer_digest(&self->trainer, 0);
+    for (uint32_t i = 1; i < self->trainer.replica_count; ++i) {
+        if (trainer_digest(&self->trainer, i) == digest) continue;
+        fprintf(stderr, "fashion_mnist: replica %" PRIu32 " ended with other weights than replica 0\n", i);
+        return 1;
+    }
+    printf("weights digest: %016" PRIx64 "\n", digest);
+    printf("test accuracy: %.4f\n", accuracy);
+    return 0;
+}
+
+static int work(Job *self) {
+    if (mnist_load(self->options.data, "train", &self->training_set) != 0) return 1;
+    if (mnist_load(self->options.data, "t10k", &self->test_set) != 0) return 1;
+
+    double accuracy = 0;
+    mdist_status_t status = prepare(self);
+    if (status == MDIST_OK) {
+        printf("%zu images, %" PRIu32 " replicas, batches of %" PRIu64 "\n", self->training_set.count,
+               mdist_strategy_replica_count(self->strategy), self->options.batch);
+        status = train(self);
+    }
+    if (status == MDIST_OK) status = evaluate(self, &accuracy);
+    if (status == MDIST_OK) return report(self, accuracy);
+    fprintf(stderr, "fashion_mnist: %s: %s\n", mdist_status_name(status), mdist_error_message(self->error));
+    return 1;
+}
+
+int main(int argument_count, char **arguments) {
+    Job job = {0};
+    int status = options_parse(argument_count, arguments, &job.options);
+    if (status >= 0) return status;
+    status = work(&job);
+
+    mdist_error_free(job.error);
+    mdist_dataset_destroy(job.test);
+    mdist_dataset_destroy(job.training);
+    trainer_destroy(&job.trainer);
+    mdist_strategy_destroy(job.strategy);
+    mdist_config_destroy(job.config);
+    mnist_free(&job.test_set);
+    mnist_free(&job.training_set);
+    return status;
+}

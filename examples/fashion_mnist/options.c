@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mnist.h"
+
+static const char help[] =
+    "Trains a small network on Fashion-MNIST with several mirrored replicas.\n"
+    "\n"
+    "  --replicas N     replicas on this machine's CPU (default: what the configuration\n"
+    "                   says under `devices`, else 2)\n"
+    "  --epochs N       times over the training images (default 10)\n"
+    "  --batch N        images per step, over all replicas (default 128)\n"
+    "  --config FILE    YAML configuration of libmdist\n"
+    "  --limit-steps N  stop training after N steps\n"
+    "  --data DIR       folder of the four IDX files\n"
+    "                   (default " MNIST_FOLDER
+    ")\n"
+    "  --help           this text\n";
+
+typedef struct Option {
+    const char *name;
+    uint64_t *number; // either this, from 1 to limit
+    uint64_t limit;
+    const char **text; // or this
+} Option;
+
+static int refuse(const char *name, const char *value, const char *right) {
+    fprintf(stderr, "fashion_mnist: --%s%s%s: %s; --help lists the options\n", name, value ? " " : "",
+            value ? value : "", right);
+    return 2;
+}
+
+static int set(const Option *option, const char *value) {
+    if (!value || !*value) return refuse(option->name, NULL, option->number ? "needs a number" : "needs a path");
+    if (option->text) {
+        *option->text = value;
+        return -1;
+    }
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end || errno || number < 1 || number > option->limit) {
+        char right[64];
+        snprintf(right, sizeof right, "must be a whole number from 1 to %llu", (unsigned long long)option->limit);
+        return refuse(option->name, value, right);
+    }
+    *option->number = number;
+    return -1;
+}
+
+int options_parse(int argument_count, char **arguments, Options *out) {
+    *out = (Options){.epochs = 10, .batch = 128, .data = MNIST_FOLDER};
+    const Option known[] = {
+        {"replicas", &out->replicas, 256, NULL},
+        {"epochs", &out->epochs, 10000, NULL},
+        {"batch", &out->batch, 1000000, NULL},
+        {"config", NULL, 0, &out->config},
+        {"limit-steps", &out->limit_steps, 1000000000, NULL},
+        {"data", NULL, 0, &out->data},
+    };
+    for (int i = 1; i < argument_count; ++i) {
+        if (strcmp(arguments[i], "--help") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        const char *name = arguments[i];
+        if (strncmp(name, "--", 2) != 0) {
+            fprintf(stderr, "fashion_mnist: %s: options start with --; --help lists them\n", name);
+            return 2;
+        }
+        name += 2;
+        const size_t length = strcspn(name, "=");
+        const Option *found = NULL;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; ++k)
+            if (strlen(known[k].name) == length && strncmp(known[k].name, name, length) == 0) found = &known[k];
+        if (!found) return refuse(name, NULL, "no such option");
+        const char *value = name[length] == '=' ? name + length + 1 : arguments[++i]; // NULL behind the last one
+        const int status = set(found, value);
+        if (status >= 0) return status;
+    }
+    return -1;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainer: the model on a strategy. Parameters and momentum are mirrored variables, so that every replica has a copy;
+// all copies are equal between steps, because all replicas apply the same reduced gradients in the same way.
+// One thread at a time per trainer; the steps inside run on the replicas' threads.
+#pragma once
+
+#include <mdist/mdist.h>
+
+#include "model.h"
+
+// What one replica works with: its copies of the variables, and memory of its own.
+typedef struct TrainerReplica {
+    float *parameters[MODEL_PARTS];
+    float *momentum[MODEL_PARTS];
+    float *gradients[MODEL_PARTS];
+    ModelWorkspace workspace;
+    double totals[MODEL_TOTALS];
+} TrainerReplica;
+
+typedef struct Trainer {
+    mdist_strategy_t *strategy; // borrowed
+    mdist_variable_t *parameters[MODEL_PARTS];
+    mdist_variable_t *momentum[MODEL_PARTS];
+    TrainerReplica *replicas; // one per local replica
+    uint32_t replica_count;
+    float rate;  // of the next step
+    float decay; // of the momentum
+} Trainer;
+
+// max_rows: as many as one replica will ever see in a step. On failure nothing stays; an error that is not the
+// library's is MDIST_ERR_OUT_OF_MEMORY without an error object.
+mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Trainer *out, mdist_error_t **error);
+void trainer_destroy(Trainer *self);
+
+// One step of all replicas on a batch {images, labels}. totals, over all replicas' rows, may be NULL.
+mdist_status_t trainer_train(Trainer *self, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
+                             mdist_error_t **error);
+
+// The same without learning.
+mdist_status_t trainer_evaluate(Trainer *self, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
+                                mdist_error_t **error);
+
+// Checksum over all variables of a local replica, in the order in which they were created.
+uint64_t trainer_digest(const Trainer *self, uint32_t local_replica);

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# Setup: what examples/quickstart, tests/run and .ci/run share, to be sourced by them from the project's root with
+# `set -euo pipefail`. Packages come from Debian by apt-get; builds are folders of Meson. What is there is left alone, so
+# that a second run is quick. Messages go to stderr: stdout belongs to what the script is for.
+
+build_packages=(g++ gcc meson ninja-build pkg-config libyaml-dev)
+example_packages=(libopenblas-dev zlib1g-dev dataset-fashion-mnist)
+test_packages=(libcmocka-dev clang libclang-rt-14-dev python3 nlohmann-json3-dev libcli11-dev)
+
+say() { printf '== %s\n' "$*" >&2; }
+
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# install_packages WHY PACKAGE...: installs those that are missing.
+install_packages() {
+    local why=$1 missing=() have package
+    shift
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        die "this is not a Debian system (no dpkg-query or no apt-get). Install what these Debian packages contain, and" \
+            "build by hand (meson setup build && ninja -C build): $*"
+    fi
+    # dpkg-query fails if it knows nothing of one of them; what it prints of the others is right all the same.
+    have=" $(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+        sed -n 's/^installed //p' | tr '\n' ' ' || true)"
+    for package in "$@"; do
+        [[ $have == *" $package "* ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+
+    local as_root=()
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || die "installing packages takes root. As root: apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing $why from Debian: ${missing[*]}"
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3
+        -o DPkg::Lock::Timeout=120)
+    "${apt[@]}" update >&2 </dev/null || say 'apt-get update failed for some source; trying with what is known'
+    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2 </dev/null ||
+        die "apt-get could not install: ${missing[*]} (its messages are above; Debian 12 and later have them)"
+}
+
+# build_is_usable FOLDER: whether it is a complete build folder of this checkout, by a Meson that can still read it.
+build_is_usable() {
+    [[ -f $1/build.ninja && -f $1/meson-info/meson-info.json ]] &&
+        grep -qF "\"source\": \"$PWD\"" "$1/meson-info/meson-info.json" &&
+        meson introspect --buildoptions "$1" >/dev/null 2>&1
+}
+
+# reset_build FOLDER: removes it, if a build folder is all that it can be.
+reset_build() {
+    [[ -e $1 ]] || return 0
+    if [[ -d $1/meson-private || -d $1/meson-info || -z $(ls -A "$1") ]]; then
+        say "$1 is no usable build folder of this checkout: starting it anew"
+        rm -rf -- "$1"
+    else
+        die "$1 is in the way and does not look like a build folder; remove it or choose another"
+    fi
+}
+
+# set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, if it is not so already.
+# The configuration asked for is kept beside it, compilers included: Meson can't change those in place.
+set_up_build() {
+    local folder=$1 wanted
+    shift
+    wanted=$(printf '%s\n' "${CC:-} ${CXX:-}" "$@")
+    if build_is_usable "$folder"; then
+        [[ -f $folder/.configured && $(<"$folder/.configured") == "$wanted" ]] && return 0
+        if [[ -z ${CC:-}${CXX:-} ]]; then
+            say "configuring $folder again"
+            if meson setup --reconfigure "$folder" "$@" >&2 </dev/null; then
+                printf '%s\n' "$wanted" >"$folder/.configured"
+                return 0
+            fi
+        fi
+    fi
+    reset_build "$folder"
+    say "configuring $folder"
+    meson setup "$folder" "$@" >&2 </dev/null || die "meson could not configure $folder (its messages are above)"
+    printf '%s\n' "$wanted" >"$folder/.configured"
+}
