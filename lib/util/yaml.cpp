@@ -224,6 +224,8 @@ std::vector<Entry> read(std::string_view text, std::string_view name) {
     // libyaml would count a byte order mark as a column, and so as indentation of the first line.
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     check_bytes(text, name);
+    // An empty text may have no address, which libyaml asserts against.
+    if (text.empty()) return {};
     return Reader(text, name).read();
 }
 

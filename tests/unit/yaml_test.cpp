@@ -46,6 +46,7 @@ void an_empty_text_has_no_entries(void **) {
     for (const char *text :
          {"", "\n\n", "# comment\n", "---\n", "--- ~\n", "{}", "\xef\xbb\xbf", "---\n...\n", "%YAML 1.2\n---\n"})
         assert_text(flat(text), "");
+    assert_true(yaml::read(std::string_view(), "t").empty());
 }
 
 void a_byte_order_mark_and_windows_line_ends_are_fine(void **) {

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replay: runs a fuzz target without a fuzzing compiler, over the files of a corpus and over mutations of them that
+// follow from a seed. Linked with one target.
+//
+//   replay CORPUS MUTATIONS [SEED]       MUTATIONS inputs made from the files in CORPUS
+//   replay CORPUS --dump SEED NUMBER     writes that one input to stdout, to look at or to add to the corpus
+//
+// A crash prints the seed and number of its input. An input that takes more than kMostSeconds of processor time, three
+// orders above what the slowest needs, fails the run.
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
+
+namespace {
+
+constexpr double kMostSeconds = 2;
+constexpr std::size_t kMostBytes = 70'000; // a little past the largest input that any target takes
+
+// What the crash handler prints.
+char current_input[256] = "none";
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random &random, std::size_t end) {
+    return end == 0 ? 0 : random() % end;
+}
+
+std::vector<std::string> read_corpus(const char *folder) {
+    std::vector<std::filesystem::path> paths;
+    for (const auto &entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end()); // the order in the folder is the file system's own
+    std::vector<std::string> corpus;
+    for (const auto &path : paths) {
+        std::ifstream file(path, std::ios::binary);
+        corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    return corpus;
+}
+
+void flip_byte(std::string &input, Random &random) {
+    if (!input.empty()) input[below(random, input.size())] ^= static_cast<char>(1u << below(random, 8));
+}
+
+void insert_token(std::string &input, Random &random) {
+    static constexpr std::string_view kTokens[] = {"[",
+                                                   "]",
+                                                   "{",
+                                                   "}",
+                                                   ":",
+                                                   ": ",
+                                                   ",",
+                                                   "\n",
+                                                   "\n  ",
+                                                   "- ",
+                                                   "? ",
+                                                   "#",
+                                                   "'",
+                                                   "\"",
+                                                   "&a",
+                                                   "*a",
+                                                   "!t",
+                                                   "|\n",
+                                                   ">\n",
+                                                   "---\n",
+                                                   "...\n",
+                                                   "%TAG ",
+                                                   "\t",
+                                                   "\r\n",
+                                                   "\xef\xbb\xbf",
+                                                   "\\u0000",
+                                                   "\\x",
+                                                   "~",
+                                                   "*",
+                                                   "cpu*4",
+                                                   "a:1",
+                                                   "infinite",
+                                                   "0",
+                                                   "99999999999999999999",
+                                                   "-1",
+                                                   "\xff",
+                                                   "\xc2",
+                                                   "devices",
+                                                   "cluster",
+                                                   "."};
+    std::string_view token = kTokens[below(random, std::size(kTokens))];
+    // Now and then very often, for what grows faster than its input.
+    std::size_t times = below(random, 64) == 0 ? 1 + below(random, kMostBytes / token.size()) : 1;
+    std::string run;
+    for (std::size_t i = 0; i < times; ++i) run += token;
+    input.insert(below(random, input.size() + 1), run);
+}
+
+void erase_range(std::string &input, Random &random) {
+    std::size_t from = below(random, input.size());
+    input.erase(from, 1 + below(random, 16));
+}
+
+void repeat_range(std::string &input, Random &random) {
+    std::size_t from = below(random, input.size());
+    std::string range = input.substr(from, 1 + below(random, 64));
+    input.insert(below(random, input.size() + 1), range);
+}
+
+std::string mutated(const std::vector<std::string> &corpus, std::uint64_t seed, std::uint64_t number) {
+    Random random(seed * 0x9e3779b97f4a7c15u + number);
+    std::string input = corpus[below(random, corpus.size())];
+    for (std::size_t edits = 1 + below(random, 8); edits > 0; --edits) switch (below(random, 6)) {
+            case 0:
+                flip_byte(input, random);
+                break;
+            case 1:
+                erase_range(input, random);
+                break;
+            case 2:
+                repeat_range(input, random);
+                break;
+            case 3: {
+                const std::string &other = corpus[below(random, corpus.size())];
+                input = input.substr(0, below(random, input.size())) + other.substr(below(random, other.size()));
+                break;
+            }
+            default:
+                insert_token(input, random);
+                break;
+        }
+    input.resize(std::min(input.size(), kMostBytes));
+    return input;
+}
+
+double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Slowest input so far, in seconds.
+double slowest = 0;
+
+bool run(const std::string &input) {
+    // A copy of exactly that size lets the address sanitizer see a read past the end.
+    std::vector<std::uint8_t> bytes(input.begin(), input.end());
+    double start = processor_seconds();
+    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+    double seconds = processor_seconds() - start;
+    slowest = std::max(slowest, seconds);
+    if (seconds > kMostSeconds) std::fprintf(stderr, "replay: %.1f s for %s\n", seconds, current_input);
+    return seconds <= kMostSeconds;
+}
+
+void tell_input(int number) {
+    std::string_view head = "replay: crashed at ";
+    ssize_t ignored = write(STDERR_FILENO, head.data(), head.size());
+    ignored += write(STDERR_FILENO, current_input, std::char_traits<char>::length(current_input));
+    ignored += write(STDERR_FILENO, "\n", 1);
+    signal(number, SIG_DFL);
+    raise(ignored >= 0 ? number : SIGABRT);
+}
+
+int replay(const std::vector<std::string> &corpus, std::uint64_t mutations, std::uint64_t seed) {
+    for (int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) signal(number, tell_input);
+    bool fine = true;
+    for (std::size_t i = 0; i < corpus.size(); ++i) {
+        std::snprintf(current_input, sizeof current_input, "file %zu of the corpus, in the order of names\n", i);
+        fine = run(corpus[i]) && fine;
+    }
+    for (std::uint64_t i = 0; i < mutations; ++i) {
+        std::snprintf(current_input, sizeof current_input, "seed %llu, mutation %llu",
+                      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(i));
+        fine = run(mutated(corpus, seed, i)) && fine;
+    }
+    std::printf("%zu files, %llu mutations from seed %llu, slowest %.1f ms\n", corpus.size(),
+                static_cast<unsigned long long>(mutations), static_cast<unsigned long long>(seed), slowest * 1e3);
+    return fine ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc < 3) return std::fprintf(stderr, "use: %s CORPUS MUTATIONS [SEED]\n", argv[0]), 2;
+    std::vector<std::string> corpus = read_corpus(argv[1]);
+    if (corpus.empty()) return std::fprintf(stderr, "%s: no files in %s\n", argv[0], argv[1]), 2;
+    auto number = [&](int i) -> std::uint64_t { return i < argc ? std::strtoull(argv[i], nullptr, 10) : 1; };
+    if (std::string_view(argv[2]) != "--dump") return replay(corpus, number(2), number(3));
+    std::string input = mutated(corpus, number(3), number(4));
+    return std::fwrite(input.data(), 1, input.size(), stdout) == input.size() ? 0 : 1;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: YAML into a config. Whatever the bytes, either the config is loaded and every key can be read, or a
+// Failure with a place and a reason comes out and the config is as it was.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cluster/config.h"
+#include "util/failure.h"
+
+using namespace mdist;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
+
+namespace {
+
+void require(bool holds, const char *what) {
+    if (holds) return;
+    std::fprintf(stderr, "yaml_fuzz: broken promise: %s\n", what);
+    std::abort();
+}
+
+void read_every_key(const Config &config) {
+    for (const ConfigKey &key : config_keys()) {
+        require(!config.is_set(key.name) || config.origin(key.name).starts_with("in:"), "an origin names its text");
+        switch (key.type) {
+            case KeyType::kDuration:
+                require(config.duration_ns(key.name) > 0, "a duration is more than 0");
+                break;
+            case KeyType::kBytes:
+                config.bytes(key.name);
+                break;
+            case KeyType::kCount:
+                config.count(key.name);
+                break;
+            case KeyType::kDevices:
+                require(!config.devices().empty(), "there is a device");
+                break;
+            case KeyType::kAddresses:
+            case KeyType::kChoice:
+            case KeyType::kText:
+                config.list(key.name);
+                break;
+        }
+    }
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    Config config;
+    config.set("communication.timeout", "7s", "in:before");
+    const Config before = config;
+    try {
+        config.load_text({reinterpret_cast<const char *>(data), size}, "in");
+    } catch (const Failure &failure) {
+        require(config == before, "a failed load changes nothing");
+        require(failure.status() == MDIST_ERR_CONFIG, "the status is MDIST_ERR_CONFIG");
+        require(failure.message().starts_with("in:"), "the sentence begins with the place");
+        require(failure.message().size() < 2000, "the sentence is short");
+        require(!failure.reason().empty(), "there is a reason");
+        return 0;
+    }
+    read_every_key(config);
+    return 0;
+}
