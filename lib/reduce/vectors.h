@@ -8,7 +8,7 @@
 #include "reduce/kernels.h"
 #include "reduce/reduce.h"
 
-#if MDIST_REDUCE_BYTES > 16
+#if MDIST_REDUCE_BYTES > 16 || defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -110,19 +110,54 @@ struct Plain {
 };
 
 using Words = Vector<uint32_t>;
+using Ints = Vector<int32_t>;
 using Floats = Vector<float>;
 using Halves = Vector<uint16_t, kBytes / 2>;
+
+// Words of 16-bit elements and back (words below 0x10000 only). What compilers make of __builtin_convertvector is
+// several times slower. With AVX-512 the masked forms, all lanes on, because gcc 12 warns of its own header in the
+// others.
+#if MDIST_REDUCE_BYTES == 64
+MDIST_INLINE Words extend(Halves halves) {
+    return (Words)_mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)halves);
+}
+MDIST_INLINE Halves shorten(Words words) {
+    return (Halves)_mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)words);
+}
+#elif MDIST_REDUCE_BYTES == 32
+MDIST_INLINE Words extend(Halves halves) {
+    return (Words)_mm256_cvtepu16_epi32((__m128i)halves);
+}
+MDIST_INLINE Halves shorten(Words words) {
+    const __m256i all = (__m256i)words;
+    return (Halves)_mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+}
+#elif defined(__SSE2__)
+MDIST_INLINE Words extend(Halves halves) {
+    return (Words)_mm_unpacklo_epi16(_mm_cvtsi64_si128((long long)halves), _mm_setzero_si128());
+}
+// The one packing instruction there is takes signed words.
+MDIST_INLINE Halves shorten(Words words) {
+    const __m128i extended = (__m128i)((Ints)(words << 16) >> 16);
+    return (Halves)_mm_cvtsi128_si64(_mm_packs_epi32(extended, extended));
+}
+#else
+MDIST_INLINE Words extend(Halves halves) {
+    return __builtin_convertvector(halves, Words);
+}
+MDIST_INLINE Halves shorten(Words words) {
+    return __builtin_convertvector(words, Halves);
+}
+#endif
 
 struct Bfloat16 {
     using Element = uint16_t;
     using Value = float;
-    static MDIST_INLINE Floats load(const char *from) {
-        return (Floats)(__builtin_convertvector(load_bytes<Halves>(from), Words) << 16);
-    }
+    static MDIST_INLINE Floats load(const char *from) { return (Floats)(extend(load_bytes<Halves>(from)) << 16); }
     static MDIST_INLINE Halves pack(Floats value) {
         const Words bits = (Words)value;
         const Words rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-        return __builtin_convertvector(value == value ? rounded : all<uint32_t>(0x7fc0), Halves);
+        return shorten(value == value ? rounded : all<uint32_t>(0x7fc0));
     }
 };
 
@@ -141,7 +176,6 @@ struct Float16 {
     }
 #endif
 #if MDIST_REDUCE_BYTES == 64
-    // The masked forms (all lanes on) because gcc 12 warns of its own header in the others.
     static MDIST_INLINE Floats widened(Halves half) {
         return (Floats)_mm512_maskz_cvtph_ps(0xffff, (__m256i)half);
     }
@@ -160,23 +194,23 @@ struct Float16 {
     // Exponents move by 127 - 15 = 112. Subnormal halves get an exponent that is one too large and a leading one that
     // was not there; subtracting 2^-14 takes both back, exactly, and never meets a subnormal float.
     static MDIST_INLINE Floats load(const char *from) {
-        const Words half = __builtin_convertvector(load_bytes<Halves>(from), Words);
+        const Words half = extend(load_bytes<Halves>(from));
         const Words magnitude = (half & 0x7fff) << 13;
         const Words subnormal = (Words)((Floats)(magnitude + (113u << 23)) - 0x1p-14f);
-        Words bits = magnitude < (1u << 23) ? subnormal : magnitude + (112u << 23);
-        bits = magnitude < (31u << 23) ? bits : magnitude | 0x7f800000;
+        Words bits = (Ints)magnitude < 1 << 23 ? subnormal : magnitude + (112u << 23);
+        bits = (Ints)magnitude < 31 << 23 ? bits : magnitude | 0x7f800000;
         return (Floats)(bits | (half & 0x8000) << 16);
     }
     // Below 2^-14, adding 0.5 leaves the multiple of 2^-24 (an ulp of 0.5) in the low bits, rounded by the addition.
-    // From 65520 on, rounding leads to infinity.
+    // From 65520 on, rounding leads to infinity. Magnitudes are compared as signed: SSE2 has no other comparison.
     static MDIST_INLINE Halves pack(Floats value) {
         const Words magnitude = (Words)value & 0x7fffffff;
         const Words subnormal = (Words)((Floats)magnitude + 0.5f) - 0x3f000000;
         const Words normal = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
-        Words bits = magnitude < 0x38800000 ? subnormal : normal;
-        bits = magnitude < 0x477ff000 ? bits : all<uint32_t>(0x7c00);
+        Words bits = (Ints)magnitude < 0x38800000 ? subnormal : normal;
+        bits = (Ints)magnitude < 0x477ff000 ? bits : all<uint32_t>(0x7c00);
         bits |= (Words)value >> 16 & 0x8000;
-        return __builtin_convertvector(value == value ? bits : all<uint32_t>(0x7e00), Halves);
+        return shorten(value == value ? bits : all<uint32_t>(0x7e00));
     }
 #endif
 };

@@ -87,8 +87,12 @@ void Strategy::stop_if_closed() noexcept {
     std::unique_ptr<Team> team;
     {
         const std::lock_guard lock(turn_mutex_);
-        if (closed_ && !busy_) team = std::move(team_);
+        if (!closed_ || busy_ || !team_) return;
+        team = std::move(team_);
     }
+    // The replicas' handles keep the strategy alive.
+    for (const auto &frame : frames_)
+        for (uint32_t local = 0; local < local_replica_count(); ++local) frame->replica(local).attachment.reset();
 }
 
 Turn::Turn(Strategy &strategy, const char *function, const char *instead) : strategy_(strategy), taken_(false) {

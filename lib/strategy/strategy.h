@@ -35,6 +35,9 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t device_index(const std::string &name) const;
     bool concurrent() const { return concurrent_; }
 
+    /// What the C edge knows it by, for merge functions.
+    mdist_strategy_t *public_handle = nullptr;
+
     Group &group() { return group_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
 

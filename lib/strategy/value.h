@@ -30,6 +30,6 @@ class Value {
     std::vector<Tensor> tensors_;
 };
 
-using ValuePointer = std::shared_ptr<const Value>;
+using ValuePointer = std::shared_ptr<Value>;
 
 } // namespace mdist

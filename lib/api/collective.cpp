@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/replica_guard.h"
+#include "api/values.h"
+#include "comm/collectives.h"
+#include "strategy/cross.h"
+#include "util/text.h"
+
+#include <mdist/collective.h>
+
+#include <utility>
+
+using namespace mdist;
+
+namespace {
+
+using Collective = void (*)(Group &, uint32_t, const Call &, uint64_t);
+
+/// What all collectives in replica context have in common.
+mdist_status_t collective(Collective run, Call call, mdist_replica_t *replica, const mdist_call_options_t *options,
+                          mdist_error_t **error) {
+    const char *function = call_name(call.kind);
+    return replica_guard(function, replica, true, error, [&](Replica &self) {
+        need_array(call.inputs, call.buffer_count, call.kind == CallKind::kBroadcast ? "buffers" : "inputs");
+        need_array(call.outputs, call.buffer_count, "outputs");
+        const uint64_t timeout_ns = timeout_of(options);
+        self.strategy().require_concurrent(function);
+        check_call(call, self.strategy().replica_count());
+        run(self.strategy().group(), self.local_index(), call, timeout_ns);
+    });
+}
+
+Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count) {
+    Call call;
+    call.kind = kind;
+    call.op = op;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    call.buffer_count = count;
+    return call;
+}
+
+std::string destination_of(const char *const *destinations, size_t i) {
+    return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
+}
+
+constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
+
+} // namespace
+
+mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
+                                mdist_error_t **error) {
+    return collective(all_reduce, call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count), replica, options,
+                      error);
+}
+
+mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
+                               size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    Call call = call_of(CallKind::kBroadcast, 0, buffers, buffers, buffer_count);
+    call.root = root;
+    return collective(broadcast, call, replica, options, error);
+}
+
+mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective(all_gather, call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica, options,
+                      error);
+}
+
+mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                    const mdist_buffer_t *outputs, size_t buffer_count,
+                                    const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective(reduce_scatter, call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count), replica,
+                      options, error);
+}
+
+mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective(all_to_all, call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, options,
+                      error);
+}
+
+mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective(barrier, call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
+}
+
+mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                         const mdist_buffer_t *outputs, size_t buffer_count,
+                                         const mdist_call_options_t *options, mdist_error_t **error) {
+    return strategy_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
+        need_array(inputs, buffer_count, "inputs");
+        need_array(outputs, buffer_count, "outputs");
+        timeout_of(options);
+        self.require_sound();
+        all_reduce_local(self, op, inputs, outputs, buffer_count);
+    });
+}
+
+mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                            const int32_t *axes, size_t axis_count, mdist_value_t **out, mdist_error_t **error) {
+    return strategy_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
+        const auto pinned = pin(value);
+        need_array(axes, axis_count, "axes");
+        need(out, "out");
+        self.require_sound();
+        const std::vector<int32_t> over(axes, axes + axis_count);
+        *out = publish<mdist_value_t>(reduce_value(self, op, *pinned, over));
+    });
+}
+
+mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                               const char *destination, mdist_value_t **out, mdist_error_t **error) {
+    return strategy_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+        const auto pinned = pin(value);
+        need(out, "out");
+        self.require_sound();
+        const ValuePointer reduced = reduce_value_to(self, op, *pinned, destination_of(&destination, 0));
+        *out = publish<mdist_value_t>(reduced);
+    });
+}
+
+mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                     const mdist_value_t *const *values, const char *const *destinations, size_t count,
+                                     mdist_value_t **out, mdist_error_t **error) {
+    return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+        need_array(values, count, "values");
+        need_array(out, count, "out");
+        self.require_sound();
+        std::vector<ValuePointer> reduced;
+        for (size_t i = 0; i < count; ++i)
+            reduced.push_back(reduce_value_to(self, op, *pin(values[i]), destination_of(destinations, i)));
+        const std::vector<mdist_value_t *> handles = publish_values(reduced);
+        for (size_t i = 0; i < count; ++i) out[i] = handles[i];
+    });
+}
+
+mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor_t *tensor, mdist_value_t **out,
+                                  mdist_error_t **error) {
+    return strategy_guard("mdist_broadcast_to", strategy, "mdist_broadcast", error, [&](Strategy &self) {
+        need(tensor, "tensor");
+        need(out, "out");
+        const Shape shape = checked_filled(*tensor, "tensor");
+        const Tensor view = Tensor::view(tensor->data, tensor->dtype, shape, Memory());
+        *out = publish<mdist_value_t>(broadcast_value(self, view));
+    });
+}
+
+mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
+                            mdist_error_t **error) {
+    return strategy_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
+        const auto pinned = pin(value);
+        need(out, "out");
+        self.require_sound();
+        *out = publish<mdist_value_t>(gather_value(self, *pinned, axis));
+    });
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Guards for functions of one context: what they check before their body, and who hears of a failure.
+#pragma once
+
+#include "api/check.h"
+#include "api/guard.h"
+#include "strategy/context.h"
+#include "strategy/strategy.h"
+
+#include <mdist/strategy.h>
+
+namespace mdist {
+
+/// Keeps the words for the case that the step fails too; and if replicas had to do this together, lets the others go.
+void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
+
+/// For functions that take a replica: runs `body(Replica &)` if this thread runs the replica's step right now.
+/// `together`: other replicas may be waiting for this one in the same call.
+template <class Body>
+mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
+                             Body &&body) {
+    return guard(function, error, [&] {
+        const auto replica = pin(handle);
+        Context::require_replica(*replica, function);
+        try {
+            body(*replica);
+        } catch (const Failure &failure) {
+            note_failure(*replica, function, failure, together);
+            throw;
+        } catch (const std::bad_alloc &) {
+            note_failure(*replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, ""), together);
+            throw;
+        }
+    });
+}
+
+/// For functions of cross-replica context: runs `body(Strategy &)` with the turn. `instead` is what a step calls.
+template <class Body>
+mdist_status_t strategy_guard(const char *function, mdist_strategy_t *handle, const char *instead,
+                              mdist_error_t **error, Body &&body) {
+    return guard(function, error, [&] {
+        const auto strategy = pin(handle);
+        const Turn turn(*strategy, function, instead);
+        body(*strategy);
+    });
+}
+
+/// The timeout of one call; 0: the strategy's.
+uint64_t timeout_of(const mdist_call_options_t *options);
+
+} // namespace mdist

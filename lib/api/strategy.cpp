@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/strategy.h"
+
+#include "api/replica_guard.h"
+#include "api/values.h"
+#include "cluster/config.h"
+#include "util/text.h"
+
+#include <utility>
+
+using namespace mdist;
+
+namespace {
+
+/// A replica's handle, kept from run to run under a new id for each. Lives in the replica; the slot keeps the strategy
+/// alive meanwhile, until the strategy is closed.
+struct ReplicaHandle : Attachment {
+    explicit ReplicaHandle(Replica &replica)
+        : slot(std::shared_ptr<Replica>(replica.strategy().shared_from_this(), &replica)) {}
+    Renewable<mdist_replica_t> slot;
+};
+
+int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
+    if (!replica.attachment) replica.attachment = std::make_unique<ReplicaHandle>(replica);
+    auto &slot = static_cast<ReplicaHandle &>(*replica.attachment).slot;
+    struct Retirement {
+        Renewable<mdist_replica_t> &slot;
+        ~Retirement() { slot.retire(); }
+    };
+    const Retirement retirement{slot};
+    return step(slot.renew(), user_data);
+}
+
+int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
+                   const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
+    const ValueHandles handles(publish_values(arguments));
+    ValueHandles made(std::vector<mdist_value_t *>(results.size(), nullptr));
+    const int32_t code = merge(strategy, handles.get(), arguments.size(), made.get(), results.size(), user_data);
+    for (size_t i = 0; code == 0 && i < results.size(); ++i)
+        if (made.get()[i] != nullptr) results[i] = pin(made.get()[i]).shared();
+    return code;
+}
+
+} // namespace
+
+mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out, mdist_error_t **error) {
+    return guard("mdist_strategy_create", error, [&] {
+        need(out, "out");
+        watch_forks();
+        Config environment;
+        if (config == nullptr) environment.load_environment();
+        const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
+        const auto strategy = std::make_shared<Strategy>(config == nullptr ? environment : *pinned);
+        *out = strategy->public_handle = publish<mdist_strategy_t>(strategy);
+    });
+}
+
+void mdist_strategy_abort(mdist_strategy_t *strategy) {
+    if (process_forked()) return;
+    if (const auto pinned = try_pin(strategy)) pinned->abort();
+}
+
+void mdist_strategy_destroy(mdist_strategy_t *strategy) {
+    if (const auto object = give_up(strategy)) object->close();
+}
+
+uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned ? pinned->replica_count() : 0;
+}
+
+uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned ? pinned->local_replica_count() : 0;
+}
+
+mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t local_replica, char *text,
+                                     size_t capacity, size_t *needed, mdist_error_t **error) {
+    return guard("mdist_strategy_device", error, [&] {
+        const auto pinned = pin(strategy);
+        if (local_replica >= pinned->local_replica_count())
+            throw invalid(
+                mdist::text("local_replica is ", local_replica, "; this strategy has ", pinned->local_replica_count()));
+        copy_text(pinned->device(local_replica).name(), text, capacity, needed);
+    });
+}
+
+mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
+                         mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                         size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return guard("mdist_run", error, [&] {
+        const auto pinned = pin(strategy);
+        if (step == nullptr) throw invalid("step is NULL");
+        need_array(results, result_count, "results");
+        timeout_of(options);
+        std::vector<ValuePointer> values(result_count);
+        pinned->run([&](Replica &replica) { return call_step(replica, step, user_data); },
+                    values_of(arguments, argument_count, "arguments"), values);
+        const std::vector<mdist_value_t *> handles = publish_values(values);
+        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+    });
+}
+
+int32_t mdist_replica_id(const mdist_replica_t *replica) {
+    const auto pinned = try_pin(replica);
+    return pinned ? static_cast<int32_t>(pinned->id()) : -1;
+}
+
+int32_t mdist_replica_local_index(const mdist_replica_t *replica) {
+    const auto pinned = try_pin(replica);
+    return pinned ? static_cast<int32_t>(pinned->local_index()) : -1;
+}
+
+uint32_t mdist_replica_count(const mdist_replica_t *replica) {
+    const auto pinned = try_pin(replica);
+    return pinned ? pinned->strategy().replica_count() : 0;
+}
+
+mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
+                                      mdist_error_t **error) {
+    return replica_guard("mdist_replica_argument", replica, false, error, [&](Replica &self) {
+        need(out, "out");
+        *out = self.argument(index).describe();
+    });
+}
+
+mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const mdist_tensor_t *tensor,
+                                        mdist_error_t **error) {
+    return replica_guard("mdist_replica_set_result", replica, false, error, [&](Replica &self) {
+        need(tensor, "tensor");
+        checked_filled(*tensor, "tensor");
+        self.set_result(index, Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor"));
+    });
+}
+
+mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, void *user_data,
+                                const mdist_tensor_t *arguments, size_t argument_count, mdist_tensor_t *results,
+                                size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return replica_guard("mdist_merge_call", replica, true, error, [&](Replica &self) {
+        if (merge == nullptr) throw invalid("merge is NULL");
+        need_array(arguments, argument_count, "arguments");
+        need_array(results, result_count, "results");
+        const uint64_t timeout_ns = timeout_of(options);
+        std::vector<Tensor> copies;
+        for (size_t i = 0; i < argument_count; ++i) {
+            checked_filled(arguments[i], "argument");
+            copies.push_back(Tensor::copy_of(self.strategy().device(self.local_index()), arguments[i], "argument"));
+        }
+        mdist_strategy_t *strategy = self.strategy().public_handle;
+        self.strategy().merge(
+            self,
+            [&](const std::vector<ValuePointer> &in, std::vector<ValuePointer> &out) {
+                return call_merge(strategy, merge, user_data, in, out);
+            },
+            std::move(copies), result_count, timeout_ns);
+        for (size_t i = 0; i < result_count; ++i) results[i] = self.merge_results[i].describe();
+    });
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/value.h"
+
+#include "api/check.h"
+#include "api/guard.h"
+#include "strategy/strategy.h"
+#include "util/text.h"
+
+#include <utility>
+
+using namespace mdist;
+
+mdist_status_t mdist_value_create(const mdist_tensor_t *tensor, mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_value_create", error, [&] {
+        need(tensor, "tensor");
+        need(out, "out");
+        *out = publish<mdist_value_t>(Value::plain(Tensor::copy_of(*host(), *tensor, "tensor")));
+    });
+}
+
+mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *user_data, mdist_free_fn free_user_data,
+                                mdist_value_t **out, mdist_error_t **error) {
+    Kept kept(user_data, free_user_data);
+    return guard("mdist_value_wrap", error, [&] {
+        need(tensor, "tensor");
+        need(out, "out");
+        const Shape shape = checked_filled(*tensor, "tensor");
+        *out = publish<mdist_value_t>(Value::plain(Tensor::view(tensor->data, tensor->dtype, shape, kept.share())));
+    });
+}
+
+mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_tensor_t *tensors, size_t count,
+                                       mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_value_per_replica", error, [&] {
+        const auto pinned = pin(strategy);
+        need_array(tensors, count, "tensors");
+        need(out, "out");
+        if (count != pinned->local_replica_count())
+            throw invalid(
+                text("count is ", count, "; this strategy has ", pinned->local_replica_count(), " local replicas"));
+        std::vector<Tensor> copies;
+        for (uint32_t local = 0; local < count; ++local)
+            copies.push_back(Tensor::copy_of(pinned->device(local), tensors[local], "tensor"));
+        *out = publish<mdist_value_t>(Value::per_replica(std::move(copies)));
+    });
+}
+
+mdist_value_kind_t mdist_value_kind(const mdist_value_t *value) {
+    const auto pinned = try_pin(value);
+    return pinned ? pinned->kind() : static_cast<mdist_value_kind_t>(0);
+}
+
+size_t mdist_value_count(const mdist_value_t *value) {
+    const auto pinned = try_pin(value);
+    return pinned ? pinned->tensors().size() : 0;
+}
+
+mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t index, mdist_tensor_t *out,
+                                  mdist_error_t **error) {
+    return guard("mdist_value_tensor", error, [&] {
+        const auto pinned = pin(value);
+        need(out, "out");
+        const std::vector<Tensor> &tensors = pinned->tensors();
+        if (index >= tensors.size())
+            throw invalid(text("index is ", index, "; this value has ", tensors.size(), " tensors"));
+        *out = tensors[index].describe();
+    });
+}
+
+void mdist_value_destroy(mdist_value_t *value) {
+    give_up(value);
+}

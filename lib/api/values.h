@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values crossing the edge by the array.
+#pragma once
+
+#include "api/check.h"
+#include "api/handle.h"
+#include "strategy/value.h"
+
+#include <utility>
+#include <vector>
+
+namespace mdist {
+
+/// The values of `count` handles; throws for NULL where there should be some, and for a bad handle.
+std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t count, const char *name);
+
+/// A handle for each value, NULL for nullptr; all or, if this throws, none.
+std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);
+
+/// Gives its handles up at the end.
+class ValueHandles {
+  public:
+    explicit ValueHandles(std::vector<mdist_value_t *> handles) : handles_(std::move(handles)) {}
+    ~ValueHandles() {
+        for (mdist_value_t *handle : handles_) retire(handle);
+    }
+    ValueHandles(const ValueHandles &) = delete;
+    ValueHandles &operator=(const ValueHandles &) = delete;
+    mdist_value_t *const *get() const { return handles_.data(); }
+    mdist_value_t **get() { return handles_.data(); }
+
+  private:
+    std::vector<mdist_value_t *> handles_;
+};
+
+} // namespace mdist

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/variable.h"
+
+#include "api/replica_guard.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <cxxabi.h>
+#include <utility>
+
+using namespace mdist;
+
+namespace {
+
+VariableSpec spec_of(const char *name, const mdist_tensor_t *initial, const mdist_variable_options_t *options) {
+    need(name, "name");
+    need(initial, "initial");
+    const mdist_variable_options_t known = read_options(options, "options");
+    need_zero(static_cast<uint64_t>(known.reserved), "options.reserved");
+    VariableSpec spec;
+    spec.name = name;
+    spec.shape = checked_shape(*initial, "initial");
+    spec.dtype = initial->dtype;
+    spec.synchronization = known.synchronization;
+    spec.aggregation = known.aggregation;
+    spec.check();
+    return spec;
+}
+
+/// The caller's tensor, for as long as the call lasts; undefined without data.
+Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
+    return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
+}
+
+Failure update_failed(const Variable &variable, uint32_t local, int64_t native, const std::string &how) {
+    return Failure(MDIST_ERR_CALLBACK,
+                   text("the update of variable \"", variable.spec().name, "\", copy ", local, ", ", how))
+        .replica(static_cast<int32_t>(variable.strategy()->first_replica_id() + local))
+        .native(native);
+}
+
+void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, void *user_data,
+                 const std::vector<Pinned<Value>> &arguments) {
+    std::vector<mdist_tensor_t> tensors;
+    for (const auto &argument : arguments) tensors.push_back(argument->tensor_for(local).describe());
+    const mdist_tensor_t copy = variable.copy(local).describe();
+    int32_t code = 0;
+    try {
+        const Context context(*variable.strategy(), Context::Kind::kUpdate, local);
+        code = update(local, &copy, tensors.data(), tensors.size(), user_data);
+    } catch (abi::__forced_unwind &) {
+        throw;
+    } catch (const std::exception &exception) {
+        throw update_failed(variable, local, 0, text("threw: ", exception.what()));
+    } catch (...) {
+        throw update_failed(variable, local, 0, "threw something that is no std::exception");
+    }
+    if (code != 0) throw update_failed(variable, local, code, text("returned ", code));
+}
+
+} // namespace
+
+mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name, const mdist_tensor_t *initial,
+                                     const mdist_variable_options_t *options, mdist_variable_t **out,
+                                     mdist_error_t **error) {
+    return strategy_guard(
+        "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
+            need(out, "out");
+            VariableSpec spec = spec_of(name, initial, options);
+            const Tensor values = view_of(*initial, spec.shape);
+            *out =
+                publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec), values));
+        });
+}
+
+mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,
+                                             const mdist_variable_options_t *options, mdist_variable_t **out,
+                                             mdist_error_t **error) {
+    return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
+        need(out, "out");
+        VariableSpec spec = spec_of(name, initial, options);
+        const Tensor values = view_of(*initial, spec.shape);
+        *out = static_cast<mdist_variable_t *>(create_together(
+            self, std::move(spec), values,
+            [](std::shared_ptr<Variable> variable) -> void * { return publish<mdist_variable_t>(std::move(variable)); },
+            0));
+    });
+}
+
+mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t assign, const mdist_value_t *value,
+                                     mdist_error_t **error) {
+    return guard("mdist_variable_assign", error, [&] {
+        const auto self = pin(variable);
+        const auto pinned = pin(value);
+        const Turn turn(*self->strategy(), "mdist_variable_assign", "mdist_replica_assign");
+        const Context *context = Context::of(*self->strategy());
+        if (context != nullptr && context->kind() == Context::Kind::kUpdate)
+            self->assign_copy(context->local_replica(), assign, *pinned);
+        else
+            self->assign(assign, *pinned);
+    });
+}
+
+mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                    const mdist_tensor_t *tensor, const mdist_call_options_t *options,
+                                    mdist_error_t **error) {
+    return replica_guard("mdist_replica_assign", replica, true, error, [&](Replica &self) {
+        const auto pinned = pin(variable);
+        need(tensor, "tensor");
+        const uint64_t timeout_ns = timeout_of(options);
+        const Shape shape = checked_filled(*tensor, "the tensor");
+        pinned->assign_in_step(self, assign, Tensor::view(tensor->data, tensor->dtype, shape, Memory()), timeout_ns);
+    });
+}
+
+mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_variable_read", error, [&] {
+        const auto self = pin(variable);
+        need(out, "out");
+        const Turn turn(*self->strategy(), "mdist_variable_read",
+                        "mdist_variable_tensor, and read this replica's copy from memory");
+        *out = publish<mdist_value_t>(Value::plain(self->read()));
+    });
+}
+
+mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t local_replica, mdist_tensor_t *out,
+                                     mdist_error_t **error) {
+    return guard("mdist_variable_tensor", error, [&] {
+        const auto self = pin(variable);
+        need(out, "out");
+        const uint32_t count = self->strategy()->local_replica_count();
+        if (local_replica >= count)
+            throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
+        *out = self->copy(local_replica).describe();
+    });
+}
+
+const char *mdist_variable_name(const mdist_variable_t *variable) {
+    const auto self = try_pin(variable);
+    return self ? self->spec().name.c_str() : "";
+}
+
+mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtype_t dtype, uint32_t local_replica,
+                                    mdist_buffer_t *out, mdist_error_t **error) {
+    return guard("mdist_variable_arena", error, [&] {
+        const auto self = pin(strategy);
+        need(out, "out");
+        check_dtype(dtype, "the arena");
+        if (local_replica >= self->local_replica_count())
+            throw invalid(
+                text("local_replica is ", local_replica, "; this strategy has ", self->local_replica_count()));
+        *out = self->variables()->arena(dtype, local_replica);
+    });
+}
+
+mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
+                            const mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error) {
+    return guard("mdist_update", error, [&] {
+        const auto self = pin(variable);
+        if (update == nullptr) throw invalid("update is NULL");
+        need_array(arguments, argument_count, "arguments");
+        const Turn turn(*self->strategy(), "mdist_update", "mdist_merge_call first, and update inside the merge");
+        const uint32_t count = self->strategy()->local_replica_count();
+        std::vector<Pinned<Value>> values;
+        for (size_t i = 0; i < argument_count; ++i) {
+            values.push_back(pin(arguments[i]));
+            if (values[i]->kind() != MDIST_VALUE_PLAIN && values[i]->tensors().size() != count)
+                throw invalid(
+                    text("argument ", i, " has ", values[i]->tensors().size(), " tensors for ", count, " copies"));
+        }
+        for (uint32_t local = 0; local < count; ++local) update_copy(*self, local, update, user_data, values);
+    });
+}
+
+void mdist_variable_destroy(mdist_variable_t *variable) {
+    give_up(variable);
+}
