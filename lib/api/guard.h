@@ -7,9 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <cxxabi.h>
-
 #include "api/handle.h"
+#include "util/forced_unwind.h"
 
 namespace mdist {
 
@@ -35,9 +34,8 @@ mdist_status_t guard(const char *operation, mdist_error_t **error, Body &&body) 
         } else {
             return std::forward<Body>(body)();
         }
-    } catch (abi::__forced_unwind &) {
-        throw;
     } catch (...) {
+        if (thread_is_ending()) throw;
         return report_exception(operation, error);
     }
 }

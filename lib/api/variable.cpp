@@ -3,9 +3,9 @@
 
 #include "api/replica_guard.h"
 #include "util/dtype.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
-#include <cxxabi.h>
 #include <utility>
 
 using namespace mdist;
@@ -48,11 +48,10 @@ void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, voi
     try {
         const Context context(*variable.strategy(), Context::Kind::kUpdate, local);
         code = update(local, &copy, tensors.data(), tensors.size(), user_data);
-    } catch (abi::__forced_unwind &) {
-        throw;
     } catch (const std::exception &exception) {
         throw update_failed(variable, local, 0, text("threw: ", exception.what()));
     } catch (...) {
+        if (thread_is_ending()) throw;
         throw update_failed(variable, local, 0, "threw something that is no std::exception");
     }
     if (code != 0) throw update_failed(variable, local, code, text("returned ", code));

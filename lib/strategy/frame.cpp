@@ -4,9 +4,9 @@
 #include "strategy/context.h"
 #include "strategy/strategy.h"
 #include "util/failure.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
-#include <cxxabi.h>
 #include <utility>
 
 namespace mdist {
@@ -87,13 +87,14 @@ void Frame::execute(uint32_t local, const Step &step) {
         release_step(group, replica, code, [&] {
             return text("returned ", code, replica.last_failure.empty() ? "" : " after ", replica.last_failure);
         });
-    } catch (abi::__forced_unwind &) {
-        release_step(group, replica, 0, [] { return std::string("ended its thread"); });
-        throw;
     } catch (const std::exception &exception) {
         release_step(group, replica, 0, [&] { return text("threw: ", exception.what()); });
     } catch (...) {
-        release_step(group, replica, 0, [] { return std::string("threw something that is no std::exception"); });
+        const bool ending = thread_is_ending();
+        release_step(group, replica, 0, [ending] {
+            return std::string(ending ? "ended its thread" : "threw something that is no std::exception");
+        });
+        if (ending) throw;
     }
 }
 

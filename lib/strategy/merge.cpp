@@ -3,9 +3,9 @@
 // each takes its own part of what came out.
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
-#include <cxxabi.h>
 #include <utility>
 
 namespace mdist {
@@ -64,8 +64,6 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
         const Context context(*this, Context::Kind::kMerge);
         const int32_t code = merge(regroup(replica.frame(), replica.merge_arguments.size()), shared.merged);
         if (code != 0) throw failed(code, text("returned ", code));
-    } catch (abi::__forced_unwind &) {
-        throw;
     } catch (const Failure &failure) {
         group_.release(failure);
         throw;
@@ -77,6 +75,7 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
         group_.release(failure);
         throw failure;
     } catch (...) {
+        if (thread_is_ending()) throw;
         const Failure failure = failed(0, "threw something that is no std::exception");
         group_.release(failure);
         throw failure;

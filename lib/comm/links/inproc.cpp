@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/links/inproc.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <cstring>
+#include <list>
+#include <mutex>
+
+namespace mdist {
+namespace {
+
+struct Operation {
+    bool is_send;
+    uint32_t from;
+    uint32_t to;
+    uint64_t tag;
+    const void *source;
+    void *destination;
+    std::size_t bytes;
+};
+
+/// Everything posted and not matched yet, by all parties.
+struct Exchange {
+    std::mutex mutex;
+    std::list<Operation> sends;
+    std::list<Operation> receives;
+    std::vector<bool> closed;
+};
+
+class Inproc final : public Link {
+  public:
+    Inproc(std::shared_ptr<Exchange> exchange, uint32_t self) : exchange_(std::move(exchange)), self_(self) {}
+    ~Inproc() override { close(); }
+
+    uint32_t self() const override { return self_; }
+    uint32_t parties() const override { return static_cast<uint32_t>(exchange_->closed.size()); }
+
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes) override {
+        const std::lock_guard lock(exchange_->mutex);
+        exchange_->sends.push_back({true, self_, peer, tag, data, nullptr, bytes});
+    }
+
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes) override {
+        const std::lock_guard lock(exchange_->mutex);
+        exchange_->receives.push_back({false, peer, self_, tag, nullptr, data, bytes});
+    }
+
+    bool progress() override {
+        const std::lock_guard lock(exchange_->mutex);
+        for (auto receive = exchange_->receives.begin(); receive != exchange_->receives.end();)
+            receive =
+                receive->to == self_ && matched(*receive) ? exchange_->receives.erase(receive) : std::next(receive);
+        bool done = true;
+        for (const auto *list : {&exchange_->receives, &exchange_->sends})
+            for (const Operation &operation : *list) done = done && !waits(operation);
+        return done;
+    }
+
+    void close() noexcept override {
+        const std::lock_guard lock(exchange_->mutex);
+        exchange_->closed[self_] = true;
+        exchange_->sends.remove_if([this](const Operation &operation) { return operation.from == self_; });
+        exchange_->receives.remove_if([this](const Operation &operation) { return operation.to == self_; });
+    }
+
+  private:
+    /// Finds the oldest send for a receive, and copies.
+    bool matched(const Operation &receive) {
+        for (auto send = exchange_->sends.begin(); send != exchange_->sends.end(); ++send) {
+            if (send->from != receive.from || send->to != self_ || send->tag != receive.tag) continue;
+            if (send->bytes != receive.bytes)
+                throw Failure(MDIST_ERR_INTERNAL,
+                              text("a receive of ", receive.bytes, " bytes met a send of ", send->bytes));
+            if (send->bytes != 0) std::memcpy(receive.destination, send->source, send->bytes);
+            exchange_->sends.erase(send);
+            return true;
+        }
+        return false;
+    }
+
+    /// Whether this end still waits for an operation; throws if that is in vain.
+    bool waits(const Operation &operation) const {
+        if ((operation.is_send ? operation.from : operation.to) != self_) return false;
+        const uint32_t peer = operation.is_send ? operation.to : operation.from;
+        if (exchange_->closed[peer])
+            throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link"))
+                .replica(static_cast<int32_t>(peer));
+        return true;
+    }
+
+    std::shared_ptr<Exchange> exchange_;
+    uint32_t self_;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Link>> make_inproc_links(uint32_t parties) {
+    const auto exchange = std::make_shared<Exchange>();
+    exchange->closed.resize(parties, false);
+    std::vector<std::unique_ptr<Link>> links;
+    for (uint32_t party = 0; party < parties; ++party) links.push_back(std::make_unique<Inproc>(exchange, party));
+    return links;
+}
+
+} // namespace mdist
