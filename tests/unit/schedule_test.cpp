@@ -15,7 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// This header of 1.1.5 does not say for itself that it is C.
+extern "C" {
 #include <cmocka.h>
+}
 
 namespace {
 
@@ -23,7 +26,8 @@ using namespace mdist;
 
 void exchange_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
     for (uint32_t seed = 0; seed < 300; ++seed) {
-        std::mt19937 random(seed);
+        std::mt19937 engine(seed);
+        const auto random = [&] { return static_cast<uint32_t>(engine()); };
         const uint32_t parties = 1 + random() % 6;
         const uint64_t elements = random() % 70;
         std::vector<std::vector<float>> inputs(parties, std::vector<float>(elements));
