@@ -57,10 +57,9 @@ Shape checked_array(const mdist_tensor_t &array, std::size_t index, uint64_t row
 
 } // namespace
 
-std::shared_ptr<Dataset> make_from_tensors(const mdist_tensor_t *arrays, std::size_t count, UserData user_data) {
+std::shared_ptr<Dataset> make_from_tensors(const mdist_tensor_t *arrays, std::size_t count, const Memory &owner) {
     check_component_count(count, "arrays");
     if (arrays == nullptr) throw invalid("arrays is NULL");
-    const Memory owner = std::make_shared<UserData>(std::move(user_data));
     std::vector<Spec> spec;
     std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < count; ++i) {

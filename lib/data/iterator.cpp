@@ -11,17 +11,17 @@ namespace mdist {
 namespace {
 
 /// The right to use the stream, for as long as this lives.
-class Turn {
+class OnlyCall {
   public:
-    explicit Turn(std::atomic<bool> &busy) : busy_(busy) {
+    explicit OnlyCall(std::atomic<bool> &busy) : busy_(busy) {
         if (busy_.exchange(true, std::memory_order_acquire))
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                           "another call is using this iterator, on another thread or around this one (a map function "
                           "must not call the iterator it serves); an iterator takes one call at a time");
     }
-    ~Turn() { busy_.store(false, std::memory_order_release); }
-    Turn(const Turn &) = delete;
-    Turn &operator=(const Turn &) = delete;
+    ~OnlyCall() { busy_.store(false, std::memory_order_release); }
+    OnlyCall(const OnlyCall &) = delete;
+    OnlyCall &operator=(const OnlyCall &) = delete;
 
   private:
     std::atomic<bool> &busy_;
@@ -33,7 +33,7 @@ Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)), stream_(dataset_->open(Iteration{})) {}
 
 bool Iterator::next(Element &out) {
-    const Turn turn(busy_);
+    const OnlyCall call(busy_);
     if (failure_) throw Failure(*failure_);
     try {
         return stream_->next(out);

@@ -13,8 +13,11 @@ namespace {
 
 class Map final : public Transform {
   public:
-    Map(Source source, mdist_map_fn map, UserData user_data, std::vector<Spec> outputs)
-        : Transform(std::move(source), std::move(outputs)), map_(map), user_data_(std::move(user_data)) {}
+    Map(Source source, mdist_map_fn map, void *user_data, std::shared_ptr<void> owner, std::vector<Spec> outputs)
+        : Transform(std::move(source), std::move(outputs)),
+          map_(map),
+          user_data_(user_data),
+          owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return source().size(); }
@@ -25,7 +28,8 @@ class Map final : public Transform {
 
   private:
     mdist_map_fn map_;
-    UserData user_data_;
+    void *user_data_;
+    std::shared_ptr<void> owner_; // of user_data_
 };
 
 Failure callback_failure(std::string message, const char *reason, int64_t native) {
@@ -35,7 +39,7 @@ Failure callback_failure(std::string message, const char *reason, int64_t native
 void Map::call(const std::vector<mdist_tensor_t> &inputs, const std::vector<mdist_tensor_t> &outputs) const {
     int32_t result = 0;
     try {
-        result = map_(inputs.data(), inputs.size(), outputs.data(), outputs.size(), user_data_.get());
+        result = map_(inputs.data(), inputs.size(), outputs.data(), outputs.size(), user_data_);
     } catch (const abi::__forced_unwind &) {
         throw;
     } catch (const std::exception &exception) {
@@ -101,15 +105,15 @@ Spec checked_output(mdist_tensor_t output, std::size_t index, const Dataset &sou
 
 } // namespace
 
-std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, UserData user_data, const mdist_tensor_t *outputs,
-                                  std::size_t output_count) {
+std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_data, std::shared_ptr<void> owner,
+                                  const mdist_tensor_t *outputs, std::size_t output_count) {
     if (map == nullptr) throw invalid("map is NULL");
     check_component_count(output_count, "outputs");
     if (outputs == nullptr) throw invalid("outputs is NULL");
     std::vector<Spec> spec;
     spec.reserve(output_count);
     for (std::size_t i = 0; i < output_count; ++i) spec.push_back(checked_output(outputs[i], i, *source));
-    return std::make_shared<Map>(std::move(source), map, std::move(user_data), std::move(spec));
+    return std::make_shared<Map>(std::move(source), map, user_data, std::move(owner), std::move(spec));
 }
 
 } // namespace mdist
