@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mdist/dataset.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "api/check.h"
 #include "api/guard.h"
+#include "api/values.h"
 #include "data/iterator.h"
 #include "data/sources.h"
 #include "data/transforms.h"
@@ -35,8 +37,7 @@ std::vector<std::shared_ptr<Value>> values_from(const Dataset &dataset, const El
     std::vector<std::shared_ptr<Value>> values;
     const std::size_t replicas = dataset.replica_count();
     for (std::size_t component = 0; component < dataset.component_count(); ++component) {
-        // With one local replica a per-replica value is a plain one, as everywhere.
-        if (replicas <= 1) {
+        if (replicas == 0) {
             values.push_back(Value::plain(element.tensor(component)));
             continue;
         }
@@ -141,11 +142,11 @@ mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **o
         const std::size_t components = pinned->dataset().component_count();
         if (count != components)
             throw invalid(text("count is ", count, "; elements of this dataset have ", components, " components"));
-        Element element;
-        if (!pinned->next(element)) return MDIST_END;
-        const std::vector<mdist_value_t *> handles = publish_values(values_from(pinned->dataset(), element));
-        std::copy(handles.begin(), handles.end(), out);
-        return MDIST_OK;
+        const bool there = pinned->next([&](const Element &element) {
+            const std::vector<mdist_value_t *> handles = publish_values(values_from(pinned->dataset(), element));
+            std::copy(handles.begin(), handles.end(), out);
+        });
+        return there ? MDIST_OK : MDIST_END;
     });
 }
 

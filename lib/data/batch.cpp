@@ -56,6 +56,7 @@ class BatchStream final : public Stream {
     bool produce(Element &out) override {
         const uint64_t rows = collect();
         if (rows == 0 || (rows < dataset_->batch_size() && dataset_->drop_remainder())) return false;
+        check_shapes();
         std::vector<Tensor> joined(runs_[0].first.count());
         for (std::size_t component = 0; component < joined.size(); ++component) {
             const Element &first = runs_[0].first;
@@ -81,16 +82,20 @@ class BatchStream final : public Stream {
                 ++runs_[used_ - 1].count;
                 continue;
             }
-            check_shapes(run.first, rows);
             run.count = 1;
             ++used_;
         }
         return rows;
     }
 
+    void check_shapes() const {
+        uint64_t row = 0;
+        for (std::size_t i = 0; i < used_; row += runs_[i++].count)
+            if (!runs_[i].first.same_rows(runs_[0].first)) check_shapes(runs_[i].first, row);
+    }
+
     void check_shapes(const Element &element, uint64_t row) const {
         const Element &first = runs_[0].first;
-        if (element.same_rows(first)) return;
         for (std::size_t component = 0; component < element.count(); ++component)
             if (!(element.shape(component) == first.shape(component)))
                 throw Failure(MDIST_ERR_MISMATCH,

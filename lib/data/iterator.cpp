@@ -32,11 +32,14 @@ class OnlyCall {
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)), stream_(dataset_->open(Iteration{})) {}
 
-bool Iterator::next(Element &out) {
+bool Iterator::next(FunctionRef<void(const Element &)> take) {
     const OnlyCall call(busy_);
     if (failure_) throw Failure(*failure_);
     try {
-        return stream_->next(out);
+        if (!stream_->next(element_)) return false;
+        take(element_);
+        if (!element_.is_row()) element_ = Element(); // its memory is the taker's now
+        return true;
     } catch (const abi::__forced_unwind &) {
         failure_.emplace(thread_ended());
         throw;

@@ -8,6 +8,7 @@
 
 #include "data/dataset.h"
 #include "util/failure.h"
+#include "util/function_ref.h"
 
 #include <atomic>
 #include <memory>
@@ -19,13 +20,15 @@ class Iterator {
   public:
     explicit Iterator(std::shared_ptr<const Dataset> dataset);
 
-    /// False after the last.
-    bool next(Element &out);
+    /// Hands the next element to `take`, whose failure is the iterator's too: the element is lost with it. False,
+    /// without a call, after the last.
+    bool next(FunctionRef<void(const Element &)> take);
     const Dataset &dataset() const { return *dataset_; }
 
   private:
     std::shared_ptr<const Dataset> dataset_;
     std::unique_ptr<Stream> stream_;
+    Element element_;
     std::optional<Failure> failure_;
     std::atomic<bool> busy_{false};
 };
