@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataset: the description of elements, an immutable tree that grows by transforming. Stream: one run through it.
+//
+// Datasets may be used from any thread; a stream by one thread at a time. A stream keeps its dataset alive.
+//
+// A new source or transform is one file: a class derived from Dataset (Transform, if it has a source) that checks its
+// arguments in the constructor and says what its elements look like; a class derived from Stream whose produce() gives
+// the next element and whose rewind() makes it start again; and a make_ function in transforms.h or sources.h, which is
+// all that others see. What every stream must know (how to be told to stop, and later: saved positions, the worker it
+// runs for) travels in Iteration, through open(), from the iterator down to the source. State to be saved is what
+// rewind() resets. Several elements at a time, as of a parallel map, are that transform's own business: order counts.
+#pragma once
+
+#include "data/element.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace mdist {
+
+/// A request to give up, seen by all streams below the one that makes it.
+class Stop {
+  public:
+    explicit Stop(std::shared_ptr<const Stop> outer) : outer_(std::move(outer)) {}
+    void request() { requested_.store(true, std::memory_order_relaxed); }
+    void withdraw() { requested_.store(false, std::memory_order_relaxed); }
+    bool requested() const {
+        return requested_.load(std::memory_order_relaxed) || (outer_ != nullptr && outer_->requested());
+    }
+
+  private:
+    std::atomic<bool> requested_{false};
+    std::shared_ptr<const Stop> outer_;
+};
+
+/// What an iteration tells every stream of it.
+struct Iteration {
+    std::shared_ptr<const Stop> stop; // may be null
+};
+
+class Stream {
+  public:
+    explicit Stream(const Iteration &iteration) : stop_(iteration.stop) {}
+    virtual ~Stream() = default;
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+
+    /// False after the last element, ever again, and when told to stop (whoever did that looks at no more elements).
+    /// `out` is overwritten, or undefined at the end. After an exception nothing but destruction is allowed.
+    bool next(Element &out) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
+        if (produce(out)) return true;
+        ended_ = true;
+        return false;
+    }
+    /// From the first element again, as the next epoch of the same iteration.
+    void restart() {
+        rewind();
+        ended_ = false;
+    }
+
+  protected:
+    /// Not called again once it has returned false.
+    virtual bool produce(Element &out) = 0;
+    virtual void rewind() = 0;
+
+  private:
+    std::shared_ptr<const Stop> stop_;
+    bool ended_ = false;
+};
+
+/// What is known of a component beforehand: type and rank always, dimensions unless kUnknown.
+struct Spec {
+    static constexpr uint64_t kUnknown = UINT64_MAX;
+    int32_t dtype = 0;
+    Shape shape;
+};
+
+class Dataset : public std::enable_shared_from_this<Dataset> {
+  public:
+    explicit Dataset(std::vector<Spec> spec) : spec_(std::move(spec)) {}
+    virtual ~Dataset() = default;
+    Dataset(const Dataset &) = delete;
+    Dataset &operator=(const Dataset &) = delete;
+
+    virtual std::unique_ptr<Stream> open(const Iteration &iteration) const = 0;
+    /// Number of elements, where known without producing them.
+    virtual std::optional<uint64_t> size() const { return std::nullopt; }
+    /// 0: elements are plain, one tensor per component. R: distributed over R local replicas; an element has R tensors
+    /// for each component in turn.
+    virtual std::size_t replica_count() const { return 0; }
+
+    const std::vector<Spec> &spec() const { return spec_; }
+    std::size_t component_count() const { return spec_.size(); }
+
+  protected:
+    /// A reference for a stream of `dataset`.
+    template <class T>
+    static std::shared_ptr<const T> self(const T &dataset) {
+        return std::static_pointer_cast<const T>(dataset.shared_from_this());
+    }
+
+  private:
+    std::vector<Spec> spec_;
+};
+
+/// Throws INVALID_ARGUMENT for none, and for more than anyone means (before anything is read from a caller's array).
+void check_component_count(std::size_t count, const char *what);
+
+/// A dataset made from another one. Throws FAILED_PRECONDITION if that is distributed.
+class Transform : public Dataset {
+  public:
+    Transform(std::shared_ptr<const Dataset> source, std::vector<Spec> spec);
+    const Dataset &source() const { return *source_; }
+
+  private:
+    std::shared_ptr<const Dataset> source_;
+};
+
+} // namespace mdist

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/element.h"
+
+#include "util/dtype.h"
+
+#include <utility>
+
+namespace mdist {
+
+Block::Block(std::vector<Tensor> tensors) {
+    parts_.reserve(tensors.size());
+    for (Tensor &tensor : tensors) {
+        const Shape row = tensor.shape().without_first();
+        const std::size_t row_bytes = row.elements() * dtype_size(tensor.dtype());
+        parts_.push_back({std::move(tensor), row, row_bytes});
+    }
+}
+
+Element::Element(std::vector<Tensor> tensors) : block_(std::make_shared<const Block>(std::move(tensors))) {}
+
+} // namespace mdist

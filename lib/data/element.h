@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element: what travels through a pipeline. Three words, however many components it has: a shared block and a row.
+//
+// A block holds one tensor per component. An element is either all of a block, or one row of each of its tensors. So
+// the rows of arrays in memory share one block, a buffer of a million of them stays small, rows that lie next to each
+// other are found by comparing numbers, and overwriting an element by another of its block touches no reference count.
+// Blocks never change; elements may be read from any thread, and keep their memory alive.
+#pragma once
+
+#include "device/tensor.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace mdist {
+
+class Block {
+  public:
+    struct Part {
+        Tensor tensor;
+        Shape row_shape;       // meaningless for a scalar
+        std::size_t row_bytes; // likewise
+    };
+
+    explicit Block(std::vector<Tensor> tensors);
+
+    std::size_t count() const { return parts_.size(); }
+    const Part &part(std::size_t component) const { return parts_[component]; }
+
+  private:
+    std::vector<Part> parts_;
+};
+
+class Element {
+  public:
+    Element() = default;
+    /// All of a block made of these.
+    explicit Element(std::vector<Tensor> tensors);
+
+    /// Becomes row `row` of every tensor of `block`.
+    void set_row(const std::shared_ptr<const Block> &block, uint64_t row) {
+        if (block_ != block) block_ = block;
+        row_ = row;
+    }
+
+    bool is_row() const { return row_ != kWhole; }
+    std::size_t count() const { return block_ ? block_->count() : 0; }
+    const Shape &shape(std::size_t component) const {
+        return is_row() ? part(component).row_shape : part(component).tensor.shape();
+    }
+    int32_t dtype(std::size_t component) const { return part(component).tensor.dtype(); }
+    const char *data(std::size_t component) const {
+        const Block::Part &from = part(component);
+        const char *begin = static_cast<const char *>(from.tensor.data());
+        return is_row() ? begin + row_ * from.row_bytes : begin;
+    }
+    std::size_t bytes(std::size_t component) const {
+        return is_row() ? part(component).row_bytes : part(component).tensor.bytes();
+    }
+    /// The component as a tensor of its own.
+    Tensor tensor(std::size_t component) const {
+        return is_row() ? part(component).tensor.row(row_) : part(component).tensor;
+    }
+
+    /// Whether this is the row `distance` after the row `other` in the same memory.
+    bool follows(const Element &other, uint64_t distance) const {
+        return is_row() && other.is_row() && block_ == other.block_ && row_ == other.row_ + distance;
+    }
+    /// Whether that alone says that all components have equal shapes.
+    bool same_rows(const Element &other) const { return is_row() && other.is_row() && block_ == other.block_; }
+
+  private:
+    static constexpr uint64_t kWhole = UINT64_MAX;
+
+    const Block::Part &part(std::size_t component) const { return block_->part(component); }
+
+    std::shared_ptr<const Block> block_;
+    uint64_t row_ = kWhole;
+};
+
+} // namespace mdist

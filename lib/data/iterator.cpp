@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/iterator.h"
+
+#include "data/caught.h"
+
+#include <cxxabi.h>
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// The right to use the stream, for as long as this lives.
+class OnlyCall {
+  public:
+    explicit OnlyCall(std::atomic<bool> &busy) : busy_(busy) {
+        if (busy_.exchange(true, std::memory_order_acquire))
+            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          "another call is using this iterator, on another thread or around this one (a map function "
+                          "must not call the iterator it serves); an iterator takes one call at a time");
+    }
+    ~OnlyCall() { busy_.store(false, std::memory_order_release); }
+    OnlyCall(const OnlyCall &) = delete;
+    OnlyCall &operator=(const OnlyCall &) = delete;
+
+  private:
+    std::atomic<bool> &busy_;
+};
+
+} // namespace
+
+Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
+    : dataset_(std::move(dataset)), stream_(dataset_->open(Iteration{})) {}
+
+bool Iterator::next(FunctionRef<void(const Element &)> take) {
+    const OnlyCall call(busy_);
+    if (failure_) throw Failure(*failure_);
+    try {
+        if (!stream_->next(element_)) return false;
+        take(element_);
+        if (!element_.is_row()) element_ = Element(); // its memory is the taker's now
+        return true;
+    } catch (const abi::__forced_unwind &) {
+        failure_.emplace(thread_ended());
+        throw;
+    } catch (...) {
+        failure_.emplace(caught());
+    }
+    throw Failure(*failure_);
+}
+
+} // namespace mdist

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Iterator: one iteration of a dataset, as a caller holds it.
+//
+// Guards the stream, which knows no errors twice and no second thread: a call while another is under way is refused
+// (FAILED_PRECONDITION, and the iterator is none the worse), a failure is remembered and thrown again by every later
+// call, the end likewise. Any thread; destruction waits for a prefetching thread.
+#pragma once
+
+#include "data/dataset.h"
+#include "util/failure.h"
+#include "util/function_ref.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace mdist {
+
+class Iterator {
+  public:
+    explicit Iterator(std::shared_ptr<const Dataset> dataset);
+
+    /// Hands the next element to `take`, whose failure is the iterator's too: the element is lost with it. False,
+    /// without a call, after the last.
+    bool next(FunctionRef<void(const Element &)> take);
+    const Dataset &dataset() const { return *dataset_; }
+
+  private:
+    std::shared_ptr<const Dataset> dataset_;
+    std::unique_ptr<Stream> stream_;
+    Element element_;
+    std::optional<Failure> failure_;
+    std::atomic<bool> busy_{false};
+};
+
+} // namespace mdist
