@@ -99,11 +99,6 @@ void set_scale(Span &span, const Operation &operation) {
     if (exact) span.factor64 = 1 / span.factor64;
 }
 
-const KernelTable &best_table() noexcept {
-    static const KernelTable &table = table_of(best_instruction_set());
-    return table;
-}
-
 void reduce_by(const KernelTable &table, const Operation &operation, Span span, std::size_t source_count) {
     if (span.elements == 0 || span.destination_count == 0) return;
     set_scale(span, operation);
@@ -120,8 +115,12 @@ void reduce_by(const KernelTable &table, const Operation &operation, Span span, 
 
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
             std::size_t destination_count, std::size_t elements) noexcept {
-    reduce_by(best_table(), operation, {sources, 0, destinations, 0, destination_count, elements, Scale::kNone, 0, 0},
-              source_count);
+#ifdef MDIST_REDUCE_BY_REFERENCE
+    reduce_reference(operation, sources, source_count, destinations, destination_count, elements);
+#else
+    static const InstructionSet best = best_instruction_set();
+    reduce_with(best, operation, sources, source_count, destinations, destination_count, elements);
+#endif
 }
 
 void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,

@@ -142,6 +142,7 @@ template <typename Format>
 void reduce_all(const Operation &operation, const void *const *sources, std::size_t source_count,
                 void *const *destinations, std::size_t destination_count, std::size_t elements) {
     using Value = typename Format::Value;
+    if (destination_count == 0) return;
     for (std::size_t i = 0; i < elements; ++i) {
         Value value = tree<Format>(operation.op, sources, 0, source_count, i);
         if constexpr (std::is_floating_point_v<Value>) {

@@ -64,23 +64,27 @@ Bits special(Random &random, const Bits (&bits)[n]) {
     return bits[random() % n];
 }
 
-// One element: seldom special, half of the others any bits, the rest of ordinary size so that sums stay finite.
+// One element: seldom special, as seldom a zero (so that zeros of both signs meet), half of the others any bits, the
+// rest of ordinary size so that sums stay finite.
 void fill_element(Random &random, int32_t dtype, unsigned char *out) {
     const uint64_t choice = random() % 32;
     uint64_t bits = random();
     if (dtype == MDIST_FLOAT32) {
         const float ordinary = static_cast<float>(static_cast<int64_t>(bits)) * 0x1p-63f;
         uint32_t word = static_cast<uint32_t>(bits);
+        if (choice == 1) word &= 0x80000000;
         if (choice == 0) word = special(random, kSpecial32);
         if (choice > 8) std::memcpy(&word, &ordinary, sizeof word);
         std::memcpy(out, &word, sizeof word);
     } else if (dtype == MDIST_FLOAT64) {
         const double ordinary = static_cast<double>(static_cast<int64_t>(bits)) * 0x1p-63;
+        if (choice == 1) bits &= 0x8000000000000000;
         if (choice == 0) bits = special(random, kSpecial64);
         if (choice > 8) std::memcpy(&bits, &ordinary, sizeof bits);
         std::memcpy(out, &bits, sizeof bits);
     } else if (mdist::dtype_size(dtype) == 2) {
         uint16_t half = static_cast<uint16_t>(bits);
+        if (choice == 1) half &= 0x8000;
         if (choice == 0) half = special(random, kSpecial16);
         // Near one: exponents 10 to 17 of a float16, 120 to 127 of a bfloat16.
         if (choice > 8 && dtype == MDIST_FLOAT16)
