@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of the library see only those below them, and each third-party library is known to one place."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIB = ROOT / "lib"
+
+MIDDLE = {"util", "reduce", "device"}
+SEES = {
+    "util": {"util"},
+    "reduce": {"util", "reduce"},
+    "device": {"util", "device"},
+    "comm": MIDDLE | {"comm"},
+    "data": MIDDLE | {"data"},
+    "cluster": MIDDLE | {"cluster"},
+    "strategy": MIDDLE | {"comm", "data", "cluster", "strategy"},
+    "api": MIDDLE | {"comm", "data", "cluster", "strategy", "api"},
+}
+
+# Headers of other projects, by how they begin, and the files that may include them.
+THIRD_PARTY = {
+    "yaml.h": r"lib/util/yaml\.cpp",
+    "cuda": r"lib/device/cuda\w*\.(cpp|h|cu)",
+    "nccl": r"lib/comm/nccl\w*\.(cpp|h)",
+    "gloo/": r"lib/comm/gloo\w*\.(cpp|h)",
+    "cblas": r"(examples|tests)/.*",
+    "zlib.h": r"(examples|tests)/.*",
+    "CLI/": r"src/.*",
+    "nlohmann/": r"src/.*",
+    "cmocka.h": r"tests/.*",
+}
+SYSTEM_HEADERS = re.compile(
+    r"(sys|netinet|arpa|net|linux|asm)/[\w/]+\.h|"
+    r"(std(arg|def|int|io|lib|bool|align)|string|strings|errno|fcntl|unistd|pthread|poll|signal|time|math|limits|sched|"
+    r"dirent|dlfcn|cxxabi|malloc|xmmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_sve|float|fenv|ctype|inttypes|assert|setjmp|"
+    r"locale|semaphore|spawn|netdb|getopt|termios|ifaddrs|syslog|endian|elf|link|execinfo|ucontext)\.h|[a-z_]+"
+)
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        found = re.match(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", line)
+        if found:
+            yield number, found[1], found[2]
+
+
+def check_lib(path, name, quoted, header):
+    layer = path.relative_to(LIB).parts[0]
+    if quoted:
+        folder = header.split("/")[0]
+        if folder not in SEES or not (LIB / header).is_file():
+            return f'"{header}" is not a path from lib/'
+        if folder not in SEES[layer]:
+            return f"{layer} must not see {folder}"
+    return None
+
+
+def check_third_party(name, header):
+    for start, allowed in THIRD_PARTY.items():
+        if header.startswith(start):
+            return None if re.fullmatch(allowed, name) else f"<{header}> is for {allowed} alone"
+    if header.startswith("mdist/") or SYSTEM_HEADERS.fullmatch(header):
+        return None
+    return f"<{header}> belongs to no library that this project knows"
+
+
+def check(path):
+    name = path.relative_to(ROOT).as_posix()
+    for number, mark, header in includes(path):
+        quoted = mark == '"'
+        problem = None
+        if name.startswith("lib/"):
+            problem = check_lib(path, name, quoted, header)
+        elif quoted and name.startswith(("src/", "examples/")):
+            near = path.parent / header
+            top = ROOT / name.split("/")[0]
+            if not (near.is_file() and near.resolve().is_relative_to(top)) and not (top / header).is_file():
+                problem = f'"{header}" is not a file of {top.name}/: of the library, include <mdist/...> alone'
+        if not problem and not quoted:
+            problem = check_third_party(name, header)
+        if problem:
+            yield f"{name}:{number}: {problem}"
+
+
+def main():
+    files = [path for folder in ("lib", "src", "examples", "include", "tests") for path in (ROOT / folder).rglob("*")
+             if path.suffix in (".h", ".c", ".cpp", ".cu")]
+    problems = [problem for path in files for problem in check(path)]
+    for problem in problems:
+        print(problem)
+    print(f"{len(files)} files checked, {len(problems)} wrong")
+    return 1 if problems or not files else 0
+
+
+sys.exit(main())

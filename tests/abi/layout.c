@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes, offsets and numbers as they were first released. A line here never changes; new ones may be added. */
+#include <mdist/mdist.h>
+
+#define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has changed its size")
+#define FIELD(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field " has moved")
+#define NUMBER(constant, number) _Static_assert((constant) == (number), #constant " has changed")
+#define SIGNED_INT32(type) _Static_assert(sizeof(type) == 4 && (type)-1 < 0, #type " is no signed 32-bit number")
+
+/* Used in arrays: frozen for ever. */
+SIZE(mdist_buffer_t, 24);
+FIELD(mdist_buffer_t, data, 0);
+FIELD(mdist_buffer_t, elements, 8);
+FIELD(mdist_buffer_t, dtype, 16);
+FIELD(mdist_buffer_t, reserved, 20);
+
+SIZE(mdist_tensor_t, 88);
+FIELD(mdist_tensor_t, data, 0);
+FIELD(mdist_tensor_t, dtype, 8);
+FIELD(mdist_tensor_t, rank, 12);
+FIELD(mdist_tensor_t, device_kind, 16);
+FIELD(mdist_tensor_t, device_index, 20);
+FIELD(mdist_tensor_t, shape, 24);
+
+/* May grow at the end: the sizes are those of this version, the offsets are for ever. */
+SIZE(mdist_call_options_t, 16);
+FIELD(mdist_call_options_t, struct_size, 0);
+FIELD(mdist_call_options_t, flags, 4);
+FIELD(mdist_call_options_t, timeout_ns, 8);
+
+SIZE(mdist_variable_options_t, 16);
+FIELD(mdist_variable_options_t, struct_size, 0);
+FIELD(mdist_variable_options_t, synchronization, 4);
+FIELD(mdist_variable_options_t, aggregation, 8);
+FIELD(mdist_variable_options_t, reserved, 12);
+
+SIZE(mdist_input_options_t, 8);
+FIELD(mdist_input_options_t, struct_size, 0);
+FIELD(mdist_input_options_t, flags, 4);
+
+SIGNED_INT32(mdist_reduce_op_t);
+SIGNED_INT32(mdist_log_level_t);
+SIGNED_INT32(mdist_status_t);
+SIGNED_INT32(mdist_dtype_t);
+SIGNED_INT32(mdist_device_kind_t);
+SIGNED_INT32(mdist_value_kind_t);
+SIGNED_INT32(mdist_synchronization_t);
+SIGNED_INT32(mdist_aggregation_t);
+SIGNED_INT32(mdist_assign_t);
+
+SIZE(mdist_free_fn, 8);
+SIZE(mdist_map_fn, 8);
+SIZE(mdist_log_fn, 8);
+SIZE(mdist_step_fn, 8);
+SIZE(mdist_merge_fn, 8);
+SIZE(mdist_update_fn, 8);
+
+NUMBER(MDIST_SUM, 1);
+NUMBER(MDIST_MEAN, 2);
+NUMBER(MDIST_MIN, 3);
+NUMBER(MDIST_MAX, 4);
+NUMBER(MDIST_PROD, 5);
+
+NUMBER(MDIST_LOG_OFF, 0);
+NUMBER(MDIST_LOG_ERROR, 1);
+NUMBER(MDIST_LOG_WARN, 2);
+NUMBER(MDIST_LOG_INFO, 3);
+NUMBER(MDIST_LOG_DEBUG, 4);
+
+NUMBER(MDIST_OK, 0);
+NUMBER(MDIST_END, 1);
+NUMBER(MDIST_ERR_INVALID_ARGUMENT, -1);
+NUMBER(MDIST_ERR_BAD_HANDLE, -2);
+NUMBER(MDIST_ERR_WRONG_CONTEXT, -3);
+NUMBER(MDIST_ERR_FAILED_PRECONDITION, -4);
+NUMBER(MDIST_ERR_CONFIG, -5);
+NUMBER(MDIST_ERR_NOT_FOUND, -6);
+NUMBER(MDIST_ERR_UNSUPPORTED, -7);
+NUMBER(MDIST_ERR_OUT_OF_MEMORY, -8);
+NUMBER(MDIST_ERR_RESOURCE, -9);
+NUMBER(MDIST_ERR_IO, -10);
+NUMBER(MDIST_ERR_DATA_LOSS, -11);
+NUMBER(MDIST_ERR_MISMATCH, -12);
+NUMBER(MDIST_ERR_TIMEOUT, -13);
+NUMBER(MDIST_ERR_PEER_LOST, -14);
+NUMBER(MDIST_ERR_ABORTED, -15);
+NUMBER(MDIST_ERR_UNAUTHENTICATED, -16);
+NUMBER(MDIST_ERR_CALLBACK, -17);
+NUMBER(MDIST_ERR_DEVICE, -18);
+NUMBER(MDIST_ERR_INTERNAL, -19);
+
+NUMBER(MDIST_FLOAT32, 1);
+NUMBER(MDIST_FLOAT64, 2);
+NUMBER(MDIST_FLOAT16, 3);
+NUMBER(MDIST_BFLOAT16, 4);
+NUMBER(MDIST_INT8, 5);
+NUMBER(MDIST_UINT8, 6);
+NUMBER(MDIST_INT32, 7);
+NUMBER(MDIST_UINT32, 8);
+NUMBER(MDIST_INT64, 9);
+NUMBER(MDIST_UINT64, 10);
+
+NUMBER(MDIST_DEVICE_CPU, 0);
+NUMBER(MDIST_DEVICE_GPU, 1);
+
+NUMBER(MDIST_VALUE_PLAIN, 1);
+NUMBER(MDIST_VALUE_MIRRORED, 2);
+NUMBER(MDIST_VALUE_PER_REPLICA, 3);
+
+NUMBER(MDIST_SYNC_AUTO, 0);
+NUMBER(MDIST_SYNC_ON_WRITE, 1);
+NUMBER(MDIST_SYNC_ON_READ, 2);
+
+NUMBER(MDIST_AGGREGATION_NONE, 0);
+NUMBER(MDIST_AGGREGATION_SUM, 1);
+NUMBER(MDIST_AGGREGATION_MEAN, 2);
+NUMBER(MDIST_AGGREGATION_ONLY_FIRST_REPLICA, 3);
+
+NUMBER(MDIST_ASSIGN_SET, 1);
+NUMBER(MDIST_ASSIGN_ADD, 2);
+NUMBER(MDIST_ASSIGN_SUB, 3);
+
+NUMBER(MDIST_MAX_RANK, 8);
+NUMBER(MDIST_FOREVER, UINT64_MAX);
+NUMBER(MDIST_ROWS, UINT64_MAX);
+NUMBER(MDIST_VERSION, 10000 * MDIST_VERSION_MAJOR + 100 * MDIST_VERSION_MINOR + MDIST_VERSION_PATCH);
+
+int main(void) {
+    return 0;
+}

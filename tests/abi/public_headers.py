@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the public headers as the other checks need them: declarations with their comments, types, macros."""
+import pathlib
+import re
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "include" / "mdist"
+
+
+@dataclass
+class Declaration:
+    name: str
+    text: str  # from MDIST_API to before the semicolon, on one line
+    comment: str
+    where: str
+
+
+def headers():
+    return sorted(FOLDER.glob("*.h"))
+
+
+def without_comments(source):
+    """Same line numbers, no comments."""
+    return re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.S)
+
+
+def code(source):
+    """Without comments and preprocessor lines."""
+    plain = without_comments(source)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", plain, flags=re.M)
+
+
+def declarations():
+    found = []
+    for path in headers():
+        source = path.read_text()
+        for match in re.finditer(r"^MDIST_API\b([^;]*);", source, flags=re.M):
+            text = " ".join(match[0].rstrip(";").split())
+            name = re.search(r"\b(\w+)\s*\(", re.sub(r"^MDIST_API", "", text))
+            before = source[: match.start()].rstrip()
+            comment = before[before.rfind("/*") :] if before.endswith("*/") else ""
+            line = source.count("\n", 0, match.start()) + 1
+            found.append(Declaration(name[1] if name else text, text, comment, f"{path.name}:{line}"))
+    return found
+
+
+def struct_types():
+    """Names of all struct typedefs, opaque ones too."""
+    names = set()
+    for path in headers():
+        plain = code(path.read_text())
+        names |= set(re.findall(r"typedef\s+struct\s+\w+\s+(\w+)\s*;", plain))
+        names |= set(re.findall(r"typedef\s+struct\s+\w*\s*\{[^}]*\}\s*(\w+)\s*;", plain))
+    return names
+
+
+def finish(problems, checked):
+    """Exit status of a check: prints every problem."""
+    for problem in problems:
+        print(problem)
+    print(f"{checked} checked, {len(problems)} wrong")
+    return 1 if problems or not checked else 0
