@@ -17,7 +17,7 @@
 #include "mnist.h"
 #include "trainer.h"
 
-enum { STEPS = 50, ROWS = 961, BATCH = 96 }; // ten full batches, and a last one of a single row: replicas without any
+enum { STEPS = 50, ROWS = 321, BATCH = 32 }; // ten full batches, and a last one of a single row: replicas without any
 enum { HW = MODEL_INPUTS * MODEL_HIDDEN, HB = MODEL_HIDDEN, OW = MODEL_HIDDEN * MODEL_CLASSES, OB = MODEL_CLASSES };
 enum { PARAMETERS = HW + HB + OW + OB, STATE = 2 * PARAMETERS }; // the state: parameters, then momentum, as one array
 
