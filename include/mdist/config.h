@@ -36,7 +36,7 @@ MDIST_API mdist_status_t mdist_config_set(mdist_config_t *config, const char *ke
 /**
  * Reads the text of a key (its default where nobody set it) into @p text of @p capacity bytes, NUL included, cut off
  * where it does not fit; @p needed (may be NULL) receives the full size, NUL included.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_config_get(const mdist_config_t *config, const char *key, char *text, size_t capacity,
                                           size_t *needed, mdist_error_t **error);
