@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,10 @@ void model_update(float *const parameters[MODEL_PARTS], float *const momentum[MO
                   const float *const gradients[MODEL_PARTS], float scale, float rate, float decay) {
     for (int part = 0; part < MODEL_PARTS; ++part) {
         for (size_t i = 0; i < model_parts[part].elements; ++i) {
-            momentum[part][i] = decay * momentum[part][i] + scale * gradients[part][i];
+            // The weights of units that never fire get no gradient, and their momentum would fade into subnormal
+            // numbers and stay there: after two epochs a seventh of them, on which every operation is slow.
+            const float next = decay * momentum[part][i] + scale * gradients[part][i];
+            momentum[part][i] = fabsf(next) < FLT_MIN ? 0.0f : next;
             parameters[part][i] -= rate * momentum[part][i];
         }
     }
