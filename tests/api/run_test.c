@@ -76,27 +76,20 @@ static int32_t compute(mdist_replica_t *replica, void *user_data) {
     Note *wrong = &self->notes[mdist_replica_id(replica)];
     mdist_tensor_t in;
     mdist_error_t *error = NULL;
-    if (note(wrong, MDIST_OK, mdist_replica_argument(replica, 0, &in, &error), error, "argument")) return 1;
+    if (note(wrong, MDIST_OK, mdist_replica_argument(replica, 0, &in, &error), &error, "argument")) return 1;
     if (in.rank != 0 || in.dtype != MDIST_FLOAT32) return 2;
     float more = *(float *)in.data + 1, twice = *(float *)in.data * 2, wiped = -1;
     const mdist_tensor_t first = tensor_of(&wiped, MDIST_FLOAT32, 0);
     const mdist_tensor_t out[2] = {tensor_of(&more, MDIST_FLOAT32, 0), tensor_of(&twice, MDIST_FLOAT32, 0)};
-    error = NULL;
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &first, &error), error, "first result");
-    error = NULL;
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &out[0], &error), error, "the last call counts");
-    error = NULL;
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 1, &out[1], &error), error, "second result");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &first, &error), &error, "first result");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &out[0], &error), &error, "the last call counts");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 1, &out[1], &error), &error, "second result");
     more = twice = -7; // results are copies
-    error = NULL;
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 1, &in, &error), error, "no argument 1");
-    error = NULL;
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 3, &out[0], &error), error,
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 1, &in, &error), &error, "no argument 1");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 3, &out[0], &error), &error,
          "no result 3");
-    error = NULL;
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, NULL, &error), error, "NULL tensor");
-    error = NULL;
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, &error), error, "NULL out");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, NULL, &error), &error, "NULL tensor");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, &error), &error, "NULL out");
     return 0;
 }
 

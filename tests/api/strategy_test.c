@@ -363,7 +363,7 @@ static void an_abort_at_any_moment_lets_all_replicas_go(void **state) {
         Racer racer = {.strategy = make_strategy(2 + i % 3, NULL)};
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, i % 2 ? race_merge : race_reduce, &racer), 0);
-        while (atomic_load(&racer.rounds) < (unsigned long)(i % 7) * 10) sched_yield();
+        while (atomic_load(&racer.rounds) < (unsigned long)(i % 7) * 10 + 1) sched_yield();
         if (i % 4 < 2)
             mdist_strategy_abort(racer.strategy);
         else
