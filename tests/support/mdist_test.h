@@ -9,7 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include <cmocka.h> // says nothing about C++ itself
+#ifdef __cplusplus
+}
+#endif
 // clang-format on
 
 #include <stdio.h>
