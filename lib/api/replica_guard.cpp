@@ -10,8 +10,8 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
         replica.last_failure = text(function, ": ", failure.message());
         if (!together) return;
         Failure cause = failure;
-        if (cause.operation().empty()) cause = std::move(cause).operation(function);
-        if (cause.replica() < 0) cause = std::move(cause).replica(static_cast<int32_t>(replica.id()));
+        if (cause.operation().empty()) std::move(cause).operation(function);
+        if (cause.replica() < 0) std::move(cause).replica(static_cast<int32_t>(replica.id()));
         replica.strategy().group().release(cause);
     } catch (const std::bad_alloc &) {
         if (together) replica.strategy().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));

@@ -46,44 +46,56 @@ void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     slot.last_kind.store(call.kind, std::memory_order_relaxed);
     slot.entered.store(slot.entered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 
-    const uint32_t seen = round_.now();
+    uint32_t seen = round_.now();
     const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
     if (arrived(tally) == parties_) return complete();
 
     // From here on the call may be read by whoever arrives last, unless this party withdraws first.
-    if (departed(tally) != 0) release(gone());
-    bool in_time = true;
+    if (departed(tally) != 0) release_gone();
     const uint64_t limit_ns = timeout_ns != 0 ? timeout_ns : timeout_ns_;
-    if (state_.load(std::memory_order_seq_cst) == kReady) in_time = round_.wait(seen, patience_, limit_ns);
-    if (!in_time && withdraw(generation(tally))) {
-        fail(late(party, call, limit_ns));
-        throw_cause(true);
+    bool in_time = true;
+    while (generation(tally_.load(std::memory_order_seq_cst)) == generation(tally)) {
+        const bool ready = state_.load(std::memory_order_seq_cst) == kReady;
+        if (!ready || !in_time) {
+            if (!withdraw(generation(tally))) break;
+            if (ready) fail_late(party, call, limit_ns);
+            throw_cause(true);
+        }
+        in_time = round_.wait(seen, patience_, limit_ns);
+        seen = round_.now();
     }
-    if (state_.load(std::memory_order_seq_cst) == kReady) return;
-    withdraw(generation(tally));
-    throw_cause(true);
+    if (!all_well_.load(std::memory_order_relaxed)) throw_cause(true);
 }
 
 /// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
 void Group::complete() {
-    for (uint32_t other = 1; other < parties_; ++other) {
-        if (same_call(call_of(0), call_of(other))) continue;
-        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
-        release(Failure(MDIST_ERR_MISMATCH,
-                        text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                             call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
-                    .operation(call_name(call_of(0).kind))
-                    .reason("different_calls"));
-        break;
+    try {
+        compare();
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
     }
     work_.store(0, std::memory_order_relaxed);
+    // Decided once for all: an abort may come at any moment, and nobody may go on without the others.
+    const bool all_well = state_.load(std::memory_order_seq_cst) == kReady;
+    all_well_.store(all_well, std::memory_order_relaxed);
     uint64_t tally = tally_.load(std::memory_order_relaxed);
     while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
                                          std::memory_order_seq_cst)) {
     }
-    const bool all_well = state_.load(std::memory_order_seq_cst) == kReady;
     round_.advance();
     if (!all_well) throw_cause(true);
+}
+
+void Group::compare() {
+    for (uint32_t other = 1; other < parties_; ++other) {
+        if (same_call(call_of(0), call_of(other))) continue;
+        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
+        return release(Failure(MDIST_ERR_MISMATCH,
+                               text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
+                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
+                           .operation(call_name(call_of(0).kind))
+                           .reason("different_calls"));
+    }
 }
 
 /// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
@@ -112,10 +124,26 @@ void Group::finish() noexcept {
     }
 }
 
-void Group::depart(uint32_t party) {
+void Group::depart(uint32_t party) noexcept {
     slots_[party].departed.store(true, std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
-    if (arrived(tally) != 0) release(gone());
+    if (arrived(tally) != 0) release_gone();
+}
+
+void Group::release_gone() noexcept {
+    try {
+        release(gone());
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+    }
+}
+
+void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noexcept {
+    try {
+        fail(late(party, call, waited_ns));
+    } catch (const std::bad_alloc &) {
+        fail(Failure(MDIST_ERR_TIMEOUT, ""));
+    }
 }
 
 void Group::end(State state, const Failure &cause) noexcept {

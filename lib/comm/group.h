@@ -43,7 +43,7 @@ class Group {
     void finish() noexcept;
 
     /// The party's step is over; parties that wait for it would wait in vain.
-    void depart(uint32_t party);
+    void depart(uint32_t party) noexcept;
 
     /// Ends the step for all: those who wait, and those who come before reset(), get `cause`, as ABORTED unless it
     /// is the fault of the call itself. The first cause counts.
@@ -77,11 +77,14 @@ class Group {
     };
 
     void complete();
+    void compare();
     bool withdraw(uint64_t generation);
     void end(State state, const Failure &cause) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
     Failure gone() const;
+    void fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noexcept;
+    void release_gone() noexcept;
 
     const uint32_t parties_;
     const Patience patience_;
@@ -92,6 +95,7 @@ class Group {
     /// and completing exclude each other.
     alignas(64) std::atomic<uint64_t> tally_{0};
     EventCount round_;
+    std::atomic<bool> all_well_{true}; // of the last meeting: whether its parties go on, or all throw
     alignas(64) std::atomic<uint64_t> work_{0};
     alignas(64) std::atomic<uint32_t> finished_{0};
     EventCount finish_round_;

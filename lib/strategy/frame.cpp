@@ -53,23 +53,20 @@ void Frame::clear() noexcept {
     }
 }
 
-namespace {
-
-/// Hands the group a step's failure; if there is no memory for the words, that alone.
-template <typename Words>
-void release_step(Group &group, const Replica &replica, int64_t native, Words words) noexcept {
-    const auto id = static_cast<int32_t>(replica.id());
+void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
+                      FunctionRef<std::string()> sentence) noexcept {
+    const auto id = static_cast<int32_t>(replica);
     try {
-        group.release(Failure(MDIST_ERR_CALLBACK, text("the step of replica ", id, " ", words()))
-                          .operation("mdist_run")
-                          .replica(id)
-                          .native(native));
+        group.release(Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(id).native(native));
     } catch (...) {
         group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "").replica(id));
     }
 }
 
-} // namespace
+void release_ended(Group &group, uint32_t replica) noexcept {
+    release_callback(group, "mdist_run", replica, 0,
+                     [replica] { return text("the step of replica ", replica, " ended its thread"); });
+}
 
 void Frame::execute(uint32_t local, const Step &step) {
     Replica &replica = *replicas_[local];
@@ -81,20 +78,22 @@ void Frame::execute(uint32_t local, const Step &step) {
     };
     const Departure departure{group, local};
     const Context context(replica);
+    const uint32_t id = replica.id();
+    const auto release = [&](int64_t native, const auto &...how) {
+        release_callback(group, "mdist_run", id, native, [&] { return text("the step of replica ", id, " ", how...); });
+    };
     try {
         const int32_t code = step(replica);
         if (code == 0) return;
-        release_step(group, replica, code, [&] {
-            return text("returned ", code, replica.last_failure.empty() ? "" : " after ", replica.last_failure);
-        });
+        release(code, "returned ", code, replica.last_failure.empty() ? "" : " after ", replica.last_failure);
     } catch (const std::exception &exception) {
-        release_step(group, replica, 0, [&] { return text("threw: ", exception.what()); });
+        release(0, "threw: ", exception.what());
     } catch (...) {
-        const bool ending = thread_is_ending();
-        release_step(group, replica, 0, [ending] {
-            return std::string(ending ? "ended its thread" : "threw something that is no std::exception");
-        });
-        if (ending) throw;
+        if (thread_is_ending()) {
+            release_ended(group, id);
+            throw;
+        }
+        release(0, "threw something that is no std::exception");
     }
 }
 

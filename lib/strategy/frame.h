@@ -12,11 +12,19 @@
 namespace mdist {
 
 class Failure;
+class Group;
 
 /// The user's step, as the C edge wraps it.
 using Step = FunctionRef<int32_t(Replica &)>;
 /// The user's merge function: makes `results` from regrouped arguments. Throws or returns non-zero to fail.
 using Merge = FunctionRef<int32_t(const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results)>;
+
+/// Hands the group the failure of a user's function, as CALLBACK with that sentence; if there is no memory for the
+/// words, that alone.
+void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
+                      FunctionRef<std::string()> sentence) noexcept;
+/// The same for a step that ended its thread.
+void release_ended(Group &group, uint32_t replica) noexcept;
 
 class Frame {
   public:

@@ -3,9 +3,11 @@
 // each takes its own part of what came out.
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "util/dtype.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -17,6 +19,15 @@ uint64_t shape_of_merge(const std::vector<Tensor> &arguments, std::size_t result
     return hash * 1024 + arguments.size();
 }
 
+std::string summary_of_merge(const std::vector<Tensor> &arguments, std::size_t result_count) {
+    constexpr std::size_t kShown = 4;
+    std::string out = text(arguments.size(), " arguments");
+    for (std::size_t i = 0; i < std::min(arguments.size(), kShown); ++i)
+        out += text(i == 0 ? ": " : ", ", dtype_name(arguments[i].dtype()));
+    if (arguments.size() > kShown) out += ", ...";
+    return out + text("; ", result_count, " results");
+}
+
 } // namespace
 
 void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
@@ -25,7 +36,7 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
     Frame &frame = replica.frame();
     const uint32_t local = replica.local_index();
     replica.merge_arguments = std::move(arguments);
-    const std::string summary = text(replica.merge_arguments.size(), " arguments, ", result_count, " results");
+    const std::string summary = summary_of_merge(replica.merge_arguments, result_count);
     Call call;
     call.kind = CallKind::kMerge;
     call.subject = shape_of_merge(replica.merge_arguments, result_count);
@@ -47,12 +58,18 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
 /// Replica 0's part. Whatever happens, the others go on afterwards.
 void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t result_count) {
     Frame::Shared &shared = replica.frame().shared;
-    struct Resumption {
-        Team &team;
-        ~Resumption() { team.resume(); }
-    };
-    const Resumption resumption{*team_};
     shared.merge_failed = true;
+    struct Resumption {
+        Strategy &strategy;
+        const bool &failed;
+        ~Resumption() {
+            // Before the others go on and say that the merge failed: the cause must be the first they see. What has not
+            // been released by now is a lack of memory.
+            if (failed) strategy.group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+            strategy.team_->resume();
+        }
+    };
+    const Resumption resumption{*this, shared.merge_failed};
     shared.merged.assign(result_count, nullptr);
     const auto failed = [&](int64_t native, const std::string &how) {
         return Failure(MDIST_ERR_CALLBACK, text("the merge function ", how))
@@ -68,14 +85,17 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
         group_.release(failure);
         throw;
     } catch (const std::bad_alloc &) {
-        group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
         throw;
     } catch (const std::exception &exception) {
         const Failure failure = failed(0, text("threw: ", exception.what()));
         group_.release(failure);
         throw failure;
     } catch (...) {
-        if (thread_is_ending()) throw;
+        if (thread_is_ending()) {
+            release_callback(group_, "mdist_merge_call", replica.id(), 0,
+                             [] { return std::string("the merge function ended its thread"); });
+            throw;
+        }
         const Failure failure = failed(0, "threw something that is no std::exception");
         group_.release(failure);
         throw failure;

@@ -38,11 +38,7 @@ void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::v
     struct Ending {
         Strategy &strategy;
         Frame &frame;
-        ~Ending() {
-            --strategy.depth_;
-            strategy.group_.reset();
-            frame.clear();
-        }
+        ~Ending() { strategy.end_frame(frame); }
     };
     Frame &frame = frame_at(depth_);
     frame.begin(std::move(arguments), results.size());
@@ -54,11 +50,21 @@ void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::v
     results = frame.take_results();
 }
 
+void Strategy::end_frame(Frame &frame) noexcept {
+    --depth_;
+    // A thread that ends in a nested step leaves the outer steps too. What that did to the group must not be forgotten
+    // with the nested step's own failure: the others would wait for that replica.
+    const uint32_t ended = frame.depth() == 0 ? 0 : team_->settle_ended();
+    group_.reset();
+    frame.clear();
+    if (ended != 0) release_ended(group_, first_replica_id() + ended);
+}
+
 void Strategy::run_frame(Frame &frame, const Step &step) {
     if (concurrent_) {
         const auto work = [&](uint32_t local) { frame.execute(local, step); };
         const Team::Work each(work);
-        const Team::Forked forked(*team_, each, frame.depth() != 0);
+        const Team::Fork fork(*team_, each, frame.depth() != 0);
         work(0);
     } else {
         for (uint32_t local = 0; local < local_replica_count() && !group_.cause(); ++local) frame.execute(local, step);
@@ -67,7 +73,7 @@ void Strategy::run_frame(Frame &frame, const Step &step) {
 
 void Strategy::run_internal(const Team::Work &work) {
     if (!team_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
-    const Team::Forked forked(*team_, work, depth_ != 0);
+    const Team::Fork fork(*team_, work, depth_ != 0);
     work(0);
 }
 

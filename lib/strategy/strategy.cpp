@@ -66,20 +66,27 @@ void Strategy::require_sound() {
         .reason("strategy_failed");
 }
 
-void Strategy::abort() {
-    group_.fail(Failure(MDIST_ERR_ABORTED, "mdist_strategy_abort was called").reason("aborted"));
+void Strategy::abort() noexcept {
+    fail("mdist_strategy_abort was called", "aborted");
 }
 
-void Strategy::close() {
+void Strategy::fail(const char *sentence, const char *reason) noexcept {
+    try {
+        group_.fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
+    } catch (const std::bad_alloc &) {
+        group_.fail(Failure(MDIST_ERR_ABORTED, ""));
+    }
+}
+
+void Strategy::close() noexcept {
+    bool busy = false;
     {
         const std::lock_guard lock(turn_mutex_);
         closed_ = true;
-        if (busy_) {
-            // The thread that has the turn stops the team when it is done.
-            group_.fail(Failure(MDIST_ERR_ABORTED, "the strategy was destroyed").reason("destroyed"));
-            return;
-        }
+        busy = busy_;
     }
+    // The thread that has the turn stops the team when it is done.
+    if (busy) fail("the strategy was destroyed", "destroyed");
     stop_if_closed();
 }
 

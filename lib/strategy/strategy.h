@@ -55,17 +55,19 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws ABORTED, with the first cause, if all collectives have ended.
     void require_sound();
 
-    void abort();
+    void abort() noexcept;
     /// The handle is gone: aborts, and stops the threads as soon as no run is under way.
-    void close();
+    void close() noexcept;
 
   private:
     friend class Turn;
 
     void run_frame(Frame &frame, const Step &step);
+    void end_frame(Frame &frame) noexcept;
     Frame &frame_at(uint32_t depth);
     void run_merge(Replica &replica, const Merge &merge, std::size_t result_count);
     std::vector<ValuePointer> regroup(Frame &frame, std::size_t count);
+    void fail(const char *sentence, const char *reason) noexcept;
     void stop_if_closed() noexcept;
 
     std::vector<std::shared_ptr<Device>> devices_;

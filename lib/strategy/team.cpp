@@ -8,19 +8,21 @@
 
 namespace mdist {
 
-/// Counts a member's work as done however it is left, also by a forced unwind that ends its thread.
+/// Counts a member's work as done however it is left, also by a forced unwind that ends its thread. The fork may be
+/// gone as soon as the last member has counted.
 class Team::Finished {
   public:
-    Finished(Team &team, Member &member) : team_(team), member_(member) {}
+    Finished(Fork &fork, Member &member) : fork_(fork), member_(member), team_(*member.team) {}
     ~Finished() {
         if (!returned) member_.ended.store(true, std::memory_order_relaxed);
-        if (team_.finished_.fetch_add(1, std::memory_order_acq_rel) + 2 == team_.size_) team_.joins_.advance();
+        if (fork_.under_way_.fetch_sub(1, std::memory_order_acq_rel) == 1) team_.joins_.advance();
     }
     bool returned = false;
 
   private:
-    Team &team_;
+    Fork &fork_;
     Member &member_;
+    Team &team_;
 };
 
 Team::Team(uint32_t size, Patience patience) : size_(size), patience_(patience), members_(new Member[size]) {
@@ -80,8 +82,9 @@ Team::Command Team::take(Member &member) {
     ++member.seen;
     const Command command = command_;
     if (command == Command::kWork) {
-        Finished finished(*this, member);
-        (*work_)(member.index);
+        Fork &fork = *fork_;
+        Finished finished(fork, member);
+        fork.work_(member.index);
         finished.returned = true;
     }
     return command;
@@ -100,18 +103,32 @@ void Team::restart_ended(bool nested) {
     }
 }
 
-void Team::fork(const Work &work, bool nested) {
-    restart_ended(nested);
-    if (size_ == 1) return;
-    work_ = &work;
-    command_ = Command::kWork;
-    finished_.store(0, std::memory_order_relaxed);
-    joins_seen_ = joins_.now();
-    commands_.advance();
+uint32_t Team::settle_ended() noexcept {
+    uint32_t first = 0;
+    for (uint32_t i = size_ - 1; i >= 1; --i) {
+        Member &member = members_[i];
+        if (!member.ended.load(std::memory_order_relaxed)) continue;
+        if (member.started) pthread_join(member.thread, nullptr);
+        member.started = false;
+        first = i;
+    }
+    return first;
 }
 
-void Team::join() noexcept {
-    if (size_ > 1) joins_.wait(joins_seen_, patience_, kNoDeadline);
+Team::Fork::Fork(Team &team, const Work &work, bool nested) : team_(team), work_(work), under_way_(team.size_ - 1) {
+    team.restart_ended(nested);
+    if (team.size_ == 1) return;
+    team.fork_ = this;
+    team.command_ = Command::kWork;
+    team.commands_.advance();
+}
+
+Team::Fork::~Fork() {
+    for (;;) {
+        const uint32_t seen = team_.joins_.now();
+        if (under_way_.load(std::memory_order_acquire) == 0) return;
+        team_.joins_.wait(seen, team_.patience_, kNoDeadline);
+    }
 }
 
 void Team::serve(uint32_t member) {

@@ -2,10 +2,11 @@
 // Team: the threads under the replicas of one worker. Member 0 is whoever calls fork(); members 1 to size-1 are threads
 // of the library that live as long as the team.
 //
-// fork(work) has every member but 0 run work(member); join() waits for them. A member that waits inside its work (in a
-// merge) does so in serve(): it takes part in further, nested forks until resume(). Only member 0 gives commands, and
+// A Fork has every member but 0 run work(member), and joins them when it goes. A member that waits inside its work (in
+// a merge) does so in serve(): it takes part in further, nested forks until resume(). Only member 0 gives commands, and
 // each is seen by all members before the next can be given, so one command slot is enough.
-// A member's thread may be ended by its work (pthread_exit); the next fork that is not nested starts a new one.
+// A member's thread may be ended by its work (pthread_exit), which ends its part in the outer forks too; the next fork
+// that is not nested starts a new one.
 #pragma once
 
 #include "util/event_count.h"
@@ -30,26 +31,31 @@ class Team {
     Team(const Team &) = delete;
     Team &operator=(const Team &) = delete;
 
-    /// `work` must stay valid until join(), and throw nothing but a forced unwind. Throws CALLBACK where a nested fork
-    /// finds a member's thread ended, RESOURCE where a new one cannot be started; nothing has run then.
-    void fork(const Work &work, bool nested);
-    void join() noexcept;
+    /// One piece of work, from the command to the last member's end.
+    class Fork {
+      public:
+        /// `work` must stay valid as long as this, and throw nothing but a forced unwind. Throws CALLBACK where a
+        /// nested fork finds a member's thread ended, RESOURCE where a new one cannot be started; nothing has run then.
+        Fork(Team &team, const Work &work, bool nested);
+        /// Waits for all members.
+        ~Fork();
+        Fork(const Fork &) = delete;
+        Fork &operator=(const Fork &) = delete;
+
+      private:
+        friend class Team;
+        Team &team_;
+        const Work &work_;
+        std::atomic<uint32_t> under_way_;
+    };
 
     /// Called by member `member` (not 0): works until member 0 calls resume().
     void serve(uint32_t member);
     void resume() noexcept;
 
-    /// fork() in the constructor, join() in the destructor.
-    class Forked {
-      public:
-        Forked(Team &team, const Work &work, bool nested) : team_(team) { team.fork(work, nested); }
-        ~Forked() { team_.join(); }
-        Forked(const Forked &) = delete;
-        Forked &operator=(const Forked &) = delete;
-
-      private:
-        Team &team_;
-    };
+    /// Waits until members whose thread was ended by their work have left all of it; the first of them, or 0. Between
+    /// forks, by member 0.
+    uint32_t settle_ended() noexcept;
 
   private:
     enum class Command : uint8_t { kNone, kWork, kResume, kStop };
@@ -73,11 +79,9 @@ class Team {
     const Patience patience_;
     std::unique_ptr<Member[]> members_;
     Command command_ = Command::kNone;
-    const Work *work_ = nullptr;
+    Fork *fork_ = nullptr; // what kWork is about
     EventCount commands_;
-    alignas(64) std::atomic<uint32_t> finished_{0};
-    uint32_t joins_seen_ = 0;
-    EventCount joins_;
+    EventCount joins_; // some fork was finished
 };
 
 } // namespace mdist

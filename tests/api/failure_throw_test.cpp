@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Callbacks that throw C++ exceptions: none leaves the library, and each is told as what it was.
+#include "mdist_test.h"
+
+#include <atomic>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+enum class Thrown { kException, kInt, kOutOfMemory };
+enum class Place { kStep, kMerge, kNestedStep, kUpdate };
+constexpr int kPlaces = 4;
+
+struct Case {
+    mdist_strategy_t *strategy;
+    int32_t who;
+    Thrown thrown;
+    Place place;
+    std::atomic<uint32_t> done{0};
+    std::atomic<uint32_t> gone{0}; // destructors that ran as the exception passed
+};
+
+[[noreturn]] void throw_it(Case &self) {
+    struct Passed {
+        std::atomic<uint32_t> &count;
+        ~Passed() { ++count; }
+    };
+    const Passed passed{self.gone};
+    switch (self.thrown) {
+        case Thrown::kInt:
+            throw 42;
+        case Thrown::kOutOfMemory:
+            throw std::bad_alloc();
+        case Thrown::kException:
+            break;
+    }
+    throw std::runtime_error("no such luck");
+}
+
+int32_t update(uint32_t local, const mdist_tensor_t *, const mdist_tensor_t *, size_t, void *user_data) {
+    Case &self = *static_cast<Case *>(user_data);
+    if (static_cast<int32_t>(local) == self.who) throw_it(self);
+    return 0;
+}
+
+int32_t step(mdist_replica_t *replica, void *user_data);
+
+int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *, size_t, mdist_value_t **, size_t, void *user_data) {
+    Case &self = *static_cast<Case *>(user_data);
+    if (self.place == Place::kMerge) throw_it(self);
+    Case nested{strategy, self.who, self.thrown, Place::kStep};
+    const mdist_status_t status = mdist_run(strategy, step, &nested, nullptr, 0, nullptr, 0, nullptr, nullptr);
+    self.gone += nested.gone;
+    return status == MDIST_ERR_CALLBACK && nested.done + 1 == mdist_strategy_replica_count(strategy) ? 66 : 55;
+}
+
+int32_t step(mdist_replica_t *replica, void *user_data) {
+    Case &self = *static_cast<Case *>(user_data);
+    if (self.place == Place::kStep) {
+        if (mdist_replica_id(replica) == self.who) throw_it(self);
+        mdist_barrier(replica, nullptr, nullptr);
+    } else {
+        mdist_merge_call(replica, merge, &self, nullptr, 0, nullptr, 0, nullptr, nullptr);
+    }
+    ++self.done;
+    return 0;
+}
+
+int32_t meet(mdist_replica_t *replica, void *) {
+    return mdist_barrier(replica, nullptr, nullptr);
+}
+
+mdist_status_t run_case(Case &self, mdist_variable_t *variable, mdist_error_t **error) {
+    if (self.place == Place::kUpdate) return mdist_update(variable, update, &self, nullptr, 0, error);
+    return mdist_run(self.strategy, step, &self, nullptr, 0, nullptr, 0, nullptr, error);
+}
+
+void check_words(const Case &thrown, const mdist_error_t *error) {
+    const bool by_one = thrown.place == Place::kStep || thrown.place == Place::kUpdate;
+    assert_int_equal(mdist_error_replica(error), by_one ? thrown.who : 0);
+    assert_int_equal(mdist_error_native(error), thrown.place == Place::kNestedStep ? 66 : 0);
+    if (thrown.place == Place::kNestedStep)
+        WORDS(error, "66");
+    else
+        WORDS(error, thrown.thrown == Thrown::kException ? "no such luck" : "threw");
+}
+
+void an_exception_at_any_place_and_replica_is_told(void **) {
+    for (uint32_t replicas = 1; replicas <= 4; ++replicas) {
+        mdist_strategy_t *strategy = make_strategy(replicas, nullptr);
+        const mdist_tensor_t initial = tensor_of(nullptr, MDIST_FLOAT32, 3);
+        mdist_variable_t *variable = nullptr;
+        mdist_error_t *error = nullptr;
+        OK(mdist_variable_create(strategy, "v", &initial, nullptr, &variable, &error));
+        for (uint32_t i = 0; i < replicas * kPlaces * 3; ++i) {
+            Case thrown{strategy, static_cast<int32_t>(i % replicas), static_cast<Thrown>(i / replicas % 3),
+                        static_cast<Place>(i / replicas / 3)};
+            const mdist_status_t status = run_case(thrown, variable, &error);
+            assert_int_equal(thrown.gone, 1);
+            // In a merge the library allocates too, so that a bad_alloc may be anybody's.
+            const bool memory = thrown.place == Place::kMerge && thrown.thrown == Thrown::kOutOfMemory;
+            assert_int_equal(status, memory ? MDIST_ERR_OUT_OF_MEMORY : MDIST_ERR_CALLBACK);
+            if (!memory) check_words(thrown, error);
+            mdist_error_free(error);
+            error = nullptr;
+            OK(mdist_run(strategy, meet, nullptr, nullptr, 0, nullptr, 0, nullptr, &error));
+        }
+        mdist_variable_destroy(variable);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {cmocka_unit_test(an_exception_at_any_place_and_replica_is_told)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
