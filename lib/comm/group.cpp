@@ -4,6 +4,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
+#include <new>
 #include <string>
 
 #include <sched.h>
@@ -48,49 +49,65 @@ void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
 
     const uint32_t seen = round_.now();
     const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
-    if (arrived(tally) == parties_) return complete();
-
-    // From here on the call may be read by whoever arrives last, unless this party withdraws first.
-    if (departed(tally) != 0) release(gone());
-    bool in_time = true;
-    const uint64_t limit_ns = timeout_ns != 0 ? timeout_ns : timeout_ns_;
-    if (state_.load(std::memory_order_seq_cst) == kReady) in_time = round_.wait(seen, patience_, limit_ns);
-    if (!in_time && withdraw(generation(tally))) {
-        fail(late(party, call, limit_ns));
-        throw_cause(true);
+    if (arrived(tally) == parties_) {
+        complete();
+    } else {
+        // From here on the call may be read by whoever arrives last, unless this party withdraws first.
+        if (departed(tally) != 0) release_gone();
+        await(party, call, generation(tally), seen, timeout_ns != 0 ? timeout_ns : timeout_ns_);
     }
-    if (state_.load(std::memory_order_seq_cst) == kReady) return;
-    withdraw(generation(tally));
-    throw_cause(true);
+    if (!well_) throw_cause(true);
+}
+
+/// Returns when the meeting is complete; else withdraws and throws. Whoever arrived last has the last word: if all went
+/// well for one party it went well for all, whatever ends the group in the same moment, since they count on each other
+/// in finish().
+void Group::await(uint32_t party, const Call &call, uint64_t own_generation, uint32_t seen, uint64_t limit_ns) {
+    // The round also advances for the meeting before this one, if its last party was slow to say so.
+    while (generation(tally_.load(std::memory_order_seq_cst)) == own_generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady) {
+            if (withdraw(own_generation)) throw_cause(true);
+        } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(own_generation)) {
+            fail(late(party, call, limit_ns));
+            throw_cause(true);
+        }
+        seen = round_.now();
+    }
 }
 
 /// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
-void Group::complete() {
-    for (uint32_t other = 1; other < parties_; ++other) {
-        if (same_call(call_of(0), call_of(other))) continue;
-        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
-        release(Failure(MDIST_ERR_MISMATCH,
-                        text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                             call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
-                    .operation(call_name(call_of(0).kind))
-                    .reason("different_calls"));
-        break;
+void Group::complete() noexcept {
+    try {
+        compare();
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
     }
     work_.store(0, std::memory_order_relaxed);
+    well_ = state_.load(std::memory_order_seq_cst) == kReady;
     uint64_t tally = tally_.load(std::memory_order_relaxed);
     while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
                                          std::memory_order_seq_cst)) {
     }
-    const bool all_well = state_.load(std::memory_order_seq_cst) == kReady;
     round_.advance();
-    if (!all_well) throw_cause(true);
+}
+
+void Group::compare() {
+    for (uint32_t other = 1; other < parties_; ++other) {
+        if (same_call(call_of(0), call_of(other))) continue;
+        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
+        return release(Failure(MDIST_ERR_MISMATCH,
+                               text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
+                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
+                           .operation(call_name(call_of(0).kind))
+                           .reason("different_calls"));
+    }
 }
 
 /// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
 /// complete; returns only when the last to arrive has read all calls.
 bool Group::withdraw(uint64_t own_generation) {
     uint64_t tally = tally_.load(std::memory_order_seq_cst);
-    while (generation(tally) == (own_generation & 0xffffffff)) {
+    while (generation(tally) == own_generation) {
         if (arrived(tally) == parties_) {
             sched_yield(); // the last one is comparing calls: some hundred nanoseconds
             tally = tally_.load(std::memory_order_seq_cst);
@@ -115,7 +132,7 @@ void Group::finish() noexcept {
 void Group::depart(uint32_t party) {
     slots_[party].departed.store(true, std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
-    if (arrived(tally) != 0) release(gone());
+    if (arrived(tally) != 0) release_gone();
 }
 
 void Group::end(State state, const Failure &cause) noexcept {
@@ -190,6 +207,14 @@ Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const 
                                            ", operation ", own, " of its step, for ", who))
         .operation(call_name(call.kind))
         .replica(first);
+}
+
+void Group::release_gone() noexcept {
+    try {
+        release(gone());
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+    }
 }
 
 Failure Group::gone() const {

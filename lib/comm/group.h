@@ -76,7 +76,10 @@ class Group {
         alignas(64) char stage[2][kStageBytes];
     };
 
-    void complete();
+    void await(uint32_t party, const Call &call, uint64_t own_generation, uint32_t seen, uint64_t limit_ns);
+    void complete() noexcept;
+    void compare();
+    void release_gone() noexcept;
     bool withdraw(uint64_t generation);
     void end(State state, const Failure &cause) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
@@ -92,6 +95,9 @@ class Group {
     /// and completing exclude each other.
     alignas(64) std::atomic<uint64_t> tally_{0};
     EventCount round_;
+    /// Whether the last complete meeting was well: written by the last to arrive before it completes the meeting, read
+    /// by all after that.
+    bool well_ = true;
     alignas(64) std::atomic<uint64_t> work_{0};
     alignas(64) std::atomic<uint32_t> finished_{0};
     EventCount finish_round_;
