@@ -23,8 +23,8 @@ SEES = {
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
     "cuda": r"lib/device/cuda\w*\.(cpp|h|cu)",
-    "nccl": r"lib/comm/nccl\w*\.(cpp|h)",
-    "gloo/": r"lib/comm/gloo\w*\.(cpp|h)",
+    "nccl": r"lib/comm/links/nccl\w*\.(cpp|h)",
+    "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)",
     "cblas": r"(examples|tests)/.*",
     "zlib.h": r"(examples|tests)/.*",
     "CLI/": r"src/.*",
@@ -33,7 +33,7 @@ THIRD_PARTY = {
 }
 SYSTEM_HEADERS = re.compile(
     r"(sys|netinet|arpa|net|linux|asm)/[\w/]+\.h|"
-    r"(std(arg|def|int|io|lib|bool|align)|string|strings|errno|fcntl|unistd|pthread|poll|signal|time|math|limits|sched|"
+    r"(std(arg|atomic|def|int|io|lib|bool|align)|string|strings|errno|fcntl|unistd|pthread|poll|signal|time|math|limits|sched|"
     r"dirent|dlfcn|cxxabi|malloc|xmmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_sve|float|fenv|ctype|inttypes|assert|setjmp|"
     r"locale|semaphore|spawn|netdb|getopt|termios|ifaddrs|syslog|endian|elf|link|execinfo|ucontext)\.h|[a-z_]+"
 )
