@@ -37,8 +37,8 @@ Failure callback_failure(std::string message, const char *reason, int64_t native
 }
 
 // The attribute: a thread exit has no exception object, and the sanitizer minds the reference to it.
-__attribute__((no_sanitize("null"))) void Map::call(const std::vector<mdist_tensor_t> &inputs,
-                                                    const std::vector<mdist_tensor_t> &outputs) const {
+__attribute__((noinline, no_sanitize("null"))) void Map::call(const std::vector<mdist_tensor_t> &inputs,
+                                                              const std::vector<mdist_tensor_t> &outputs) const {
     int32_t result = 0;
     try {
         result = map_(inputs.data(), inputs.size(), outputs.data(), outputs.size(), user_data_);

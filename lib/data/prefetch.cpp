@@ -38,7 +38,7 @@ class Producer {
 
     /// Until the end, a failure or stop(). On the prefetching thread.
     /// The attribute: a thread exit has no exception object, and the sanitizer minds the reference to it.
-    __attribute__((no_sanitize("null"))) void run() {
+    __attribute__((noinline, no_sanitize("null"))) void run() {
         try {
             Element element;
             while (upstream_->next(element) && put(element)) continue;
