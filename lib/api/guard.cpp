@@ -77,7 +77,8 @@ std::shared_ptr<void> Kept::share() {
 void check_process() {
     if (process_forked())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "this process was forked off one that had a strategy; create strategies after the fork")
+                      "this process was forked off one that has had a strategy or an iterator with threads; create "
+                      "strategies after the fork")
             .reason("forked");
 }
 
