@@ -301,7 +301,7 @@ static void check_program(mdist_strategy_t *strategy, Program *program, uint32_t
 static void random_programs_do_what_the_model_says(void **state) {
     (void)state;
     const char *tier = getenv("MDIST_TEST_TIER"), *given = getenv("MDIST_TEST_SEED");
-    const unsigned long programs = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 20000 : 300;
+    const unsigned long programs = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 5000 : 300;
     const unsigned long first = given != NULL ? strtoul(given, NULL, 10) : (unsigned long)time(NULL) * 100000;
     mdist_strategy_t *strategies[MOST + 1] = {NULL};
     for (uint32_t n = 1; n <= MOST; ++n) strategies[n] = make_strategy(n, NULL);
