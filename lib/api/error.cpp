@@ -62,12 +62,15 @@ mdist_error_t *static_error(mdist_status_t status) noexcept {
 mdist_error_t *make_error(const Failure &failure, const char *operation) noexcept {
     const std::string_view called =
         failure.operation().empty() && operation != nullptr ? operation : std::string_view(failure.operation());
-    const std::size_t texts = failure.message().size() + failure.reason().size() + called.size() + 3;
+    // A failure that was noticed when there was no memory for its sentence.
+    const std::string_view message =
+        failure.message().empty() ? static_error(failure.status())->message : std::string_view(failure.message());
+    const std::size_t texts = message.size() + failure.reason().size() + called.size() + 3;
     void *memory = ::operator new(sizeof(mdist_error) + texts, std::nothrow);
     if (memory == nullptr) return static_error(failure.status());
     auto *error = new (memory) mdist_error{failure.status(), failure.replica(), failure.native(), "", "", ""};
     char *at = static_cast<char *>(memory) + sizeof(mdist_error);
-    error->message = append(at, failure.message());
+    error->message = append(at, message);
     error->reason = append(at, failure.reason());
     error->operation = append(at, called);
     return error;

@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of the library in every place it can be called from: outside of steps, in a step, in a merge, on a
+// thread that runs no step, and with handles that are none. The table is held against the library's list of exports.
+#include "mdist_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct World {
+    mdist_strategy_t *strategy;
+    mdist_replica_t *replica;
+    mdist_config_t *config;
+    mdist_value_t *value; // plain float32 [2]
+    mdist_value_t *zero;  // the same, per replica
+    mdist_variable_t *variable;
+    mdist_dataset_t *dataset, *batched;
+    mdist_iterator_t *iterator;
+    float room[2][16];
+} World;
+
+typedef mdist_status_t (*Function)(World *world, mdist_error_t **error);
+
+/// Where a function belongs.
+typedef enum Place {
+    ANYWHERE,
+    IN_STEP,    // takes a replica
+    OUTSIDE,    // takes a strategy, or what belongs to one
+    AROUND,     // another way: a destructor, a query without errors; called here for the name only
+    NOT_CALLED, // changes the process
+} Place;
+
+static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                          mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
+    return 0;
+}
+
+static int32_t idle_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                           size_t argument_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)user_data;
+    return 0;
+}
+
+static int32_t idle_map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                        size_t output_count, void *user_data) {
+    (void)inputs, (void)input_count, (void)outputs, (void)output_count, (void)user_data;
+    return 0;
+}
+
+static mdist_buffer_t in_of(World *world) {
+    return buffer_of(world->room[0], MDIST_FLOAT32, 2);
+}
+static mdist_buffer_t out_of(World *world, uint64_t elements) {
+    return buffer_of(world->room[1], MDIST_FLOAT32, elements);
+}
+static mdist_tensor_t tensor_in(World *world) {
+    return tensor_of(world->room[0], MDIST_FLOAT32, 2);
+}
+
+/// What a function gave in good faith is destroyed at once.
+static mdist_status_t drop_value(mdist_status_t status, mdist_value_t *value) {
+    mdist_value_destroy(value);
+    return status;
+}
+static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *dataset) {
+    mdist_dataset_destroy(dataset);
+    return status;
+}
+
+#define CALL(name) static mdist_status_t call_##name(World *w, mdist_error_t **error)
+
+CALL(run) {
+    return mdist_run(w->strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+CALL(strategy_all_reduce) {
+    float rows[8] = {0};
+    mdist_buffer_t buffers[8];
+    for (int i = 0; i < 8; ++i) buffers[i] = buffer_of(&rows[i], MDIST_FLOAT32, 1);
+    return mdist_strategy_all_reduce(w->strategy, MDIST_SUM, buffers, buffers, 1, NULL, error);
+}
+CALL(reduce) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, error);
+    return drop_value(status, out);
+}
+CALL(reduce_to) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, "cpu:0", &out, error);
+    return drop_value(status, out);
+}
+CALL(batch_reduce_to) {
+    mdist_value_t *out = NULL;
+    const mdist_value_t *in = w->zero;
+    const mdist_status_t status = mdist_batch_reduce_to(w->strategy, MDIST_SUM, &in, NULL, 1, &out, error);
+    return drop_value(status, out);
+}
+CALL(broadcast_to) {
+    mdist_value_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_broadcast_to(w->strategy, &tensor, &out, error);
+    return drop_value(status, out);
+}
+CALL(gather) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, error);
+    return drop_value(status, out);
+}
+CALL(variable_create) {
+    mdist_variable_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_variable_create(w->strategy, "fresh", &tensor, NULL, &out, error);
+    mdist_variable_destroy(out);
+    return status;
+}
+CALL(variable_assign) {
+    return mdist_variable_assign(w->variable, MDIST_ASSIGN_SET, w->value, error);
+}
+CALL(variable_read) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_variable_read(w->variable, &out, error);
+    return drop_value(status, out);
+}
+CALL(update) {
+    return mdist_update(w->variable, idle_update, NULL, NULL, 0, error);
+}
+CALL(iterator_next) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_next(w->iterator, &out, 1, error);
+    return drop_value(status, out);
+}
+
+CALL(replica_argument) {
+    mdist_tensor_t out;
+    return mdist_replica_argument(w->replica, 0, &out, error);
+}
+CALL(replica_set_result) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_result(w->replica, 0, &tensor, error);
+}
+CALL(merge_call) {
+    return mdist_merge_call(w->replica, idle_merge, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+CALL(all_reduce) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
+}
+CALL(broadcast) {
+    const mdist_buffer_t in = in_of(w);
+    return mdist_broadcast(w->replica, 0, &in, 1, NULL, error);
+}
+CALL(all_gather) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    return mdist_all_gather(w->replica, &in, &out, 1, NULL, error);
+}
+CALL(reduce_scatter) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    return mdist_reduce_scatter(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
+}
+CALL(all_to_all) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_all_to_all(w->replica, &in, &out, 1, NULL, error);
+}
+CALL(barrier) {
+    return mdist_barrier(w->replica, NULL, error);
+}
+CALL(replica_variable_create) {
+    mdist_variable_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_replica_variable_create(w->replica, "in a step", &tensor, NULL, &out, error);
+    if (status == MDIST_OK && mdist_barrier(w->replica, NULL, NULL) == MDIST_OK && mdist_replica_id(w->replica) == 0)
+        mdist_variable_destroy(out); // one handle for all
+    return status;
+}
+CALL(replica_assign) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
+}
+
+CALL(config_create) {
+    (void)w;
+    mdist_config_t *out = NULL;
+    const mdist_status_t status = mdist_config_create(&out, error);
+    mdist_config_destroy(out);
+    return status;
+}
+CALL(config_set) {
+    return mdist_config_set(w->config, "devices", "cpu*2", error);
+}
+CALL(config_get) {
+    char text[64];
+    return mdist_config_get(w->config, "devices", text, sizeof text, NULL, error);
+}
+CALL(config_load_text) {
+    return mdist_config_load_text(w->config, "executor: caller\n", 17, error);
+}
+CALL(config_load_environment) {
+    return mdist_config_load_environment(w->config, error);
+}
+CALL(strategy_create) {
+    mdist_strategy_t *out = NULL;
+    const mdist_status_t status = mdist_strategy_create(w->config, &out, error);
+    mdist_strategy_destroy(out);
+    return status;
+}
+CALL(strategy_device) {
+    char text[16];
+    return mdist_strategy_device(w->strategy, 0, text, sizeof text, NULL, error);
+}
+CALL(tensor_describe) {
+    mdist_tensor_t out;
+    return mdist_tensor_describe(w->room, MDIST_FLOAT32, NULL, 0, &out, error);
+}
+CALL(value_create) {
+    mdist_value_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_value_create(&tensor, &out, error);
+    return drop_value(status, out);
+}
+CALL(value_wrap) {
+    mdist_value_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_value_wrap(&tensor, NULL, NULL, &out, error);
+    return drop_value(status, out);
+}
+CALL(value_per_replica) {
+    mdist_value_t *out = NULL;
+    mdist_tensor_t tensors[8];
+    for (int i = 0; i < 8; ++i) tensors[i] = tensor_in(w);
+    const mdist_status_t status =
+        mdist_value_per_replica(w->strategy, tensors, mdist_strategy_local_replica_count(w->strategy), &out, error);
+    return drop_value(status, out);
+}
+CALL(value_tensor) {
+    mdist_tensor_t out;
+    return mdist_value_tensor(w->value, 0, &out, error);
+}
+CALL(variable_tensor) {
+    mdist_tensor_t out;
+    return mdist_variable_tensor(w->variable, 0, &out, error);
+}
+CALL(variable_arena) {
+    mdist_buffer_t out;
+    return mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &out, error);
+}
+CALL(dataset_from_tensors) {
+    mdist_dataset_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_shard) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_shard(w->dataset, 2, 1, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_shuffle) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_shuffle(w->dataset, 2, 1, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_repeat) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_repeat(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_map) {
+    mdist_dataset_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
+    const mdist_status_t status = mdist_dataset_map(w->dataset, idle_map, NULL, NULL, &tensor, 1, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_batch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_batch(w->dataset, 2, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_prefetch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_prefetch(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(distribute_dataset) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, NULL, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(iterator_create) {
+    mdist_iterator_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_create(w->dataset, &out, error);
+    mdist_iterator_destroy(out);
+    return status;
+}
+
+/// Queries and destructors: no error, no place where they would be wrong.
+CALL(queries) {
+    (void)error;
+    const mdist_tensor_t tensor = tensor_in(w);
+    mdist_config_destroy(NULL);
+    mdist_strategy_destroy(NULL);
+    mdist_strategy_abort(NULL);
+    mdist_value_destroy(NULL);
+    mdist_variable_destroy(NULL);
+    mdist_dataset_destroy(NULL);
+    mdist_iterator_destroy(NULL);
+    mdist_error_free(NULL);
+    const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
+                     mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
+                     mdist_strategy_replica_count(w->strategy) == 2 &&
+                     mdist_strategy_local_replica_count(w->strategy) == 2 &&
+                     mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
+                     strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
+                     mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
+                     mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
+                     mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == -1 &&
+                     mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
+    return good ? MDIST_OK : MDIST_ERR_INTERNAL;
+}
+
+typedef struct Entry {
+    const char *name;
+    Place place;
+    Function call;
+} Entry;
+
+#define ENTRY(name, place) \
+    { "mdist_" #name, place, call_##name }
+#define QUERY(name) \
+    { "mdist_" #name, AROUND, call_queries }
+
+static const Entry table[] = {
+    ENTRY(run, OUTSIDE),
+    ENTRY(strategy_all_reduce, OUTSIDE),
+    ENTRY(reduce, OUTSIDE),
+    ENTRY(reduce_to, OUTSIDE),
+    ENTRY(batch_reduce_to, OUTSIDE),
+    ENTRY(broadcast_to, OUTSIDE),
+    ENTRY(gather, OUTSIDE),
+    ENTRY(variable_create, OUTSIDE),
+    ENTRY(variable_assign, OUTSIDE),
+    ENTRY(variable_read, OUTSIDE),
+    ENTRY(update, OUTSIDE),
+    ENTRY(iterator_next, OUTSIDE),
+    ENTRY(replica_argument, IN_STEP),
+    ENTRY(replica_set_result, IN_STEP),
+    ENTRY(merge_call, IN_STEP),
+    ENTRY(all_reduce, IN_STEP),
+    ENTRY(broadcast, IN_STEP),
+    ENTRY(all_gather, IN_STEP),
+    ENTRY(reduce_scatter, IN_STEP),
+    ENTRY(all_to_all, IN_STEP),
+    ENTRY(barrier, IN_STEP),
+    ENTRY(replica_variable_create, IN_STEP),
+    ENTRY(replica_assign, IN_STEP),
+    ENTRY(config_create, ANYWHERE),
+    ENTRY(config_set, ANYWHERE),
+    ENTRY(config_get, ANYWHERE),
+    ENTRY(config_load_text, ANYWHERE),
+    ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(strategy_create, ANYWHERE),
+    ENTRY(strategy_device, ANYWHERE),
+    ENTRY(tensor_describe, ANYWHERE),
+    ENTRY(value_create, ANYWHERE),
+    ENTRY(value_wrap, ANYWHERE),
+    ENTRY(value_per_replica, ANYWHERE),
+    ENTRY(value_tensor, ANYWHERE),
+    ENTRY(variable_tensor, ANYWHERE),
+    ENTRY(variable_arena, ANYWHERE),
+    ENTRY(dataset_from_tensors, ANYWHERE),
+    ENTRY(dataset_shard, ANYWHERE),
+    ENTRY(dataset_shuffle, ANYWHERE),
+    ENTRY(dataset_repeat, ANYWHERE),
+    ENTRY(dataset_map, ANYWHERE),
+    ENTRY(dataset_batch, ANYWHERE),
+    ENTRY(dataset_prefetch, ANYWHERE),
+    ENTRY(distribute_dataset, ANYWHERE),
+    ENTRY(iterator_create, ANYWHERE),
+    QUERY(version),
+    QUERY(has),
+    QUERY(dtype_size),
+    QUERY(dtype_name),
+    QUERY(status_name),
+    QUERY(strategy_replica_count),
+    QUERY(strategy_local_replica_count),
+    QUERY(value_kind),
+    QUERY(value_count),
+    QUERY(variable_name),
+    QUERY(tensor_elements),
+    QUERY(dataset_component_count),
+    QUERY(error_status),
+    QUERY(error_message),
+    QUERY(error_reason),
+    QUERY(error_operation),
+    QUERY(error_replica),
+    QUERY(error_native),
+    QUERY(error_free),
+    QUERY(config_destroy),
+    QUERY(strategy_destroy),
+    QUERY(strategy_abort),
+    QUERY(value_destroy),
+    QUERY(variable_destroy),
+    QUERY(dataset_destroy),
+    QUERY(iterator_destroy),
+    {"mdist_replica_id", NOT_CALLED, NULL},
+    {"mdist_replica_local_index", NOT_CALLED, NULL},
+    {"mdist_replica_count", NOT_CALLED, NULL},
+    {"mdist_config_load", NOT_CALLED, NULL},
+    {"mdist_log_set_level", NOT_CALLED, NULL},
+    {"mdist_log_set_sink", NOT_CALLED, NULL},
+};
+enum { ENTRIES = sizeof table / sizeof *table };
+
+static void the_table_knows_every_function(void **state) {
+    (void)state;
+    FILE *map = fopen(MDIST_TEST_MAP, "r");
+    assert_non_null(map);
+    char line[256], name[128];
+    int found = 0;
+    while (fgets(line, sizeof line, map) != NULL) {
+        if (sscanf(line, " %127[a-z_];", name) != 1 || strncmp(name, "mdist_", 6) != 0) continue;
+        ++found;
+        int known = 0;
+        for (int i = 0; i < ENTRIES; ++i) known |= strcmp(table[i].name, name) == 0;
+        if (!known) fail_msg("%s stands in no line of this test's table", name);
+    }
+    fclose(map);
+    assert_int_equal(found, ENTRIES);
+}
+
+static World make_world(void) {
+    World world = {.strategy = make_strategy(2, NULL)};
+    mdist_error_t *error = NULL;
+    const mdist_tensor_t two = tensor_in(&world), twice[2] = {two, two};
+    OK(mdist_config_create(&world.config, &error));
+    OK(mdist_value_create(&two, &world.value, &error));
+    OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
+    OK(mdist_variable_create(world.strategy, "v", &two, NULL, &world.variable, &error));
+    static float rows[64]; // the dataset keeps the array
+    const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
+    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
+    OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
+    OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
+    return world;
+}
+
+static void end_world(World *world) {
+    mdist_config_destroy(world->config);
+    mdist_value_destroy(world->value);
+    mdist_value_destroy(world->zero);
+    mdist_variable_destroy(world->variable);
+    mdist_dataset_destroy(world->dataset);
+    mdist_dataset_destroy(world->batched);
+    mdist_iterator_destroy(world->iterator);
+    mdist_strategy_destroy(world->strategy);
+}
+
+// ---- One run per function and place; notes by replica.
+
+typedef struct Trial {
+    World world;
+    const Entry *entry;
+    Note notes[2];
+    mdist_replica_t *handles[2];
+} Trial;
+
+/// Calls the entry's function as replica `id` and notes it if it does not give `wanted`.
+static void try_it(Trial *self, int32_t id, mdist_replica_t *replica, mdist_status_t wanted, const char *operation) {
+    World world = self->world;
+    world.replica = replica;
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = self->entry->call(&world, &error);
+    const int misnamed = wanted < 0 && status == wanted && strcmp(mdist_error_operation(error), operation) != 0;
+    if (misnamed && self->notes[id].text[0] == '\0')
+        snprintf(self->notes[id].text, sizeof self->notes[id].text, "operation %s", mdist_error_operation(error));
+    note(&self->notes[id], wanted, status, &error, self->entry->name);
+}
+
+static int32_t call_in_step(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    // Configs and iterators are for one thread at a time.
+    if (self->entry->place != IN_STEP && id == 1) return 0;
+    const mdist_status_t wanted = self->entry->place == OUTSIDE ? MDIST_ERR_WRONG_CONTEXT : MDIST_OK;
+    try_it(self, id, replica, wanted, self->entry->name);
+    return 0;
+}
+
+static void assert_no_notes(const Trial *self) {
+    for (int i = 0; i < 2; ++i)
+        if (self->notes[i].text[0] != '\0') fail_msg("%s, replica %d: %s", self->entry->name, i, self->notes[i].text);
+}
+
+static void in_a_step_only_the_functions_of_a_step_work(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place == NOT_CALLED) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        mdist_value_t *result = NULL;
+        // One that is refused is refused to everybody, so the run itself goes well.
+        const mdist_status_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        OK(mdist_run(trial.world.strategy, call_in_step, &trial, &trial.world.value, 1, &result, set ? 1 : 0, NULL,
+                     &error));
+        assert_no_notes(&trial);
+        mdist_value_destroy(result);
+        end_world(&trial.world);
+    }
+}
+
+static void outside_of_steps_only_the_others_work(void **state) {
+    (void)state;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place == NOT_CALLED) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        const int in_step = table[i].place == IN_STEP;
+        try_it(&trial, 0, NULL, in_step ? MDIST_ERR_BAD_HANDLE : MDIST_OK, table[i].name);
+        if (in_step) try_it(&trial, 0, (mdist_replica_t *)trial.world.strategy, MDIST_ERR_BAD_HANDLE, table[i].name);
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+static int32_t keep_handle(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    self->handles[mdist_replica_id(replica)] = replica;
+    return 0;
+}
+
+static void a_replica_dies_with_its_step(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place != IN_STEP) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        for (int again = 0; again < 2; ++again) {
+            OK(mdist_run(trial.world.strategy, keep_handle, &trial, NULL, 0, NULL, 0, NULL, &error));
+            for (int id = 0; id < 2; ++id) {
+                try_it(&trial, id, trial.handles[id], MDIST_ERR_BAD_HANDLE, table[i].name);
+                assert_int_equal(mdist_replica_id(trial.handles[id]), -1);
+                assert_int_equal(mdist_replica_local_index(trial.handles[id]), -1);
+                assert_int_equal(mdist_replica_count(trial.handles[id]), 0);
+            }
+        }
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+// ---- In a merge, and in a step inside of it.
+
+static int32_t use_outer_handles(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    try_it(self, id, self->handles[id], MDIST_ERR_WRONG_CONTEXT, self->entry->name);
+    return 0;
+}
+
+static int32_t call_in_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                             mdist_value_t **results, size_t result_count, void *user_data) {
+    Trial *self = user_data;
+    (void)arguments, (void)argument_count, (void)results, (void)result_count;
+    const int in_step = self->entry->place == IN_STEP;
+    const mdist_status_t wanted = in_step ? MDIST_ERR_WRONG_CONTEXT : MDIST_OK;
+    try_it(self, 0, self->handles[0], wanted, self->entry->name);
+    if (!in_step) return 0;
+    try_it(self, 0, self->handles[1], wanted, self->entry->name); // another replica's
+    return mdist_run(strategy, use_outer_handles, self, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK ? 0 : 1;
+}
+
+static int32_t merge_and_call(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    self->handles[mdist_replica_id(replica)] = replica;
+    if (mdist_merge_call(replica, call_in_merge, self, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 1;
+    return mdist_barrier(replica, NULL, NULL);
+}
+
+static void in_a_merge_the_functions_outside_of_steps_work(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place == NOT_CALLED) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        OK(mdist_run(trial.world.strategy, merge_and_call, &trial, NULL, 0, NULL, 0, NULL, &error));
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+// ---- Another thread than the step's.
+
+typedef struct Foreign {
+    Trial *trial;
+    int32_t id;
+    mdist_replica_t *replica;
+} Foreign;
+
+static void *call_on_thread(void *argument) {
+    Foreign *self = argument;
+    const Place place = self->trial->entry->place;
+    const mdist_status_t wanted = place == IN_STEP ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
+    try_it(self->trial, self->id, self->replica, wanted, self->trial->entry->name);
+    return NULL;
+}
+
+static int32_t call_elsewhere(mdist_replica_t *replica, void *user_data) {
+    Foreign foreign = {user_data, mdist_replica_id(replica), replica};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, call_on_thread, &foreign) != 0) return 1;
+    pthread_join(thread, NULL);
+    return mdist_barrier(replica, NULL, NULL);
+}
+
+static void a_step_belongs_to_its_thread(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        // An iterator belongs to no strategy, so that another thread may well use it.
+        if (table[i].place != IN_STEP && table[i].place != OUTSIDE) continue;
+        if (strcmp(table[i].name, "mdist_iterator_next") == 0) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+// ---- Handles that are none.
+
+static int32_t use_neighbour(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    self->handles[id] = replica;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    try_it(self, id, self->handles[1 - id], MDIST_ERR_WRONG_CONTEXT, self->entry->name);
+    try_it(self, id, (mdist_replica_t *)self->world.strategy, MDIST_ERR_BAD_HANDLE, self->entry->name);
+    try_it(self, id, (mdist_replica_t *)(uintptr_t)0xd430000000100001u, MDIST_ERR_BAD_HANDLE, self->entry->name);
+    try_it(self, id, NULL, MDIST_ERR_BAD_HANDLE, self->entry->name);
+    return mdist_barrier(replica, NULL, NULL);
+}
+
+static void a_replica_is_only_its_own(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place != IN_STEP) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        OK(mdist_run(trial.world.strategy, use_neighbour, &trial, NULL, 0, NULL, 0, NULL, &error));
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+static void stale_handles_are_bad_handles_everywhere(void **state) {
+    (void)state;
+    for (int i = 0; i < ENTRIES; ++i) {
+        const int takes_none =
+            strcmp(table[i].name, "mdist_config_create") == 0 || strcmp(table[i].name, "mdist_tensor_describe") == 0 ||
+            strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
+            strcmp(table[i].name, "mdist_dataset_from_tensors") == 0;
+        if (table[i].place == NOT_CALLED || table[i].place == AROUND || takes_none) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        end_world(&trial.world);
+        try_it(&trial, 0, NULL, MDIST_ERR_BAD_HANDLE, table[i].name);
+        assert_no_notes(&trial);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_knows_every_function),
+        cmocka_unit_test(in_a_step_only_the_functions_of_a_step_work),
+        cmocka_unit_test(outside_of_steps_only_the_others_work),
+        cmocka_unit_test(a_replica_dies_with_its_step),
+        cmocka_unit_test(in_a_merge_the_functions_outside_of_steps_work),
+        cmocka_unit_test(a_step_belongs_to_its_thread),
+        cmocka_unit_test(a_replica_is_only_its_own),
+        cmocka_unit_test(stale_handles_are_bad_handles_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

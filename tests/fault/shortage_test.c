@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole life of strategy, variables, values and datasets, with every single request for memory or threads refused in
+// turn: always a status with an error to read, never a crash, a deadlock or a leak (the last by AddressSanitizer).
+#include "mdist_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "shortage.h"
+
+enum { REPLICAS = 3, LARGE = 6000, ROWS = 12 };
+
+typedef struct Life {
+    mdist_config_t *config;
+    mdist_strategy_t *strategy;
+    mdist_variable_t *variable;
+    mdist_value_t *argument, *result, *reduced, *gathered, *read, *mirrored;
+    mdist_dataset_t *datasets[5];
+    mdist_iterator_t *iterator;
+    mdist_value_t *element;
+    mdist_status_t status; // the first that failed
+    const char *call;
+    char wrong[256]; // what is not as promised; nothing may be asserted, nor memory asked for, during a shortage
+    atomic_int step_wrong;
+} Life;
+
+static float rows[ROWS];
+
+/// Keeps the first failure, and checks that it comes with its story.
+static int went(Life *self, const char *call, mdist_status_t status, mdist_error_t *error) {
+    if (status >= 0 && error == NULL) return 1;
+    if (self->status == 0) {
+        self->status = status;
+        self->call = call;
+    }
+    if (status >= 0 || error == NULL || mdist_error_status(error) != status)
+        snprintf(self->wrong, sizeof self->wrong, "%s gave %d, and its error %d", call, (int)status,
+                 (int)mdist_error_status(error));
+    else if (status != MDIST_ERR_CALLBACK && mdist_error_message(error)[0] == '\0')
+        snprintf(self->wrong, sizeof self->wrong, "%s gave %d without a word", call, (int)status);
+    mdist_error_free(error);
+    return 0;
+}
+
+#define GO(call)                                       \
+    do {                                               \
+        mdist_error_t *error = NULL;                   \
+        const mdist_status_t status = (call);          \
+        if (!went(life, #call, status, error)) return; \
+    } while (0)
+
+static int32_t nested(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 0 : 1;
+}
+
+static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                     mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)argument_count, (void)result_count, (void)user_data;
+    if (mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 1;
+    return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL) == MDIST_OK ? 0 : 2;
+}
+
+static int32_t work(mdist_replica_t *replica, void *user_data) {
+    Life *life = user_data;
+    const float id = (float)mdist_replica_id(replica);
+    mdist_tensor_t in, merged;
+    float large[LARGE], out[LARGE], number = id;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < LARGE; ++i) large[i] = id;
+    const mdist_buffer_t small = buffer_of(&number, MDIST_FLOAT32, 1);
+    const mdist_buffer_t from = buffer_of(large, MDIST_FLOAT32, LARGE), to = buffer_of(out, MDIST_FLOAT32, LARGE);
+    const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 0);
+    mdist_status_t status = mdist_replica_argument(replica, 0, &in, &error);
+    if (status == MDIST_OK) status = mdist_all_reduce(replica, MDIST_SUM, &small, &small, 1, NULL, &error);
+    if (status == MDIST_OK) status = mdist_all_reduce(replica, MDIST_SUM, &from, &to, 1, NULL, &error);
+    if (status == MDIST_OK && (number != 3 || out[0] != 3 || out[LARGE - 1] != 3)) life->step_wrong = 1;
+    if (status == MDIST_OK) status = mdist_merge_call(replica, merge, NULL, &tensor, 1, &merged, 1, NULL, &error);
+    if (status == MDIST_OK && *(float *)merged.data != 9) life->step_wrong = 2;
+    if (status == MDIST_OK)
+        status = mdist_replica_assign(replica, life->variable, MDIST_ASSIGN_ADD, &tensor, NULL, &error);
+    if (status == MDIST_OK) status = mdist_replica_set_result(replica, 0, &tensor, &error);
+    if ((status == MDIST_OK) != (error == NULL)) life->step_wrong = 3;
+    mdist_error_free(error);
+    return status == MDIST_OK ? 0 : 1;
+}
+
+static void read_data(Life *life) {
+    const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, ROWS);
+    mdist_dataset_t **sets = life->datasets;
+    GO(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &sets[0], &error));
+    GO(mdist_dataset_shuffle(sets[0], 4, 7, 1, &sets[1], &error));
+    GO(mdist_dataset_batch(sets[1], 6, 0, &sets[2], &error));
+    GO(mdist_dataset_prefetch(sets[2], 2, &sets[3], &error));
+    GO(mdist_distribute_dataset(life->strategy, sets[3], NULL, &sets[4], &error));
+    GO(mdist_iterator_create(sets[4], &life->iterator, &error));
+    for (int batch = 0; batch <= ROWS / 6; ++batch) {
+        mdist_value_destroy(life->element);
+        life->element = NULL;
+        GO(mdist_iterator_next(life->iterator, &life->element, 1, &error));
+    }
+}
+
+static void live(Life *life) {
+    float one = 1;
+    mdist_tensor_t seen;
+    const mdist_tensor_t scalar = tensor_of(&one, MDIST_FLOAT32, 0);
+    const mdist_variable_options_t options = {.struct_size = sizeof options, .aggregation = MDIST_AGGREGATION_MEAN};
+    GO(mdist_config_create(&life->config, &error));
+    GO(mdist_config_set(life->config, "devices", "cpu*3", &error));
+    GO(mdist_config_load_text(life->config, "communication:\n  timeout: 100s\n", 31, &error));
+    GO(mdist_strategy_create(life->config, &life->strategy, &error));
+    GO(mdist_variable_create(life->strategy, "a variable with a long name", &scalar, &options, &life->variable,
+                             &error));
+    GO(mdist_value_create(&scalar, &life->argument, &error));
+    GO(mdist_run(life->strategy, work, life, &life->argument, 1, &life->result, 1, NULL, &error));
+    GO(mdist_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, &error));
+    GO(mdist_broadcast_to(life->strategy, &scalar, &life->mirrored, &error));
+    GO(mdist_variable_read(life->variable, &life->read, &error));
+    GO(mdist_value_tensor(life->reduced, 0, &seen, &error));
+    if (*(float *)seen.data != 9) snprintf(life->wrong, sizeof life->wrong, "a wrong sum");
+    GO(mdist_value_tensor(life->read, 0, &seen, &error));
+    if (*(float *)seen.data != 4) snprintf(life->wrong, sizeof life->wrong, "a wrong variable");
+    read_data(life);
+}
+
+static void end(Life *life) {
+    mdist_value_destroy(life->element);
+    mdist_iterator_destroy(life->iterator);
+    for (int i = 0; i < 5; ++i) mdist_dataset_destroy(life->datasets[i]);
+    mdist_strategy_abort(life->strategy);
+    mdist_strategy_destroy(life->strategy);
+    mdist_variable_destroy(life->variable);
+    mdist_value_destroy(life->argument);
+    mdist_value_destroy(life->result);
+    mdist_value_destroy(life->reduced);
+    mdist_value_destroy(life->gathered);
+    mdist_value_destroy(life->read);
+    mdist_value_destroy(life->mirrored);
+    mdist_config_destroy(life->config);
+}
+
+static void live_and_end(Life *life) {
+    live(life);
+    if (life->step_wrong != 0) snprintf(life->wrong, sizeof life->wrong, "step: %d", life->step_wrong);
+    end(life);
+}
+
+/// Lives with the nth request refused, for nth from 1 on until one life needs no more than it got.
+static void live_through(ShortOf what, int for_good, mdist_status_t wanted, uint64_t stride) {
+    Life easy = {0};
+    live_and_end(&easy); // what is made once in a process is there now
+    if (easy.status != 0) fail_msg("%s gave %s with all it needs", easy.call, mdist_status_name(easy.status));
+    assert_string_equal(easy.wrong, "");
+    uint64_t refused = 1, nth = 1;
+    for (; refused != 0; nth += stride) {
+        Life life = {0};
+        shortage_start(what, nth, for_good);
+        live_and_end(&life);
+        refused = shortage_stop();
+        const char *name = life.call == NULL ? "nothing" : life.call;
+        if (life.wrong[0] != '\0') fail_msg("request %llu: %s", (unsigned long long)nth, life.wrong);
+        if (life.status != 0 && life.status != wanted && life.status != MDIST_ERR_CALLBACK)
+            fail_msg("request %llu: %s gave %s", (unsigned long long)nth, name, mdist_status_name(life.status));
+        if (refused == 0) assert_int_equal(life.status, 0);
+    }
+    print_message("# %llu requests\n", (unsigned long long)nth - 1);
+}
+
+static void each_request_for_memory_may_be_refused(void **state) {
+    (void)state;
+    live_through(SHORT_OF_MEMORY, 0, MDIST_ERR_OUT_OF_MEMORY, 1);
+}
+
+static void memory_may_run_out_at_any_moment(void **state) {
+    (void)state;
+    live_through(SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
+}
+
+static void each_thread_may_be_refused(void **state) {
+    (void)state;
+    live_through(SHORT_OF_THREADS, 0, MDIST_ERR_RESOURCE, 1);
+    live_through(SHORT_OF_THREADS, 1, MDIST_ERR_RESOURCE, 1);
+}
+
+static int32_t end_thread(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    if (mdist_replica_id(replica) != 0) pthread_exit(NULL);
+    return 0;
+}
+
+static void a_thread_that_cannot_be_replaced_is_asked_for_again(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
+    for (uint64_t nth = 1; nth < REPLICAS; ++nth) {
+        FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, 0, NULL, 0, NULL, &error));
+        shortage_start(SHORT_OF_THREADS, nth, 0);
+        const mdist_status_t status = mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error);
+        assert_int_equal(shortage_stop(), 1);
+        assert_int_equal(status, MDIST_ERR_RESOURCE);
+        assert_int_equal(mdist_error_native(error), 11); // EAGAIN
+        mdist_error_free(error);
+        OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+    }
+    FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
+// ---- Failures that need words for which there is no memory.
+
+static int32_t fail_somehow(mdist_replica_t *replica, void *user_data) {
+    const int mode = *(const int *)user_data;
+    const int32_t id = mdist_replica_id(replica);
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 20000000};
+    if (mode == 0 && id == 1) return 5;
+    if (mode == 1 && id == 1) return 0; // leaves early
+    if (mode == 2) {
+        float number = 0;
+        const mdist_buffer_t buffer = buffer_of(&number, id == 1 ? MDIST_FLOAT32 : MDIST_INT32, 1);
+        mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL);
+        return 0;
+    }
+    if (mode == 3 && id == 1) pthread_exit(NULL);
+    mdist_barrier(replica, &options, NULL);
+    return 0;
+}
+
+static void a_failure_without_memory_for_its_words_is_one_all_the_same(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int mode = 0; mode < 4; ++mode) {
+        for (int for_good = 0; for_good < 2; ++for_good) {
+            mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
+            OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+            uint64_t refused = 1;
+            for (uint64_t nth = 1; refused != 0; ++nth) {
+                shortage_start(SHORT_OF_MEMORY, nth, for_good);
+                const mdist_status_t status = mdist_run(strategy, fail_somehow, &mode, NULL, 0, NULL, 0, NULL, &error);
+                refused = shortage_stop();
+                assert_true(status < 0);
+                assert_int_equal(mdist_error_status(error), status);
+                const mdist_status_t full = mode == 0 || mode == 3 ? MDIST_ERR_CALLBACK : MDIST_ERR_MISMATCH;
+                if (refused == 0) assert_int_equal(status, full);
+                if (status != full) assert_int_equal(status, MDIST_ERR_OUT_OF_MEMORY);
+                mdist_error_free(error);
+                error = NULL;
+                OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error)); // all is well again
+            }
+            mdist_strategy_destroy(strategy);
+        }
+    }
+}
+
+static void an_abort_needs_no_memory(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (uint64_t nth = 1; nth < 6; ++nth) {
+        mdist_strategy_t *strategy = make_strategy(2, NULL);
+        shortage_start(SHORT_OF_MEMORY, nth, 1);
+        mdist_strategy_abort(strategy);
+        shortage_stop();
+        FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    (void)level, (void)text, (void)length, (void)user_data;
+}
+
+int main(void) {
+    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_request_for_memory_may_be_refused),
+        cmocka_unit_test(memory_may_run_out_at_any_moment),
+        cmocka_unit_test(each_thread_may_be_refused),
+        cmocka_unit_test(a_thread_that_cannot_be_replaced_is_asked_for_again),
+        cmocka_unit_test(a_failure_without_memory_for_its_words_is_one_all_the_same),
+        cmocka_unit_test(an_abort_needs_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
