@@ -246,7 +246,7 @@ void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
 } // namespace
 
 int main() {
-    set_level(MDIST_LOG_OFF);
+    log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(no_order_of_events_hangs_or_splits_a_group),
         cmocka_unit_test(a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none),
