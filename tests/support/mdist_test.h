@@ -9,7 +9,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include <cmocka.h> // says nothing about C++ itself
+#ifdef __cplusplus
+}
+#endif
 // clang-format on
 
 #include <stdio.h>
@@ -64,13 +70,16 @@ typedef struct Note {
     char text[512];
 } Note;
 
-MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t status, mdist_error_t *error,
+/// note(&self, MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "barrier"); 1 if it is not as wanted. Frees and
+/// clears the error.
+MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t status, mdist_error_t **error,
                                const char *what) {
-    const int wrong = status != wanted || (status < 0) != (error != NULL);
+    const int wrong = status != wanted || (status < 0) != (*error != NULL);
     if (wrong && self->text[0] == '\0')
         snprintf(self->text, sizeof self->text, "%s gave %s, not %s: %s", what, mdist_status_name(status),
-                 mdist_status_name(wanted), mdist_error_message(error));
-    mdist_error_free(error);
+                 mdist_status_name(wanted), mdist_error_message(*error));
+    mdist_error_free(*error);
+    *error = NULL;
     return wrong;
 }
 
