@@ -46,6 +46,8 @@ std::string call_text(const Call &call);
 void check_call(const Call &call, uint32_t parties);
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
 bool same_call(const Call &a, const Call &b);
+/// "; buffer 7 is float32 x 3 and int8 x 3" where call_text() of both does not show how they differ, else "".
+std::string difference_text(const Call &a, const Call &b);
 
 void check_op(int32_t op);
 void check_op_takes(int32_t op, int32_t dtype);

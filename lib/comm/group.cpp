@@ -92,7 +92,8 @@ void Group::compare() {
         const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
         return release(Failure(MDIST_ERR_MISMATCH,
                                text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
+                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
+                                    difference_text(call_of(0), call_of(other))))
                            .operation(call_name(call_of(0).kind))
                            .reason("different_calls"));
     }
