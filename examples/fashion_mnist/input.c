@@ -37,7 +37,7 @@ mdist_status_t input_create(mdist_strategy_t *strategy, const MnistSet *set, uin
     if (status == MDIST_OK) status = mdist_dataset_batch(shuffled ? shuffled : rows, batch, 0, &batches, error);
     if (status == MDIST_OK) status = mdist_dataset_map(batches, normalise, NULL, NULL, normalised, 2, &floats, error);
     if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, error);
-    if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, NULL, out, error);
+    if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, NULL, error);
 
     // Each keeps what it is made from.
     mdist_dataset_destroy(rows);

@@ -90,7 +90,7 @@ static mdist_status_t create_variables(Trainer *self, const char *suffix, float 
         mdist_status_t status =
             mdist_tensor_describe(initial[i], MDIST_FLOAT32, part->shape, part->rank, &tensor, error);
         if (status == MDIST_OK)
-            status = mdist_variable_create(self->strategy, name, &tensor, NULL, &variables[i], error);
+            status = mdist_variable_create(self->strategy, name, &tensor, &variables[i], NULL, error);
         if (status != MDIST_OK) return status;
     }
     return MDIST_OK;

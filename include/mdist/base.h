@@ -7,14 +7,24 @@
  * - Handles (`mdist_strategy_t *`, `mdist_value_t *`, ...) are checked ids that travel as pointers. Nobody ever
  *   dereferences them; a stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE. `mdist_error_t *` alone is
  *   a real pointer.
- * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It may be NULL. It is written
- *   on failure only; free it with mdist_error_free(). Other outputs are untouched on failure.
+ * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It is written on failure only,
+ *   over whatever it held; free it with mdist_error_free(). Other outputs are untouched on failure and on MDIST_END.
+ *   (Memory that buffers point to has a rule of its own: see collective.h.)
+ * - A pointer may be NULL where its comment says so, where its count is 0, and for options, user_data, free_user_data
+ *   and error. Elsewhere NULL is MDIST_ERR_INVALID_ARGUMENT, or for handles MDIST_ERR_BAD_HANDLE.
  * - What arrives through an `out` parameter is yours to destroy. What a getter returns is borrowed.
  * - Inputs are copied before the call returns, unless the comment says "kept".
- * - `_destroy` takes NULL, cannot fail, never waits for a peer, and may be called in any order and from any thread.
+ * - `_destroy` cannot fail, never waits for a peer, and may be called in any order and from any thread. NULL, destroying
+ *   twice, or what is no handle: nothing happens.
+ * - "One at a time per strategy" (or iterator) is checked: the second call gives MDIST_ERR_FAILED_PRECONDITION, reason
+ *   `busy`. Per config it is not checked.
  * - Counts are elements, sizes are bytes, durations are nanoseconds, text is UTF-8 and ends in NUL.
- * - Callbacks return 0 to go on; any other value stops the call. C++ exceptions and thread exits inside a callback are
- *   caught; longjmp out of one is undefined.
+ * - Callbacks return 0 to go on; any other value stops the call. C++ exceptions that leave one are caught and fail the
+ *   call. A thread exit (pthread_exit) goes on: others are released, and a call on the thread that ended never returns.
+ *   longjmp out of a callback is undefined.
+ * - The process: signals, environment, locale and stdout are left alone, and threads of the library block all signals.
+ *   After fork() the child must not use the library: calls give MDIST_ERR_FAILED_PRECONDITION, reason `forked`, and
+ *   destroying does nothing. Once loaded, the library is never unloaded.
  *
  * Every function carries five tags, readable by people and by binding generators:
  *   `@thread`      who may call it: "any", "one at a time per <handle>", or "replica" (the thread running that step)
@@ -46,7 +56,7 @@ extern "C" {
 
 /**
  * Releases what a callback was registered with. Called exactly once for every registration that took it, also when the
- * registration failed, and never after the object that kept it is gone.
+ * registration failed, as soon as nothing that kept it is left. May run on a thread of the library; must not call it.
  */
 typedef void (*mdist_free_fn)(void *user_data);
 

@@ -12,8 +12,9 @@
  * largest power of two below hi - lo. float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum,
  * then one division. A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no influence.
  *
- * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part. No elements is
- * fine. On failure, outputs hold no promise, and nothing outside of them was written.
+ * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part, nor any buffer of
+ * another replica (that is not checked in a step). No elements is fine. If a call fails after bytes have moved, outputs
+ * hold no promise; nothing outside of them was written.
  */
 #ifndef MDIST_COLLECTIVE_H
 #define MDIST_COLLECTIVE_H
@@ -54,8 +55,8 @@ MDIST_API mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root
 
 /**
  * Writes the inputs of all replicas one after another, in replica order, into every replica's output. Inputs may differ
- * in length from replica to replica; output i is as long as all inputs i together. In place: the input is the part of
- * the output where it belongs.
+ * in length from replica to replica; output i is as long as all inputs i together (gather the lengths first, one uint64
+ * each, where they are not known). In place: the input is the part of the output where it belongs.
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs,
@@ -106,16 +107,17 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  *
  * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones
  * count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went
- * in, as in the rows of a last batch that is not full; integers give float64 then. No element at all gives NaN.
- * A plain value: MEAN, MIN, MAX give it back, SUM too if there is one replica or all elements are 0; else
- * MDIST_ERR_INVALID_ARGUMENT, for nobody could say what was meant. A mirrored value without axes: MEAN, MIN, MAX give
- * it back; SUM and PROD are refused likewise. With axes, each replica's equal copy counts.
+ * in, as in the rows of a last batch that is not full; integers give float64 then. Of no elements, MEAN is NaN, SUM 0,
+ * PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types).
+ * A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its
+ * elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for
+ * nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                                       const int32_t *axes, size_t axis_count, mdist_value_t **out,
-                                      mdist_error_t **error);
+                                      const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Reduces a per-replica value to where @p destination says: NULL or "" for the devices it came from (a mirrored value,
@@ -125,7 +127,8 @@ MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_o
  * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                                         const char *destination, mdist_value_t **out, mdist_error_t **error);
+                                         const char *destination, mdist_value_t **out,
+                                         const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Many mdist_reduce_to in one: value i to destination i gives out i. All or none.
@@ -134,8 +137,9 @@ MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduc
  * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
-                                               const mdist_value_t *const *values, const char *const *destinations,
-                                               size_t count, mdist_value_t **out, mdist_error_t **error);
+                                               mdist_value_t *const *values, const char *const *destinations,
+                                               size_t count, mdist_value_t **out, const mdist_call_options_t *options,
+                                               mdist_error_t **error);
 
 /**
  * A mirrored value with a copy of @p tensor on every local device.
@@ -146,12 +150,13 @@ MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const md
 
 /**
  * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
- * along the axis may differ; rank, dtype and the other dimensions must not. A mirrored value counts once per replica.
+ * along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per
+ * replica.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
-                                      mdist_value_t **out, mdist_error_t **error);
+                                      mdist_value_t **out, const mdist_call_options_t *options, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -21,10 +21,10 @@ typedef struct mdist_dataset mdist_dataset_t;
 typedef struct mdist_iterator mdist_iterator_t;
 
 /** For mdist_dataset_repeat: without end. */
-#define MDIST_FOREVER 0xffffffffffffffff
+#define MDIST_FOREVER 0x7fffffffffffffff
 
 /** In a shape given to mdist_dataset_map: as many as the first dimension of the input's first component. */
-#define MDIST_ROWS 0xffffffffffffffff
+#define MDIST_ROWS 0x7fffffffffffffff
 
 /**
  * A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;
@@ -46,10 +46,11 @@ MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint
 
 /**
  * Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the
- * dataset shuffles it evenly. The order depends on @p seed and on nothing else: two programs, or two workers, that give
- * one seed see one order.
- * @param reshuffle_each_iteration  non-zero: another order each time the dataset is iterated (also by repeat), again a
- *                                  function of the seed and of how often it was; 0: the same order every time
+ * dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two
+ * programs, or two workers, that do the same with one seed see one order.
+ * @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all
+ *                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat within
+ *                                  each; a restarted program begins with the first. 0: the same order every time
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
@@ -76,8 +77,8 @@ typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count
  * Applies @p map to every element.
  * @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS
  * @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone
- * @thread any   @blocks no   @collective no   @calls-back map, as its type says; free_user_data once, on any thread
- * @since 0.1
+ * @thread any   @blocks no   @collective no
+ * @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                            mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
@@ -109,10 +110,10 @@ typedef struct mdist_input_options {
  * replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor
  * of no rows. The source must be batched: every component has a first dimension, the same for all.
  * The result can be iterated, but not transformed further; batch, shuffle and the like come before.
- * @thread any   @blocks no   @collective all workers   @calls-back never   @since 0.1
+ * @thread any   @blocks no, later until all workers have called it   @collective all workers   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
-                                                  const mdist_input_options_t *options, mdist_dataset_t **out,
+                                                  mdist_dataset_t **out, const mdist_input_options_t *options,
                                                   mdist_error_t **error);
 
 /**
@@ -139,7 +140,7 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
  * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
  * returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
  * @param count  must be mdist_dataset_component_count
- * @thread one at a time per iterator   @blocks until the element is there   @collective no
+ * @thread one at a time per iterator   @blocks until the element is there   @collective all workers for a distributed dataset
  * @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
@@ -147,6 +148,7 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
 
 /**
  * Frees an iterator. NULL is fine.
+ * (A finalizer that holds a lock which the map function needs would wait for ever: destroy such an iterator explicitly.)
  * @thread any   @blocks until a map function under way on the prefetching thread returns   @collective no
  * @calls-back free functions given to its sources   @since 0.1
  */

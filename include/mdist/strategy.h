@@ -2,11 +2,12 @@
 /**
  * Strategy: one copy of the model per device, and the step that runs on each.
  *
- * A strategy owns this worker's devices. On each of them stands a replica, numbered by its replica id over the whole
- * job. mdist_run() calls your step once per local replica, all at the same time. Inside the step you are in replica
- * context and use the functions that take a replica; everywhere else you are in cross-replica context and use those
- * that take a strategy. Calling one in the other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call
- * instead. (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
+ * A strategy owns the devices of this worker (this process). On each of them stands a replica, numbered by its replica
+ * id over the whole job; the local replicas are those of this worker, counted from 0. mdist_run() calls your step once
+ * per local replica, all at the same time. Inside the step you are in replica context and use the functions that take a
+ * replica; everywhere else you are in cross-replica context and use those that take a strategy. Calling one in the
+ * other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call instead.
+ * (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
  */
 #ifndef MDIST_STRATEGY_H
 #define MDIST_STRATEGY_H
@@ -18,6 +19,8 @@
 extern "C" {
 #endif
 
+/* mdist_strategy_t, the strategy's handle, is declared in value.h. */
+
 /** A replica inside its step. The handle dies when the step returns. */
 typedef struct mdist_replica mdist_replica_t;
 
@@ -25,21 +28,23 @@ typedef struct mdist_replica mdist_replica_t;
 typedef struct mdist_call_options {
     uint32_t struct_size; /* sizeof(mdist_call_options_t) as you were compiled */
     uint32_t flags;       /* must be 0 */
-    uint64_t timeout_ns;  /* for each wait of the call; 0: `communication.timeout` */
+    uint64_t timeout_ns;  /* for each wait for other replicas; 0: the run's, or `communication.timeout` */
 } mdist_call_options_t;
 
 /**
- * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here.
+ * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and
+ * `log.level` takes effect, if it is set.
  * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host
  * lacks; never falls back to a smaller world in silence.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out,
                                                mdist_error_t **error);
 
 /**
- * Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, later ones at once. Steps run on to
- * their own end. A bad handle is ignored.
+ * Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, and later runs, collectives,
+ * reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can save
+ * what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
@@ -73,7 +78,9 @@ MDIST_API mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy,
 /**
  * Your computation, once per local replica. With `executor: threads` all run at the same time, local replica 0 on the
  * thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on
- * the calling thread, and collectives are refused. Returns 0, or any other number to fail the run.
+ * the calling thread, and whatever waits for other replicas (collectives, merges, creating a variable, assigning to one
+ * that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns
+ * 0, or any other number to fail the run. May call any function of replica context.
  */
 typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
 
@@ -86,6 +93,7 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is
  * MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION.
  *
+ * @param options    timeout_ns is for the collectives of this run that give none of their own
  * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a
  *                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
  * @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else
@@ -132,7 +140,8 @@ MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size
 /**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over; one that it leaves alone is a result nobody gets. Returns 0, or any other number to fail the run.
+ * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to fail
+ * the run. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);

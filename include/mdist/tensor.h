@@ -16,6 +16,7 @@ extern "C" {
 
 /** Element types. 0 is none of them, so that a forgotten field is found. */
 typedef enum mdist_dtype {
+    MDIST_DTYPE_NONE      = 0, /* in a description of nothing; never accepted */
     MDIST_FLOAT32         = 1,
     MDIST_FLOAT64         = 2,
     MDIST_FLOAT16         = 3, /* IEEE binary16; sums are taken in float32 */
@@ -69,7 +70,8 @@ MDIST_API size_t mdist_dtype_size(mdist_dtype_t dtype);
 MDIST_API const char *mdist_dtype_name(mdist_dtype_t dtype);
 
 /**
- * Fills @p out with a description of host memory at @p data. Checks type, rank and that the size in bytes fits.
+ * Fills @p out with a description of host memory at @p data (may be NULL: to be filled in, or zeros where a function
+ * says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits.
  * @param shape  @p rank dimensions; may be NULL for a scalar
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -2,9 +2,10 @@
 /**
  * Value: what goes into a run and comes out of it.
  *
- * A value owns tensors. A plain value has one. A per-replica value has one for each local replica, and they may differ
- * in content and shape. A mirrored value has one for each local replica, and they are equal. Values never change once
- * made; whoever holds the handle may read them from any thread.
+ * A value owns tensors, and belongs to no strategy: it fits every one with as many local replicas. A plain value has one
+ * tensor. A per-replica value has one for each local replica, and they may differ in content and shape. A mirrored value
+ * has one for each local replica, and they are equal. Values never change once made; whoever holds the handle may read
+ * them from any thread.
  */
 #ifndef MDIST_VALUE_H
 #define MDIST_VALUE_H
@@ -19,6 +20,7 @@ typedef struct mdist_value mdist_value_t;
 typedef struct mdist_strategy mdist_strategy_t;
 
 typedef enum mdist_value_kind {
+    MDIST_VALUE_NONE        = 0, /* what mdist_value_kind says of a bad handle */
     MDIST_VALUE_PLAIN       = 1,
     MDIST_VALUE_MIRRORED    = 2, /* made by mdist_broadcast_to and the reductions */
     MDIST_VALUE_PER_REPLICA = 3,
@@ -49,7 +51,7 @@ MDIST_API mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, con
                                                  size_t count, mdist_value_t **out, mdist_error_t **error);
 
 /**
- * The kind; 0 for a bad handle.
+ * The kind; MDIST_VALUE_NONE for a bad handle.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_value_kind_t mdist_value_kind(const mdist_value_t *value);

@@ -50,14 +50,15 @@ typedef struct mdist_variable_options {
 
 /**
  * Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL).
- * Variables of one dtype lie one behind another, in order of creation, in one arena per replica: see
- * mdist_variable_arena. In a step, use mdist_replica_variable_create.
+ * Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use
+ * mdist_replica_variable_create.
  * @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it
- * @thread one at a time per strategy   @blocks no   @collective all workers   @calls-back never   @since 0.1
+ * @thread one at a time per strategy   @blocks until all workers have the initial value   @collective all workers
+ * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name,
-                                               const mdist_tensor_t *initial, const mdist_variable_options_t *options,
-                                               mdist_variable_t **out, mdist_error_t **error);
+                                               const mdist_tensor_t *initial, mdist_variable_t **out,
+                                               const mdist_variable_options_t *options, mdist_error_t **error);
 
 /**
  * Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's
@@ -66,14 +67,15 @@ MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const
  * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name,
-                                                       const mdist_tensor_t *initial,
+                                                       const mdist_tensor_t *initial, mdist_variable_t **out,
                                                        const mdist_variable_options_t *options,
-                                                       mdist_variable_t **out, mdist_error_t **error);
+                                                       mdist_error_t **error);
 
 /**
  * Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go
  * each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of
- * the value, so that reading gives it back; ADD and SUB are MDIST_ERR_FAILED_PRECONDITION with SUM.
+ * its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are
+ * MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)
  * Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -98,7 +100,8 @@ MDIST_API mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_va
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out,
+                                             const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and
@@ -115,9 +118,11 @@ MDIST_API mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable,
 MDIST_API const char *mdist_variable_name(const mdist_variable_t *variable);
 
 /**
- * All variables of @p dtype of a local replica as one buffer, in order of creation: reduce or update many in one call.
- * Each variable starts at a multiple of 64 bytes; the gaps hold zeros unless you write there. Borrowed until the
- * strategy is gone; creating a variable of that dtype makes it longer, and it never moves.
+ * All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of
+ * creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where
+ * mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All kinds
+ * are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are gone;
+ * more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtype_t dtype,
@@ -125,7 +130,8 @@ MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, 
 
 /**
  * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns
- * 0, or any other number to fail the update. Runs on the thread that called mdist_update.
+ * 0, or any other number to fail the update. Runs on the thread that called mdist_update; may call any function of
+ * cross-replica context, where mdist_variable_assign writes the copy at hand only.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                                    size_t argument_count, void *user_data);
@@ -137,11 +143,11 @@ typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t 
  * @calls-back update, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                                      const mdist_value_t *const *arguments, size_t argument_count,
-                                      mdist_error_t **error);
+                                      mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error);
 
 /**
- * Frees a variable and its place in the arenas. Not while a step uses it. NULL is fine.
+ * Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from
+ * mdist_variable_tensor are wrong from then on. So not while a step uses it. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_variable_destroy(mdist_variable_t *variable);

@@ -97,7 +97,8 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
 }
 
 mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                            const int32_t *axes, size_t axis_count, mdist_value_t **out, mdist_error_t **error) {
+                            const int32_t *axes, size_t axis_count, mdist_value_t **out,
+                            const mdist_call_options_t *options, mdist_error_t **error) {
     return strategy_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need_array(axes, axis_count, "axes");
@@ -105,6 +106,7 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
             throw invalid(
                 text("axis_count is ", axis_count, "; no value has more than ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
+        timeout_of(options);
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out = publish<mdist_value_t>(reduce_value(self, op, *pinned, over));
@@ -112,22 +114,25 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
 }
 
 mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                               const char *destination, mdist_value_t **out, mdist_error_t **error) {
+                               const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
+                               mdist_error_t **error) {
     return strategy_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
+        timeout_of(options);
         self.require_sound();
         const ValuePointer reduced = reduce_value_to(self, op, *pinned, destination_of(&destination, 0));
         *out = publish<mdist_value_t>(reduced);
     });
 }
 
-mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
-                                     const mdist_value_t *const *values, const char *const *destinations, size_t count,
-                                     mdist_value_t **out, mdist_error_t **error) {
+mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
+                                     const char *const *destinations, size_t count, mdist_value_t **out,
+                                     const mdist_call_options_t *options, mdist_error_t **error) {
     return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
         need_array(values, count, "values");
         need_array(out, count, "out");
+        timeout_of(options);
         self.require_sound();
         std::vector<ValuePointer> reduced;
         for (size_t i = 0; i < count; ++i)
@@ -149,10 +154,11 @@ mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor
 }
 
 mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
-                            mdist_error_t **error) {
+                            const mdist_call_options_t *options, mdist_error_t **error) {
     return strategy_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
+        timeout_of(options);
         self.require_sound();
         *out = publish<mdist_value_t>(gather_value(self, *pinned, axis));
     });

@@ -102,7 +102,7 @@ mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t el
 }
 
 mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
-                                        const mdist_input_options_t *options, mdist_dataset_t **out,
+                                        mdist_dataset_t **out, const mdist_input_options_t *options,
                                         mdist_error_t **error) {
     return guard("mdist_distribute_dataset", error, [&] {
         const auto pinned = pin(strategy);

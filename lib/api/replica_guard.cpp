@@ -14,7 +14,7 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
         if (cause.replica() < 0) std::move(cause).replica(static_cast<int32_t>(replica.id()));
         replica.strategy().group().release(cause);
     } catch (const std::bad_alloc &) {
-        if (together) replica.strategy().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+        if (together) replica.strategy().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
 }
 

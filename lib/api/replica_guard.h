@@ -28,7 +28,7 @@ mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool
             note_failure(*replica, function, failure, together);
             throw;
         } catch (const std::bad_alloc &) {
-            note_failure(*replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, ""), together);
+            note_failure(*replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
             throw;
         }
     });

@@ -4,6 +4,7 @@
 #include "api/replica_guard.h"
 #include "api/values.h"
 #include "cluster/config.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #include <utility>
@@ -50,7 +51,11 @@ mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strateg
         Config environment;
         if (config == nullptr) environment.load_environment();
         const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
-        const auto strategy = std::make_shared<Strategy>(config == nullptr ? environment : *pinned);
+        const Config &settings = config == nullptr ? environment : *pinned;
+        const auto strategy = std::make_shared<Strategy>(settings);
+        mdist_log_level_t level = MDIST_LOG_WARN;
+        if (settings.is_set("log.level") && log::level_from_name(settings.text("log.level"), &level))
+            log::set_level(level);
         *out = strategy->public_handle = publish<mdist_strategy_t>(strategy);
     });
 }
@@ -92,10 +97,10 @@ mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *u
         const auto pinned = pin(strategy);
         if (step == nullptr) throw invalid("step is NULL");
         need_array(results, result_count, "results");
-        timeout_of(options);
+        const uint64_t timeout_ns = timeout_of(options);
         std::vector<ValuePointer> values(result_count);
         pinned->run([&](Replica &replica) { return call_step(replica, step, user_data); },
-                    values_of(arguments, argument_count, "arguments"), values);
+                    values_of(arguments, argument_count, "arguments"), values, timeout_ns);
         const std::vector<mdist_value_t *> handles = publish_values(values);
         for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
     });

@@ -60,7 +60,7 @@ void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, voi
 } // namespace
 
 mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name, const mdist_tensor_t *initial,
-                                     const mdist_variable_options_t *options, mdist_variable_t **out,
+                                     mdist_variable_t **out, const mdist_variable_options_t *options,
                                      mdist_error_t **error) {
     return strategy_guard(
         "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
@@ -73,7 +73,7 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
 }
 
 mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,
-                                             const mdist_variable_options_t *options, mdist_variable_t **out,
+                                             mdist_variable_t **out, const mdist_variable_options_t *options,
                                              mdist_error_t **error) {
     return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
         need(out, "out");
@@ -103,7 +103,10 @@ mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t 
 mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
                                     const mdist_tensor_t *tensor, const mdist_call_options_t *options,
                                     mdist_error_t **error) {
-    return replica_guard("mdist_replica_assign", replica, true, error, [&](Replica &self) {
+    // Whether others wait for this replica in the same call is the variable's to say.
+    const auto known = try_pin(variable);
+    const bool together = !known || known->aggregated_in_step();
+    return replica_guard("mdist_replica_assign", replica, together, error, [&](Replica &self) {
         const auto pinned = pin(variable);
         need(tensor, "tensor");
         const uint64_t timeout_ns = timeout_of(options);
@@ -112,10 +115,12 @@ mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *
     });
 }
 
-mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out, mdist_error_t **error) {
+mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **out, const mdist_call_options_t *options,
+                                   mdist_error_t **error) {
     return guard("mdist_variable_read", error, [&] {
         const auto self = pin(variable);
         need(out, "out");
+        timeout_of(options);
         const Turn turn(*self->strategy(), "mdist_variable_read",
                         "mdist_variable_tensor, and read this replica's copy from memory");
         *out = publish<mdist_value_t>(Value::plain(self->read()));
@@ -153,7 +158,7 @@ mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtyp
 }
 
 mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                            const mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error) {
+                            mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error) {
     return guard("mdist_update", error, [&] {
         const auto self = pin(variable);
         if (update == nullptr) throw invalid("update is NULL");

@@ -2,6 +2,9 @@
 #include "cluster/single_worker.h"
 
 #include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <string_view>
 
 #include "cluster/config_values.h"
 #include "cluster/words.h"
@@ -21,6 +24,18 @@ namespace {
 
 void refuse_key(const Config &config, std::string_view key, std::string_view remedy) {
     refuse(text(key, " = ", quoted(config.text(key))), config.origin(key), remedy);
+}
+
+/// A choice that would change nothing in silence is refused.
+void refuse_other_choice(const Config &config, std::string_view key, std::initializer_list<std::string_view> built) {
+    std::string choices;
+    for (std::string_view choice : built) {
+        if (config.text(key) == choice) return;
+        choices += text(choices.empty() ? "" : ", ", choice);
+    }
+    throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin(key), ": ", key, " = ", quoted(config.text(key)),
+                                              " is not in this version, which has ", choices))
+        .reason("not_built");
 }
 
 std::string_view variable(const char *name) {
@@ -49,6 +64,8 @@ void refuse_unbuilt(const Config &config) {
         if (std::string_view(key.name).starts_with("cluster.") && config.is_set(key.name))
             refuse_key(config, key.name, "leave the cluster out");
     if (config.text("strategy") == "multi_worker") refuse_key(config, "strategy", "set it to auto or mirrored");
+    refuse_other_choice(config, "communication.implementation", {"auto", "ring", "inproc"});
+    refuse_other_choice(config, "data.auto_shard_policy", {"auto", "data"});
     if (config.count("task.index") > 0) refuse_key(config, "task.index", "leave the task out");
     if (config.is_from_environment() && config.text("strategy") != "mirrored") refuse_environment();
 }

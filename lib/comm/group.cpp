@@ -72,7 +72,7 @@ void Group::complete() {
     try {
         compare();
     } catch (const std::bad_alloc &) {
-        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
     work_.store(0, std::memory_order_relaxed);
     // Decided once for all: an abort may come at any moment, and nobody may go on without the others.
@@ -135,7 +135,7 @@ void Group::release_gone() noexcept {
     try {
         release(gone());
     } catch (const std::bad_alloc &) {
-        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
 }
 
@@ -143,7 +143,7 @@ void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noex
     try {
         fail(late(party, call, waited_ns));
     } catch (const std::bad_alloc &) {
-        fail(Failure(MDIST_ERR_TIMEOUT, ""));
+        fail(Failure(MDIST_ERR_TIMEOUT, "timed out"));
     }
 }
 

@@ -29,6 +29,10 @@ class Group {
 
     uint32_t parties() const { return parties_; }
 
+    /// For meetings that are given no limit of their own. Changed while no party is inside.
+    uint64_t timeout() const { return timeout_ns_; }
+    void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
+
     /// Posts `call` and returns when every party has posted the same; throws what every party then throws alike.
     /// `timeout_ns` 0: the group's own. The call must stay valid until finish(), or until this throws.
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
@@ -88,7 +92,7 @@ class Group {
 
     const uint32_t parties_;
     const Patience patience_;
-    const uint64_t timeout_ns_;
+    uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;
 
     /// Who is here: arrived in bits 0-15, departed in 16-31, completed meetings in 32-63; so that arriving, giving up

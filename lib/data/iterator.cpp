@@ -2,8 +2,7 @@
 #include "data/iterator.h"
 
 #include "data/caught.h"
-
-#include <cxxabi.h>
+#include "util/forced_unwind.h"
 
 #include <utility>
 
@@ -32,8 +31,7 @@ class OnlyCall {
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)), stream_(dataset_->open(Iteration{})) {}
 
-// The attribute: a thread exit has no exception object, and the sanitizer minds the reference to it.
-__attribute__((no_sanitize("null"))) bool Iterator::next(FunctionRef<void(const Element &)> take) {
+bool Iterator::next(FunctionRef<void(const Element &)> take) {
     const OnlyCall call(busy_);
     if (failure_) throw Failure(*failure_);
     try {
@@ -41,11 +39,10 @@ __attribute__((no_sanitize("null"))) bool Iterator::next(FunctionRef<void(const 
         take(element_);
         if (!element_.is_row()) element_ = Element(); // its memory is the taker's now
         return true;
-    } catch (const abi::__forced_unwind &) {
-        failure_.emplace(thread_ended());
-        throw;
     } catch (...) {
-        failure_.emplace(caught());
+        const bool ending = thread_is_ending();
+        failure_.emplace(ending ? thread_ended() : caught());
+        if (ending) throw;
     }
     throw Failure(*failure_);
 }

@@ -2,9 +2,8 @@
 // One element from another, by the caller's function.
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
-
-#include <cxxabi.h>
 
 #include <utility>
 
@@ -36,17 +35,14 @@ Failure callback_failure(std::string message, const char *reason, int64_t native
     return Failure(MDIST_ERR_CALLBACK, std::move(message)).reason(reason).native(native);
 }
 
-// The attribute: a thread exit has no exception object, and the sanitizer minds the reference to it.
-__attribute__((noinline, no_sanitize("null"))) void Map::call(const std::vector<mdist_tensor_t> &inputs,
-                                                              const std::vector<mdist_tensor_t> &outputs) const {
+void Map::call(const std::vector<mdist_tensor_t> &inputs, const std::vector<mdist_tensor_t> &outputs) const {
     int32_t result = 0;
     try {
         result = map_(inputs.data(), inputs.size(), outputs.data(), outputs.size(), user_data_);
-    } catch (const abi::__forced_unwind &) {
-        throw;
     } catch (const std::exception &exception) {
         throw callback_failure(text("the map function threw: ", exception.what()), "map_threw", 0);
     } catch (...) {
+        if (thread_is_ending()) throw;
         throw callback_failure("the map function threw something that is no std::exception", "map_threw", 0);
     }
     if (result != 0)

@@ -3,9 +3,9 @@
 #include "data/caught.h"
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
-#include <cxxabi.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -37,17 +37,15 @@ class Producer {
         : upstream_(std::move(upstream)), stop_(std::move(stop)), capacity_(capacity) {}
 
     /// Until the end, a failure or stop(). On the prefetching thread.
-    /// The attribute: a thread exit has no exception object, and the sanitizer minds the reference to it.
-    __attribute__((noinline, no_sanitize("null"))) void run() {
+    void run() {
         try {
             Element element;
             while (upstream_->next(element) && put(element)) continue;
             finish(std::nullopt);
-        } catch (const abi::__forced_unwind &) {
-            finish(thread_ended());
-            throw;
         } catch (...) {
-            finish(caught());
+            const bool ending = thread_is_ending();
+            finish(ending ? thread_ended() : caught());
+            if (ending) throw;
         }
     }
 

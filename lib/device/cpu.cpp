@@ -4,6 +4,7 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -29,7 +30,8 @@ class Cpu final : public Device {
         const std::size_t alignment = huge ? kHugePage : kCacheLine;
         void *data = bytes > SIZE_MAX - alignment
                          ? nullptr
-                         : std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+                         : std::aligned_alloc(
+                               alignment, (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment);
         if (data == nullptr) throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes"));
         if (huge) madvise(data, bytes, MADV_HUGEPAGE); // a wish; refused on kernels built without
         return Memory(data, std::free);
@@ -56,7 +58,8 @@ std::shared_ptr<Device> make_cpu_device(int32_t index) {
 }
 
 const std::shared_ptr<Device> &host() {
-    static const std::shared_ptr<Device> cpu = make_cpu_device(0);
+    // Never destroyed: threads of a program that ends without destroying its iterators still use it.
+    static const auto &cpu = *new std::shared_ptr<Device>(make_cpu_device(0));
     return cpu;
 }
 

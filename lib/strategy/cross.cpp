@@ -72,7 +72,6 @@ ValuePointer reduce_value(Strategy &strategy, int32_t op, const Value &value, co
         if (value.kind() == MDIST_VALUE_PLAIN) require_reduces_to_itself(op, value.kind(), reduced, replicas);
         return Value::plain(std::move(reduced));
     }
-    check_op_takes(op, value.tensors()[0].dtype());
     if (value.kind() == MDIST_VALUE_PER_REPLICA) return Value::plain(reduce_tensors(op, value.tensors(), replicas));
     require_reduces_to_itself(op, value.kind(), value.tensors()[0], replicas);
     return Value::plain(on_host(value.tensors()[0]));

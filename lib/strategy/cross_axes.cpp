@@ -104,11 +104,13 @@ ValuePointer gather_value(Strategy &strategy, const Value &value, int32_t axis) 
         if (d < along) outer *= first.dims[d];
         if (d > along) inner_bytes *= first.dims[d];
     }
-    for (const Tensor &tensor : tensors) shape.dims[along] += tensor.shape().dims[along];
+    for (const Tensor &tensor : tensors)
+        if (__builtin_add_overflow(shape.dims[along], tensor.shape().dims[along], &shape.dims[along]))
+            throw invalid(text("axis ", axis, " would be longer than 64 bits can count"));
 
     Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), shape);
     char *to = static_cast<char *>(out.data());
-    for (uint64_t o = 0; o < outer; ++o) {
+    for (uint64_t o = 0; o < outer && out.bytes() != 0; ++o) {
         for (const Tensor &tensor : tensors) {
             const std::size_t bytes = tensor.shape().dims[along] * inner_bytes;
             host()->copy_out(to, static_cast<const char *>(tensor.data()) + o * bytes, bytes);

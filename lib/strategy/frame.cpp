@@ -59,7 +59,7 @@ void release_callback(Group &group, const char *operation, uint32_t replica, int
     try {
         group.release(Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(id).native(native));
     } catch (...) {
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "").replica(id));
+        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(id));
     }
 }
 

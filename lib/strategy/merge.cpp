@@ -65,7 +65,7 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
         ~Resumption() {
             // Before the others go on and say that the merge failed: the cause must be the first they see. What has not
             // been released by now is a lack of memory.
-            if (failed) strategy.group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+            if (failed) strategy.group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
             strategy.team_->resume();
         }
     };

@@ -13,7 +13,8 @@ Frame &Strategy::frame_at(uint32_t depth) {
     return *frames_[depth];
 }
 
-void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results) {
+void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
+                   uint64_t timeout_ns) {
     const Turn turn(*this, "mdist_run", "mdist_merge_call first, and run inside the merge");
     require_sound();
     for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -24,12 +25,17 @@ void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::v
     struct Ending {
         Strategy &strategy;
         Frame &frame;
-        ~Ending() { strategy.end_frame(frame); }
+        const uint64_t timeout_before;
+        ~Ending() {
+            strategy.end_frame(frame);
+            strategy.group_.set_timeout(timeout_before);
+        }
     };
     Frame &frame = frame_at(depth_);
     frame.begin(std::move(arguments), results.size());
     ++depth_;
-    const Ending ending{*this, frame};
+    const Ending ending{*this, frame, group_.timeout()};
+    if (timeout_ns != 0) group_.set_timeout(timeout_ns);
 
     run_frame(frame, step);
     if (std::optional<Failure> cause = group_.cause()) throw *cause;

@@ -59,7 +59,7 @@ void Strategy::require_concurrent(const char *function) const {
 
 void Strategy::require_sound() {
     if (!group_.failed()) return;
-    const Failure first = group_.cause().value_or(Failure(MDIST_ERR_ABORTED, ""));
+    const Failure first = group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
     throw Failure(MDIST_ERR_ABORTED,
                   text("an earlier failure ended all collectives of this strategy: ", first.message()))
         .replica(first.replica())
@@ -74,7 +74,7 @@ void Strategy::fail(const char *sentence, const char *reason) noexcept {
     try {
         group_.fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
     } catch (const std::bad_alloc &) {
-        group_.fail(Failure(MDIST_ERR_ABORTED, ""));
+        group_.fail(Failure(MDIST_ERR_ABORTED, "aborted"));
     }
 }
 

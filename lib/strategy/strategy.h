@@ -41,8 +41,10 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     Group &group() { return group_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
 
-    /// Runs `step` on every local replica; `results` receives the values. Throws the first failure.
-    void run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results);
+    /// Runs `step` on every local replica; `results` receives the values. Throws the first failure. `timeout_ns` is for
+    /// collectives in the step that have none of their own; 0: the strategy's.
+    void run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
+             uint64_t timeout_ns);
     /// Runs `work` once per local replica, on their threads where they have some. Not for user code: no contexts, no
     /// failures; the caller holds the turn.
     void run_internal(const Team::Work &work);

@@ -47,6 +47,10 @@ class Variable {
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
     Tensor read() const;
+    /// Whether writing it in a step takes all replicas.
+    bool aggregated_in_step() const {
+        return spec_.synchronization != MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_NONE;
+    }
     /// In a step.
     void assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns);
 

@@ -14,8 +14,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
         throw invalid(text("variable \"", spec_.name, "\" belongs to another strategy than this replica"));
     check_write(assign, tensor, "the tensor");
     const uint32_t local = replica.local_index();
-    if (spec_.synchronization == MDIST_SYNC_ON_READ || spec_.aggregation == MDIST_AGGREGATION_NONE)
-        return apply(local, assign, tensor);
+    if (!aggregated_in_step()) return apply(local, assign, tensor);
 
     strategy_->require_concurrent("mdist_replica_assign to a mirrored variable that is aggregated");
     const std::string summary = text(spec_.text(), assign == MDIST_ASSIGN_SET   ? ", SET, "

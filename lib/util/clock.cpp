@@ -18,7 +18,7 @@ class Monotonic final : public Clock {
 } // namespace
 
 const Clock &monotonic_clock() {
-    static const Monotonic clock;
+    static const auto &clock = *new Monotonic; // never destroyed: threads wait on it to the very end
     return clock;
 }
 

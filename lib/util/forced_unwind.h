@@ -4,11 +4,11 @@
 // undefined-behaviour sanitizer reports.
 #pragma once
 
-#include <cxxabi.h>
+#include <exception>
 
 namespace mdist {
 
-/// To be asked first thing in a `catch (...)`: if so, `throw;`.
-inline bool thread_is_ending() noexcept { return abi::__cxa_current_exception_type() == nullptr; }
+/// To be asked first thing in a `catch (...)`: if so, `throw;`. What is unwinding is no C++ exception, then.
+inline bool thread_is_ending() noexcept { return std::current_exception() == nullptr; }
 
 } // namespace mdist

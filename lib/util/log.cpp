@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/log.h"
 
-#include <cxxabi.h>
+#include "util/forced_unwind.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,14 +50,13 @@ class KeepErrno {
     int kept_;
 };
 
-/// Runs foreign code: its exceptions end here. A thread exit, which is no C++ exception and so has no type, has to go
-/// on unwinding. (Catching abi::__forced_unwind says the same, but binds a reference to nothing, which UBSan reports.)
+/// Runs foreign code: its exceptions end here; a thread exit has to go on unwinding.
 template <typename Function>
 void contained(Function function) {
     try {
         function();
     } catch (...) {
-        if (abi::__cxa_current_exception_type() == nullptr) throw;
+        if (thread_is_ending()) throw;
     }
 }
 

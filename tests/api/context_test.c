@@ -85,18 +85,18 @@ CALL(strategy_all_reduce) {
 }
 CALL(reduce) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, error);
+    const mdist_status_t status = mdist_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(reduce_to) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, "cpu:0", &out, error);
+    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, "cpu:0", &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(batch_reduce_to) {
     mdist_value_t *out = NULL;
-    const mdist_value_t *in = w->zero;
-    const mdist_status_t status = mdist_batch_reduce_to(w->strategy, MDIST_SUM, &in, NULL, 1, &out, error);
+    mdist_value_t *in = w->zero;
+    const mdist_status_t status = mdist_batch_reduce_to(w->strategy, MDIST_SUM, &in, NULL, 1, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(broadcast_to) {
@@ -107,13 +107,13 @@ CALL(broadcast_to) {
 }
 CALL(gather) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, error);
+    const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
-    const mdist_status_t status = mdist_variable_create(w->strategy, "fresh", &tensor, NULL, &out, error);
+    const mdist_status_t status = mdist_variable_create(w->strategy, "fresh", &tensor, &out, NULL, error);
     mdist_variable_destroy(out);
     return status;
 }
@@ -122,7 +122,7 @@ CALL(variable_assign) {
 }
 CALL(variable_read) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_variable_read(w->variable, &out, error);
+    const mdist_status_t status = mdist_variable_read(w->variable, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(update) {
@@ -171,7 +171,7 @@ CALL(barrier) {
 CALL(replica_variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
-    const mdist_status_t status = mdist_replica_variable_create(w->replica, "in a step", &tensor, NULL, &out, error);
+    const mdist_status_t status = mdist_replica_variable_create(w->replica, "in a step", &tensor, &out, NULL, error);
     if (status == MDIST_OK && mdist_barrier(w->replica, NULL, NULL) == MDIST_OK && mdist_replica_id(w->replica) == 0)
         mdist_variable_destroy(out); // one handle for all
     return status;
@@ -286,7 +286,7 @@ CALL(dataset_prefetch) {
 }
 CALL(distribute_dataset) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, NULL, &out, error);
+    const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(iterator_create) {
@@ -438,7 +438,7 @@ static World make_world(void) {
     OK(mdist_config_create(&world.config, &error));
     OK(mdist_value_create(&two, &world.value, &error));
     OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
-    OK(mdist_variable_create(world.strategy, "v", &two, NULL, &world.variable, &error));
+    OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
     static float rows[64]; // the dataset keeps the array
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));

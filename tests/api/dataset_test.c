@@ -160,7 +160,7 @@ static void three_replicas_see_their_slices_in_a_run(void **state) {
     mdist_dataset_t *further = NULL;
     mdist_value_t *values[2];
     seen_t seen = {0};
-    assert_int_equal(mdist_distribute_dataset(strategy, batches, NULL, &distributed, NULL), MDIST_OK);
+    assert_int_equal(mdist_distribute_dataset(strategy, batches, &distributed, NULL, NULL), MDIST_OK);
     assert_int_equal(mdist_dataset_repeat(distributed, 2, &further, NULL), MDIST_ERR_FAILED_PRECONDITION);
     assert_int_equal(mdist_iterator_create(distributed, &seen.iterator, NULL), MDIST_OK);
     for (int step = 0; step < 3; ++step) {
@@ -187,7 +187,7 @@ static void an_unbatched_dataset_is_not_distributed(void **state) {
     mdist_dataset_t *rows = source(NULL);
     mdist_dataset_t *out = NULL;
     mdist_error_t *error = NULL;
-    assert_int_equal(mdist_distribute_dataset(strategy, rows, NULL, &out, &error), MDIST_ERR_INVALID_ARGUMENT);
+    assert_int_equal(mdist_distribute_dataset(strategy, rows, &out, NULL, &error), MDIST_ERR_INVALID_ARGUMENT);
     assert_non_null(strstr(mdist_error_message(error), "mdist_dataset_batch"));
     mdist_error_free(error);
     mdist_dataset_destroy(rows);

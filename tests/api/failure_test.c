@@ -63,7 +63,7 @@ static void wait_for_others(Case *self, mdist_replica_t *replica, int where) {
     if (where == IN_BARRIER) status = mdist_barrier(replica, NULL, &error);
     if (where == IN_REDUCE) status = mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &error);
     if (where == IN_MERGE) status = mdist_merge_call(replica, merge_nothing, NULL, NULL, 0, NULL, 0, NULL, &error);
-    if (where == IN_CREATION) status = mdist_replica_variable_create(replica, "late", &tensor, NULL, &variable, &error);
+    if (where == IN_CREATION) status = mdist_replica_variable_create(replica, "late", &tensor, &variable, NULL, &error);
     if (where != NOWHERE) note(&self->notes[id], MDIST_ERR_ABORTED, status, &error, "what others wait in");
 }
 
@@ -455,7 +455,7 @@ static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
                 mdist_error_free(error);
             }
             mdist_value_t *value = make_value(&x, MDIST_FLOAT32, 0), *reduced = NULL;
-            assert_int_equal(mdist_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL),
+            assert_int_equal(mdist_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL, NULL),
                              MDIST_ERR_ABORTED);
             (void)tensor;
             mdist_value_destroy(value);

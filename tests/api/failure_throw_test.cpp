@@ -93,7 +93,7 @@ void an_exception_at_any_place_and_replica_is_told(void **) {
         const mdist_tensor_t initial = tensor_of(nullptr, MDIST_FLOAT32, 3);
         mdist_variable_t *variable = nullptr;
         mdist_error_t *error = nullptr;
-        OK(mdist_variable_create(strategy, "v", &initial, nullptr, &variable, &error));
+        OK(mdist_variable_create(strategy, "v", &initial, &variable, nullptr, &error));
         for (uint32_t i = 0; i < replicas * kPlaces * 3; ++i) {
             Case thrown{strategy, static_cast<int32_t>(i % replicas), static_cast<Thrown>(i / replicas % 3),
                         static_cast<Place>(i / replicas / 3)};

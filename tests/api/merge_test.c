@@ -41,10 +41,10 @@ static int32_t sum_up(mdist_strategy_t *strategy, mdist_value_t *const *argument
     if (strategy != self->strategy) return wrong(&self->merge_note, "another strategy");
     if (!pthread_equal(pthread_self(), self->caller)) return wrong(&self->merge_note, "not replica 0's thread");
     if (mdist_strategy_replica_count(strategy) > 1) {
-        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, results, &error),
+        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, results, NULL, &error),
              &error, "mdist_reduce");
     } else {
-        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, results, &error),
+        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, results, NULL, &error),
              &error, "mdist_reduce of one replica");
     }
     self->kept = results[0];

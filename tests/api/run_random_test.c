@@ -122,7 +122,7 @@ static int32_t merge_sum(mdist_strategy_t *strategy, mdist_value_t *const *argum
                          mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     const int one = mdist_strategy_replica_count(strategy) == 1;
-    return mdist_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], NULL, 0, results, NULL) == MDIST_OK ? 0
+    return mdist_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], NULL, 0, results, NULL, NULL) == MDIST_OK ? 0
                                                                                                                  : 1;
 }
 

@@ -177,7 +177,7 @@ static void a_strategy_may_go_before_its_variables_and_values(void **state) {
         const mdist_tensor_t initial = tensor_of(&seven, MDIST_INT32, 0);
         mdist_variable_t *variable = NULL;
         mdist_value_t *result = NULL;
-        OK(mdist_variable_create(strategy, "v", &initial, NULL, &variable, &error));
+        OK(mdist_variable_create(strategy, "v", &initial, &variable, NULL, &error));
         OK(mdist_run(strategy, give_one, NULL, NULL, 0, &result, 1, NULL, &error));
         const int turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
         int gone[3] = {0, 0, 0};
@@ -219,7 +219,7 @@ static void a_destroyed_strategy_is_a_bad_handle(void **state) {
     mdist_value_t *value = NULL;
     mdist_variable_t *variable = NULL;
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_broadcast_to(strategy, &tensor, &value, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_variable_create(strategy, "v", &tensor, NULL, &variable, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_variable_create(strategy, "v", &tensor, &variable, NULL, &error));
     assert_null(value);
     assert_null(variable);
 }

@@ -9,7 +9,7 @@ static mdist_variable_t *sized_variable(mdist_strategy_t *strategy, const char *
     mdist_error_t *error = NULL;
     mdist_variable_t *variable = NULL;
     mdist_tensor_t tensor = shaped(data, dtype, elements, NO, NO);
-    OK(mdist_variable_create(strategy, name, &tensor, NULL, &variable, &error));
+    OK(mdist_variable_create(strategy, name, &tensor, &variable, NULL, &error));
     return variable;
 }
 
@@ -160,7 +160,7 @@ static void *make_and_destroy(void *user_data) {
         mdist_variable_t *variable = NULL;
         snprintf(name, sizeof name, "thread %d/%d", maker->index, i);
         mdist_status_t status;
-        do status = mdist_variable_create(maker->strategy, name, &tensor, NULL, &variable, NULL);
+        do status = mdist_variable_create(maker->strategy, name, &tensor, &variable, NULL, NULL);
         while (status == MDIST_ERR_FAILED_PRECONDITION); // another thread has the strategy
         mdist_tensor_t copy;
         if (status != MDIST_OK || mdist_variable_tensor(variable, 1, &copy, NULL) != MDIST_OK ||
@@ -200,7 +200,7 @@ static int32_t creating_step(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     mdist_error_t *error = NULL;
     c->status[id] =
-        mdist_replica_variable_create(replica, c->names[id], &c->initials[id], &c->options[id], &c->made[id], &error);
+        mdist_replica_variable_create(replica, c->names[id], &c->initials[id], &c->made[id], &c->options[id], &error);
     snprintf(c->messages[id], sizeof c->messages[id], "%s", mdist_error_message(error));
     mdist_error_free(error);
     return 0;
@@ -348,13 +348,13 @@ static int32_t misplaced_step(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *variable = NULL;
     mdist_value_t *out = NULL;
     mdist_error_t *error = NULL;
-    want_words(m, mdist_variable_create(m->strategy, "x", &tensor, NULL, &variable, &error), &error,
+    want_words(m, mdist_variable_create(m->strategy, "x", &tensor, &variable, NULL, &error), &error,
                "mdist_replica_variable_create");
     want_words(m, mdist_variable_assign(m->variable, MDIST_ASSIGN_SET, m->value, &error), &error,
                "mdist_replica_assign");
-    want_words(m, mdist_variable_read(m->variable, &out, &error), &error, "mdist_variable_tensor");
-    want_words(m, mdist_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, &error), &error, "mdist_all_reduce");
-    want_words(m, mdist_gather(m->strategy, m->value, 0, &out, &error), &error, "mdist_all_gather");
+    want_words(m, mdist_variable_read(m->variable, &out, NULL, &error), &error, "mdist_variable_tensor");
+    want_words(m, mdist_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error, "mdist_all_reduce");
+    want_words(m, mdist_gather(m->strategy, m->value, 0, &out, NULL, &error), &error, "mdist_all_gather");
     want_words(m, mdist_broadcast_to(m->strategy, &tensor, &out, &error), &error, "mdist_broadcast");
     return 0;
 }

@@ -10,7 +10,7 @@ MDIST_TEST_HELPER mdist_variable_t *scalar_variable(mdist_strategy_t *strategy, 
     mdist_variable_t *variable = NULL;
     const mdist_tensor_t tensor = tensor_of(&initial, MDIST_FLOAT32, 0);
     mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0};
-    OK(mdist_variable_create(strategy, name, &tensor, &options, &variable, &error));
+    OK(mdist_variable_create(strategy, name, &tensor, &variable, &options, &error));
     return variable;
 }
 
@@ -32,7 +32,7 @@ MDIST_TEST_HELPER void expect_copies(const mdist_variable_t *variable, float fir
 MDIST_TEST_HELPER void expect_read(mdist_variable_t *variable, float wanted) {
     mdist_error_t *error = NULL;
     mdist_value_t *value = NULL;
-    OK(mdist_variable_read(variable, &value, &error));
+    OK(mdist_variable_read(variable, &value, NULL, &error));
     expect_plain(value, tensor_of(&wanted, MDIST_FLOAT32, 0));
 }
 

@@ -98,7 +98,7 @@ static void sync_on_read_aggregates_when_read(void **state) {
     expect_read(v, 7);
     mdist_variable_destroy(v);
     v = scalar_variable(strategy, "v", 2, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_NONE);
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_variable_read(v, &out, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_variable_read(v, &out, NULL, &error));
     assign_outside(v, MDIST_ASSIGN_SET, 5);
     expect_copies(v, 5, 5);
     mdist_variable_destroy(v);
@@ -113,7 +113,7 @@ static void integers_divide_and_wrap(void **state) {
     int8_t initial = 0, numbers[] = {-7, 100, -128}, third[] = {-2, 33, -42};
     mdist_tensor_t tensor = tensor_of(&initial, MDIST_INT8, 0), copy;
     mdist_variable_t *v = NULL;
-    OK(mdist_variable_create(strategy, "v", &tensor, &options, &v, &error));
+    OK(mdist_variable_create(strategy, "v", &tensor, &v, &options, &error));
     for (int i = 0; i < 3; ++i) {
         mdist_value_t *value = make_value(&numbers[i], MDIST_INT8, 0);
         OK(mdist_variable_assign(v, MDIST_ASSIGN_SET, value, &error));
@@ -128,7 +128,7 @@ static void integers_divide_and_wrap(void **state) {
     options.synchronization = MDIST_SYNC_AUTO;
     uint8_t zero = 0, one = 1;
     tensor = tensor_of(&zero, MDIST_UINT8, 0);
-    OK(mdist_variable_create(strategy, "v", &tensor, &options, &v, &error));
+    OK(mdist_variable_create(strategy, "v", &tensor, &v, &options, &error));
     mdist_value_t *value = make_value(&one, MDIST_UINT8, 0);
     OK(mdist_variable_assign(v, MDIST_ASSIGN_SUB, value, &error));
     mdist_value_destroy(value);
@@ -136,7 +136,7 @@ static void integers_divide_and_wrap(void **state) {
     assert_int_equal(*(uint8_t *)copy.data, 255);
     mdist_variable_destroy(v);
     options.aggregation = MDIST_AGGREGATION_MEAN;
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, &options, &v, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, &v, &options, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -158,25 +158,25 @@ static void options_that_cannot_be_are_refused(void **state) {
     };
     mdist_variable_t *v = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, &bad[i], &v, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "", &tensor, NULL, &v, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, NULL, &tensor, NULL, &v, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", NULL, NULL, &v, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, &v, &bad[i], &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "", &tensor, &v, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, NULL, &tensor, &v, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", NULL, &v, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, NULL, NULL, &error));
     mdist_tensor_t huge = shaped(NULL, MDIST_FLOAT64, (uint64_t)1 << 59, NO, NO);
-    FAILS(MDIST_ERR_OUT_OF_MEMORY, mdist_variable_create(strategy, "v", &huge, NULL, &v, &error));
+    FAILS(MDIST_ERR_OUT_OF_MEMORY, mdist_variable_create(strategy, "v", &huge, &v, NULL, &error));
     assert_null(v);
     // None of them took the name.
-    OK(mdist_variable_create(strategy, "v", &tensor, NULL, &v, &error));
+    OK(mdist_variable_create(strategy, "v", &tensor, &v, NULL, &error));
     mdist_variable_t *second = NULL;
-    const mdist_status_t status = mdist_variable_create(strategy, "v", &tensor, NULL, &second, &error);
+    const mdist_status_t status = mdist_variable_create(strategy, "v", &tensor, &second, NULL, &error);
     WORDS(error, "\"v\"");
     assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
     mdist_error_free(error);
     assert_string_equal(mdist_variable_name(v), "v");
     mdist_variable_destroy(v);
     assert_string_equal(mdist_variable_name(v), "");
-    OK(mdist_variable_create(strategy, "v", &tensor, NULL, &v, &error)); // free again
+    OK(mdist_variable_create(strategy, "v", &tensor, &v, NULL, &error)); // free again
     mdist_variable_destroy(v);
     mdist_strategy_destroy(strategy);
 }
@@ -240,7 +240,7 @@ static void random_writes_agree_with_plain_arithmetic(void **state) {
             if (assign == MDIST_ASSIGN_SET) memcpy(wanted, operand, ELEMENTS * size);
             const mdist_tensor_t initial = tensor_of(before, (mdist_dtype_t)dtype, ELEMENTS);
             mdist_variable_t *v = NULL;
-            OK(mdist_variable_create(strategy, "v", &initial, NULL, &v, &error));
+            OK(mdist_variable_create(strategy, "v", &initial, &v, NULL, &error));
             mdist_value_t *value = make_value(operand, (mdist_dtype_t)dtype, ELEMENTS);
             OK(mdist_variable_assign(v, (mdist_assign_t)assign, value, &error));
             mdist_value_destroy(value);

@@ -27,7 +27,7 @@ struct World {
         const mdist_tensor_t tensor = tensor_of(&initial, MDIST_FLOAT32, 0);
         mdist_tensor_t tensors[kReplicas];
         for (uint32_t r = 0; r < kReplicas; ++r) tensors[r] = tensor_of(&own[r], MDIST_FLOAT32, 0);
-        OK(mdist_variable_create(strategy, "v", &tensor, nullptr, &variable, &error));
+        OK(mdist_variable_create(strategy, "v", &tensor, &variable, nullptr, &error));
         OK(mdist_value_per_replica(strategy, tensors, kReplicas, &each, &error));
         one = make_value(&seven, MDIST_FLOAT32, 0);
     }
@@ -71,7 +71,7 @@ void every_copy_is_updated_with_its_own_arguments(void **) {
     mdist_error_t *error = nullptr;
     World world;
     Seen seen{&world, {}};
-    const mdist_value_t *arguments[] = {world.each, world.one};
+    mdist_value_t *arguments[] = {world.each, world.one};
     OK(mdist_update(world.variable, add_arguments, &seen, arguments, 2, &error));
     assert_true((seen.order == std::vector<uint32_t>{0, 1, 2}));
     for (uint32_t local = 0; local < kReplicas; ++local)
@@ -85,7 +85,7 @@ void the_first_failure_stops_the_update_and_is_told(void **) {
     for (int how = 0; how < 3; ++how) {
         World world;
         Seen seen{&world, {}, 1, how};
-        const mdist_value_t *arguments[] = {world.one};
+        mdist_value_t *arguments[] = {world.one};
         mdist_error_t *error = nullptr;
         assert_int_equal(mdist_update(world.variable, add_arguments, &seen, arguments, 1, &error), MDIST_ERR_CALLBACK);
         WORDS(error, words[how]);
@@ -112,7 +112,7 @@ void wrong_arguments_are_refused_before_the_first_copy(void **) {
     mdist_value_t *other = nullptr;
     OK(mdist_value_per_replica(two, tensors, 2, &other, &error));
     Seen seen{&world, {}};
-    const mdist_value_t *arguments[] = {world.one, other};
+    mdist_value_t *arguments[] = {world.one, other};
     assert_int_equal(mdist_update(world.variable, add_arguments, &seen, arguments, 2, &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "argument 1 has 2 tensors");
@@ -148,9 +148,9 @@ int32_t call_inside(uint32_t local, const mdist_tensor_t *copy, const mdist_tens
     inside.wrong +=
         mdist_variable_assign(world.variable, MDIST_ASSIGN_SET, inside.other, nullptr) != MDIST_ERR_INVALID_ARGUMENT;
     mdist_value_t *out = nullptr;
-    inside.wrong += mdist_reduce(world.strategy, MDIST_SUM, world.each, nullptr, 0, &out, nullptr) != MDIST_OK;
+    inside.wrong += mdist_reduce(world.strategy, MDIST_SUM, world.each, nullptr, 0, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);
-    inside.wrong += mdist_variable_read(world.variable, &out, nullptr) != MDIST_OK;
+    inside.wrong += mdist_variable_read(world.variable, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);
     return 0;
 }
@@ -181,7 +181,7 @@ int32_t merge_update(mdist_strategy_t *, mdist_value_t *const *arguments, size_t
     Step &step = *static_cast<Step *>(user_data);
     Seen seen{step.world, {}};
     if (count != 1) return 1;
-    const mdist_value_t *values[] = {arguments[0]};
+    mdist_value_t *values[] = {arguments[0]};
     return mdist_update(step.world->variable, add_arguments, &seen, values, 1, nullptr);
 }
 

@@ -58,7 +58,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
                      mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     if (mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 1;
-    return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL) == MDIST_OK ? 0 : 2;
+    return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) == MDIST_OK ? 0 : 2;
 }
 
 static int32_t work(mdist_replica_t *replica, void *user_data) {
@@ -92,7 +92,7 @@ static void read_data(Life *life) {
     GO(mdist_dataset_shuffle(sets[0], 4, 7, 1, &sets[1], &error));
     GO(mdist_dataset_batch(sets[1], 6, 0, &sets[2], &error));
     GO(mdist_dataset_prefetch(sets[2], 2, &sets[3], &error));
-    GO(mdist_distribute_dataset(life->strategy, sets[3], NULL, &sets[4], &error));
+    GO(mdist_distribute_dataset(life->strategy, sets[3], &sets[4], NULL, &error));
     GO(mdist_iterator_create(sets[4], &life->iterator, &error));
     for (int batch = 0; batch <= ROWS / 6; ++batch) {
         mdist_value_destroy(life->element);
@@ -110,13 +110,13 @@ static void live(Life *life) {
     GO(mdist_config_set(life->config, "devices", "cpu*3", &error));
     GO(mdist_config_load_text(life->config, "communication:\n  timeout: 100s\n", 31, &error));
     GO(mdist_strategy_create(life->config, &life->strategy, &error));
-    GO(mdist_variable_create(life->strategy, "a variable with a long name", &scalar, &options, &life->variable,
+    GO(mdist_variable_create(life->strategy, "a variable with a long name", &scalar, &life->variable, &options,
                              &error));
     GO(mdist_value_create(&scalar, &life->argument, &error));
     GO(mdist_run(life->strategy, work, life, &life->argument, 1, &life->result, 1, NULL, &error));
-    GO(mdist_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, &error));
+    GO(mdist_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, NULL, &error));
     GO(mdist_broadcast_to(life->strategy, &scalar, &life->mirrored, &error));
-    GO(mdist_variable_read(life->variable, &life->read, &error));
+    GO(mdist_variable_read(life->variable, &life->read, NULL, &error));
     GO(mdist_value_tensor(life->reduced, 0, &seen, &error));
     if (*(float *)seen.data != 9) snprintf(life->wrong, sizeof life->wrong, "a wrong sum");
     GO(mdist_value_tensor(life->read, 0, &seen, &error));

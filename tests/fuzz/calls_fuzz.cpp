@@ -165,8 +165,8 @@ void make(Input &input, Pool &pool) {
                 mdist_value_per_replica(pool.pick<mdist_strategy_t>(input), &tensor, input.below(2), value, &error);
             break;
         case 3:
-            status = mdist_variable_create(pool.pick<mdist_strategy_t>(input), input.below(2) ? "v" : "w", &tensor,
-                                           nullptr, reinterpret_cast<mdist_variable_t **>(&made), &error);
+            status = mdist_variable_create(pool.pick<mdist_strategy_t>(input), input.below(2) ? "v" : "w", &tensor, reinterpret_cast<mdist_variable_t **>(&made),
+                                           nullptr, &error);
             break;
         case 4:
             status = mdist_dataset_from_tensors(&tensor, input.below(2), nullptr, nullptr, dataset, &error);
@@ -188,8 +188,8 @@ void make(Input &input, Pool &pool) {
             status = mdist_dataset_prefetch(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, &error);
             break;
         case 10:
-            status = mdist_distribute_dataset(pool.pick<mdist_strategy_t>(input), pool.pick<mdist_dataset_t>(input),
-                                              nullptr, dataset, &error);
+            status = mdist_distribute_dataset(pool.pick<mdist_strategy_t>(input), pool.pick<mdist_dataset_t>(input), dataset,
+                                              nullptr, &error);
             break;
         case 11:
             status = mdist_iterator_create(pool.pick<mdist_dataset_t>(input),
@@ -214,19 +214,19 @@ void use(Input &input, Pool &pool) {
     auto *variable = pool.pick<mdist_variable_t>(input);
     switch (input.below(8)) {
         case 0:
-            status = mdist_reduce(strategy, op, value, &axis, input.below(2), values, &error);
+            status = mdist_reduce(strategy, op, value, &axis, input.below(2), values, NULL, &error);
             break;
         case 1:
-            status = mdist_reduce_to(strategy, op, value, input.below(2) ? "cpu:0" : nullptr, values, &error);
+            status = mdist_reduce_to(strategy, op, value, input.below(2) ? "cpu:0" : nullptr, values, NULL, &error);
             break;
         case 2:
-            status = mdist_gather(strategy, value, axis, values, &error);
+            status = mdist_gather(strategy, value, axis, values, NULL, &error);
             break;
         case 3:
             status = mdist_variable_assign(variable, static_cast<mdist_assign_t>(input.below(5)), value, &error);
             break;
         case 4:
-            status = mdist_variable_read(variable, values, &error);
+            status = mdist_variable_read(variable, values, NULL, &error);
             break;
         case 5:
             status = mdist_iterator_next(pool.pick<mdist_iterator_t>(input), values, input.below(3), &error);
