@@ -344,7 +344,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
         note(wrong_here, MDIST_OK, mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &error), &error,
              "sum"))
         return 3;
-    for (int i = 0; i < 200 * id; ++i) sched_yield(); // later replicas come out later
+    for (int i = 0; i < 10 * id; ++i) sched_yield(); // later replicas come out later
     atomic_fetch_add(&self->nest->after[self->depth], 1);
     const mdist_tensor_t result = tensor_of(&number, MDIST_INT64, 0);
     return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 4;

@@ -28,11 +28,7 @@ extern "C" {
 extern "C" {
 #endif
 
-#ifdef __cplusplus
-#define MDIST_TEST_HELPER static inline
-#else
 #define MDIST_TEST_HELPER static inline __attribute__((unused))
-#endif
 
 /// CHECK(MDIST_OK, mdist_run(..., &error), error): the status, and with an error also that both agree; frees it.
 #define CHECK(wanted, call, error)                                                 \
