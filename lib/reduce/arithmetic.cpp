@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace mdist::reduce {
 namespace {
@@ -53,9 +54,14 @@ template <typename T>
 void divide_integers(void *to, uint64_t divisor, std::size_t elements) {
     for (std::size_t i = 0; i < elements; ++i) {
         const T value = load<T>(to, i);
-        // A divisor beyond the type's range is larger than any value of it.
-        const bool larger = divisor > static_cast<uint64_t>(std::numeric_limits<T>::max());
-        store<T>(to, i, larger ? T{0} : static_cast<T>(value / static_cast<T>(divisor)));
+        if (divisor <= static_cast<uint64_t>(std::numeric_limits<T>::max())) {
+            store<T>(to, i, static_cast<T>(value / static_cast<T>(divisor)));
+        } else {
+            // Larger than any value, but for the least one, which can be its negative.
+            const bool least =
+                std::is_signed_v<T> && value < 0 && uint64_t{0} - static_cast<uint64_t>(value) == divisor;
+            store<T>(to, i, least ? static_cast<T>(-1) : T{0});
+        }
     }
 }
 

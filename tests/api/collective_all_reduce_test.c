@@ -259,6 +259,34 @@ static void worked_examples_come_out(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+// In a merge, the large ones are shared among the replicas' threads, which stand by.
+static int32_t merge_all_reduce(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                                mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)arguments, (void)argument_count, (void)results, (void)result_count;
+    const Lists *const lists = user_data;
+    return mdist_strategy_all_reduce(strategy, MDIST_SUM, lists->inputs, lists->outputs, 1, NULL, NULL);
+}
+
+static int32_t merging_step(mdist_replica_t *replica, void *user_data) {
+    return mdist_merge_call(replica, merge_all_reduce, user_data, NULL, 0, NULL, 0, NULL, NULL);
+}
+
+static void a_merge_may_all_reduce_what_is_large(void **state) {
+    (void)state;
+    seed_random(20240806);
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(3, NULL);
+    for (int turn = 0; turn < 10; ++turn) {
+        const Plan plan = plan_one(3, MDIST_SUM, MDIST_FLOAT32, turn % 2 == 0 ? 100000 : 100);
+        Data data = make_data(&plan);
+        Lists lists = lists_of(&plan, &data);
+        OK(mdist_run(strategy, merging_step, &lists, NULL, 0, NULL, 0, NULL, &error));
+        check_data(&plan, &data);
+        free_data(&plan, &data);
+    }
+    mdist_strategy_destroy(strategy);
+}
+
 static void a_mean_of_integers_is_refused(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -293,6 +321,7 @@ int main(void) {
         cmocka_unit_test(buffers_of_mixed_types_are_reduced_in_one_call),
         cmocka_unit_test(repetitions_give_identical_bits),
         cmocka_unit_test(worked_examples_come_out),
+        cmocka_unit_test(a_merge_may_all_reduce_what_is_large),
         cmocka_unit_test(a_mean_of_integers_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

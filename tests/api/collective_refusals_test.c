@@ -339,6 +339,24 @@ static void strategy_all_reduce_refuses_likewise(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+static void replicas_that_run_one_after_another_cannot_meet(void **state) {
+    (void)state;
+    static const Kind kinds[] = {ALL_REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BARRIER};
+    mdist_strategy_t *strategy = make_strategy(2, "caller");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        Request requests[2];
+        memset(requests, 0, sizeof requests);
+        for (int r = 0; r < 2; ++r) requests[r] = (Request){.kind = kinds[i], .op = MDIST_SUM};
+        expect_requests(strategy, requests, MDIST_ERR_FAILED_PRECONDITION, 0);
+        assert_int_equal(requests[0].status, MDIST_ERR_FAILED_PRECONDITION);
+        assert_non_null(strstr(requests[0].message, "executor: threads"));
+    }
+    mdist_strategy_destroy(strategy);
+    strategy = make_strategy(1, "caller"); // one has nobody to wait for
+    expect_usable(strategy);
+    mdist_strategy_destroy(strategy);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_that_differ_are_all_told_both_sides_and_nothing_moves),
@@ -349,6 +367,7 @@ int main(void) {
         cmocka_unit_test(inputs_may_share_memory),
         cmocka_unit_test(work_in_place_at_the_wrong_place_is_refused_on_all),
         cmocka_unit_test(strategy_all_reduce_refuses_likewise),
+        cmocka_unit_test(replicas_that_run_one_after_another_cannot_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
