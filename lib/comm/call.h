@@ -46,6 +46,8 @@ std::string call_text(const Call &call);
 void check_call(const Call &call, uint32_t parties);
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
 bool same_call(const Call &a, const Call &b);
+/// Equal for calls that can meet; different, but once in 2^64, for those that can't.
+uint64_t fingerprint(const Call &call);
 
 void check_op(int32_t op);
 void check_op_takes(int32_t op, int32_t dtype);

@@ -18,22 +18,16 @@ inline void relax() {
 #endif
 }
 
-/// Waits awake: by spinning where every party has a core, else by giving the core to the others.
+/// Waits awake: by spinning where every party has a core, else by giving the core to the others. One number on one
+/// cache line that only goes up: of the usual ways the fastest by far, since a line's way from core to core is what
+/// everything here is made of.
 class Barrier {
   public:
     Barrier(uint32_t parties, uint32_t cpus) : parties_(parties), yields_(parties > cpus) {}
 
-    /// `last` runs on the thread that comes last, before anybody goes on.
-    template <class Last>
-    void wait(Last &&last) {
-        const uint32_t generation = generation_.load(std::memory_order_relaxed);
-        if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
-            arrived_.store(0, std::memory_order_relaxed);
-            last();
-            generation_.store(generation + 1, std::memory_order_release);
-            return;
-        }
-        while (generation_.load(std::memory_order_acquire) == generation) {
+    void wait() {
+        const uint64_t goal = (arrived_.fetch_add(1, std::memory_order_acq_rel) / parties_ + 1) * parties_;
+        while (arrived_.load(std::memory_order_acquire) < goal) {
             if (yields_) {
                 sched_yield();
             } else {
@@ -41,15 +35,11 @@ class Barrier {
             }
         }
     }
-    void wait() {
-        wait([] {});
-    }
 
   private:
     const uint32_t parties_;
     const bool yields_;
-    alignas(64) std::atomic<uint32_t> arrived_{0};
-    alignas(64) std::atomic<uint32_t> generation_{0};
+    alignas(64) std::atomic<uint64_t> arrived_{0};
 };
 
 /// Waits asleep, so that threads that have nothing to do take no core from those being measured.

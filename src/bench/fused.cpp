@@ -106,7 +106,8 @@ class Fused {
 
     void run(uint32_t thread, unsigned batch) {
         for (unsigned i = 0; i < batch; ++i) {
-            barrier_.wait([&] { next_.store(0, std::memory_order_relaxed); });
+            if (thread == 0) next_.store(0, std::memory_order_relaxed); // nobody draws before the barrier
+            barrier_.wait();
             if (chunked_) {
                 run_chunks();
             } else {

@@ -18,7 +18,7 @@ class Measurement {
           sides_(sides),
           rounds_(rounds),
           gate_(world.replicas()),
-          ends_(world.replicas()),
+          times_(world.replicas()),
           samples_(sides.size(), std::vector<double>(rounds)) {
         for (const Side &side : sides) starts_.push_back(std::make_unique<Barrier>(parties(side), world.cpus()));
     }
@@ -31,8 +31,9 @@ class Measurement {
     Samples take_samples() { return std::move(samples_); }
 
   private:
-    struct alignas(64) End {
-        double ns = 0;
+    struct alignas(64) Times {
+        double start = 0;
+        double end = 0;
     };
 
     uint32_t parties(const Side &side) const { return side.parties == 0 ? world_.replicas() : side.parties; }
@@ -47,15 +48,19 @@ class Measurement {
         const Side &side = sides_[index];
         gate_.wait();
         if (seat.index < parties(side)) {
-            starts_[index]->wait([&] { start_ = now_ns(); });
+            starts_[index]->wait();
+            times_[seat.index].start = now_ns();
             side.run(seat, side.batch);
-            ends_[seat.index].ns = now_ns();
+            times_[seat.index].end = now_ns();
         }
         gate_.wait();
         if (seat.index != 0) return;
-        double end = 0;
-        for (uint32_t i = 0; i < parties(side); ++i) end = std::max(end, ends_[i].ns);
-        samples_[index][round] = (end - start_) / side.batch;
+        Times all = times_[0];
+        for (uint32_t i = 1; i < parties(side); ++i) {
+            all.start = std::min(all.start, times_[i].start); // the first to leave the barrier, when the last has come
+            all.end = std::max(all.end, times_[i].end);
+        }
+        samples_[index][round] = (all.end - all.start) / side.batch;
     }
 
     World &world_;
@@ -63,8 +68,7 @@ class Measurement {
     const unsigned rounds_;
     Gate gate_;
     std::vector<std::unique_ptr<Barrier>> starts_;
-    double start_ = 0;
-    std::vector<End> ends_;
+    std::vector<Times> times_;
     Samples samples_;
 };
 
