@@ -72,11 +72,12 @@ class Team {
     const uint32_t size_;
     const Patience patience_;
     std::unique_ptr<Member[]> members_;
-    Command command_ = Command::kNone;
+    // What a fork takes on one line, what a join takes on another.
+    alignas(64) Command command_ = Command::kNone;
     const Work *work_ = nullptr;
     EventCount commands_;
-    alignas(64) std::atomic<uint32_t> finished_{0};
     uint32_t joins_seen_ = 0;
+    alignas(64) std::atomic<uint32_t> finished_{0};
     EventCount joins_;
 };
 
