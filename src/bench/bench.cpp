@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 
 namespace mdist {
 namespace {
@@ -13,23 +12,12 @@ namespace {
 constexpr std::size_t kMib = 1 << 20;
 constexpr uint32_t kMostReplicas = 8;
 
-/// Index of the floor that is fastest in a few rounds; its time and the library's in `floor_ns` and `library_ns`.
-std::size_t best_floor(World &world, const Side &library, const std::vector<Side> &floors, double &floor_ns,
-                       double &library_ns) {
+/// The best of a few rounds of each side, at the batch it has.
+std::vector<double> trial(World &world, const std::vector<Side> &sides) {
     constexpr unsigned kRounds = 4;
-    std::vector<Side> sides = floors;
-    sides.push_back(library);
-    const Samples trial = world.measure(sides, kRounds);
-    std::size_t best = 0;
-    floor_ns = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < floors.size(); ++i) {
-        // Round 0 finds caches cold.
-        const double ns = *std::min_element(trial[i].begin() + 1, trial[i].end());
-        if (ns >= floor_ns) continue;
-        floor_ns = ns;
-        best = i;
-    }
-    library_ns = *std::min_element(trial.back().begin() + 1, trial.back().end());
+    std::vector<double> best;
+    for (const std::vector<double> &samples : world.measure(sides, kRounds))
+        best.push_back(*std::min_element(samples.begin() + 1, samples.end())); // round 0 finds caches cold
     return best;
 }
 
@@ -59,13 +47,19 @@ unsigned Bench::batch_for(double operation_ns) {
 }
 
 Row Bench::compare(World &world, Side library, std::vector<Side> floors) {
-    double floor_ns = 0;
-    double library_ns = 0;
-    Side floor = floors[best_floor(world, library, floors, floor_ns, library_ns)];
-    floor.batch = batch_for(floor_ns);
-    library.batch = batch_for(library_ns);
-    const unsigned rounds = rounds_for(floor_ns * floor.batch + library_ns * library.batch);
-    const Samples samples = world.measure({floor, library}, rounds);
+    std::vector<Side> sides = std::move(floors);
+    sides.push_back(std::move(library));
+    std::vector<double> ns;
+    // Twice, since single short operations say little about many in a row; from 100 us up they do.
+    for (int times = 0; times < 2; ++times) {
+        ns = trial(world, sides);
+        for (std::size_t i = 0; i < sides.size(); ++i) sides[i].batch = batch_for(ns[i]);
+        if (sides.back().batch == 1) break;
+    }
+    const auto best = static_cast<std::size_t>(std::min_element(ns.begin(), ns.end() - 1) - ns.begin());
+    const Side &floor = sides[best];
+    const unsigned rounds = rounds_for(1.25 * (ns[best] * floor.batch + ns.back() * sides.back().batch));
+    const Samples samples = world.measure({floor, sides.back()}, rounds);
     Row row;
     row.replicas = world.replicas();
     row.floor = floor.name;

@@ -28,6 +28,7 @@ Json json_of(const Row &row) {
     json["value"] = judged ? Json(row.value) : Json();
     json["goal"] = judged ? Json(row.goal) : Json();
     json["verdict"] = judged ? Json(row.verdict()) : Json();
+    json["disturbed"] = row.disturbed();
     json["note"] = row.note;
     return json;
 }

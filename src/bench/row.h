@@ -44,6 +44,8 @@ struct Row {
     bool holds() const { return value <= goal; }
     const char *verdict() const { return measure == Measure::kNone ? "" : holds() ? "ok" : "over"; }
     const char *measure_name() const;
+    /// Medians far from the best: other programs had the cores for most of the time, and nothing can be said.
+    bool disturbed() const { return library_ns > 3 * library_best_ns || floor_ns > 3 * floor_best_ns; }
 };
 
 double median(std::vector<double> values);

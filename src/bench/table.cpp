@@ -51,7 +51,7 @@ Line line_of(const Row &row) {
             compared ? formatted("%.2fx", row.ratio) : "",
             judged_text(row),
             row.verdict(),
-            row.note};
+            row.disturbed() ? "disturbed by other programs" : row.note};
 }
 
 void print_lines(const std::vector<Line> &lines) {
