@@ -101,6 +101,9 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
     return strategy_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need_array(axes, axis_count, "axes");
+        if (axis_count > MDIST_MAX_RANK)
+            throw invalid(
+                text("axis_count is ", axis_count, "; no value has more than ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);

@@ -163,9 +163,7 @@ mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, 
         std::vector<Pinned<Value>> values;
         for (size_t i = 0; i < argument_count; ++i) {
             values.push_back(pin(arguments[i]));
-            if (values[i]->kind() != MDIST_VALUE_PLAIN && values[i]->tensors().size() != count)
-                throw invalid(
-                    text("argument ", i, " has ", values[i]->tensors().size(), " tensors for ", count, " copies"));
+            values[i]->check_count(count, static_cast<std::ptrdiff_t>(i));
         }
         for (uint32_t local = 0; local < count; ++local) update_copy(*self, local, update, user_data, values);
     });

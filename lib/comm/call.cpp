@@ -54,6 +54,21 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     if (reduces(call.kind)) check_op_takes(call.op, in.dtype);
 }
 
+constexpr std::size_t kShown = 4; // buffers that call_text() names
+
+std::string buffer_text(const mdist_buffer_t &buffer) {
+    return text(dtype_name(buffer.dtype), " x ", buffer.elements);
+}
+
+/// The first buffer in which two calls of one kind and count differ; the count if none.
+std::size_t different_buffer(const Call &a, const Call &b) {
+    for (std::size_t i = 0; i < a.buffer_count; ++i) {
+        if (a.inputs[i].dtype != b.inputs[i].dtype) return i;
+        if (input_lengths_agree(a.kind) && a.inputs[i].elements != b.inputs[i].elements) return i;
+    }
+    return a.buffer_count;
+}
+
 } // namespace
 
 const char *call_name(CallKind kind) {
@@ -93,14 +108,13 @@ void check_op_takes(int32_t op, int32_t dtype) {
 }
 
 std::string call_text(const Call &call) {
-    constexpr std::size_t kShown = 4;
     std::string out = text(call_name(call.kind), "(");
     if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
     if (call.kind == CallKind::kBroadcast) out += text("root ", call.root, ", ");
     out += call.subject_text;
     if (call.inputs != nullptr) out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers");
     for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
-        out += text(i == 0 ? ": " : ", ", dtype_name(call.inputs[i].dtype), " x ", call.inputs[i].elements);
+        out += text(i == 0 ? ": " : ", ", buffer_text(call.inputs[i]));
     if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
     return out + ")";
 }
@@ -117,11 +131,14 @@ bool same_call(const Call &a, const Call &b) {
     if (a.kind != b.kind || a.op != b.op || a.root != b.root || a.buffer_count != b.buffer_count ||
         a.subject != b.subject)
         return false;
-    for (std::size_t i = 0; a.inputs != nullptr && i < a.buffer_count; ++i) {
-        if (a.inputs[i].dtype != b.inputs[i].dtype) return false;
-        if (input_lengths_agree(a.kind) && a.inputs[i].elements != b.inputs[i].elements) return false;
-    }
-    return true;
+    return a.inputs == nullptr || different_buffer(a, b) == a.buffer_count;
+}
+
+std::string difference_text(const Call &a, const Call &b) {
+    if (a.kind != b.kind || a.inputs == nullptr || a.buffer_count != b.buffer_count) return "";
+    const std::size_t i = different_buffer(a, b);
+    if (i < kShown || i == a.buffer_count) return "";
+    return text("; buffer ", i, " is ", buffer_text(a.inputs[i]), " and ", buffer_text(b.inputs[i]));
 }
 
 uint64_t fingerprint(const Call &call) {

@@ -48,6 +48,8 @@ void check_call(const Call &call, uint32_t parties);
 bool same_call(const Call &a, const Call &b);
 /// Equal for calls that can meet; different, but once in 2^64, for those that can't.
 uint64_t fingerprint(const Call &call);
+/// "; buffer 7 is float32 x 3 and int8 x 3" where call_text() of both does not show how they differ, else "".
+std::string difference_text(const Call &a, const Call &b);
 
 void check_op(int32_t op);
 void check_op_takes(int32_t op, int32_t dtype);

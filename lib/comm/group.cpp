@@ -4,6 +4,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
+#include <new>
 #include <string>
 
 #include <sched.h>
@@ -76,53 +77,68 @@ void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     const uint32_t seen = round_.now();
     prints_.fetch_add(print, std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
-    if (arrived(tally) == parties_) return complete(print);
-
-    // From here on the call may be read by whoever arrives last, unless this party withdraws first.
-    if (departures(tally) != 0) release(gone());
-    bool in_time = true;
-    const uint64_t limit_ns = timeout_ns != 0 ? timeout_ns : timeout_ns_;
-    if (state_.load(std::memory_order_seq_cst) == kReady) in_time = round_.wait(seen, patience_, limit_ns);
-    if (!in_time && withdraw(generation(tally), print)) {
-        fail(late(party, call, limit_ns));
-        throw_cause(true);
+    if (arrived(tally) == parties_) {
+        complete(print);
+    } else {
+        // From here on the call may be read by whoever arrives last, unless this party withdraws first.
+        if (departures(tally) != 0) release_gone();
+        await(party, call, print, generation(tally), seen, timeout_ns != 0 ? timeout_ns : timeout_ns_);
     }
-    if (state_.load(std::memory_order_seq_cst) == kReady) return;
-    // Ended, before the meeting was complete or after it: then the others count on this party's part of the work.
-    if (withdraw(generation(tally), print) || refused_.load(std::memory_order_relaxed)) throw_cause(true);
+    if (!well_) throw_cause(true);
+}
+
+/// Returns when the meeting is complete; else withdraws and throws. Whoever arrived last has the last word: if all went
+/// well for one party it went well for all, whatever ends the group in the same moment, since they count on each other
+/// in finish().
+void Group::await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
+                  uint64_t limit_ns) {
+    // The round also advances for the meeting before this one, if its last party was slow to say so.
+    while (generation(tally_.load(std::memory_order_seq_cst)) == own_generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady) {
+            if (withdraw(own_generation, print)) throw_cause(true);
+        } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(own_generation, print)) {
+            fail(late(party, call, limit_ns));
+            throw_cause(true);
+        }
+        seen = round_.now();
+    }
 }
 
 /// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
-void Group::complete(uint64_t print) {
-    bool refused = false;
-    const bool same = prints_.load(std::memory_order_relaxed) == parties_ * print;
-    for (uint32_t other = 1; !same && other < parties_; ++other) {
-        if (same_call(call_of(0), call_of(other))) continue;
-        const uint64_t operation = entered(0);
-        release(Failure(MDIST_ERR_MISMATCH,
-                        text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                             call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other))))
-                    .operation(call_name(call_of(0).kind))
-                    .reason("different_calls"));
-        refused = true;
-        break;
+void Group::complete(uint64_t print) noexcept {
+    try {
+        if (prints_.load(std::memory_order_relaxed) != parties_ * print) compare();
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
     }
     reset_work();
-    refused_.store(refused, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
+    well_ = state_.load(std::memory_order_seq_cst) == kReady;
     uint64_t tally = tally_.load(std::memory_order_relaxed);
     while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
                                          std::memory_order_seq_cst)) {
     }
     round_.advance();
-    if (refused) throw_cause(true);
+}
+
+void Group::compare() {
+    for (uint32_t other = 1; other < parties_; ++other) {
+        if (same_call(call_of(0), call_of(other))) continue;
+        const uint64_t operation = entered(0);
+        return release(Failure(MDIST_ERR_MISMATCH,
+                               text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
+                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
+                                    difference_text(call_of(0), call_of(other))))
+                           .operation(call_name(call_of(0).kind))
+                           .reason("different_calls"));
+    }
 }
 
 /// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
 /// complete; returns only when the last to arrive has read all calls.
 bool Group::withdraw(uint64_t own_generation, uint64_t print) {
     uint64_t tally = tally_.load(std::memory_order_seq_cst);
-    while (generation(tally) == (own_generation & 0xffffffff)) {
+    while (generation(tally) == own_generation) {
         if (arrived(tally) == parties_) {
             sched_yield(); // the last one is comparing calls: some hundred nanoseconds
             tally = tally_.load(std::memory_order_seq_cst);
@@ -157,7 +173,7 @@ void Group::finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept
 void Group::depart(uint32_t party) {
     slots_[party].departed_run.store(run_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
-    if (arrived(tally) != 0) release(gone());
+    if (arrived(tally) != 0) release_gone();
 }
 
 void Group::end(State state, const Failure &cause) noexcept {
@@ -230,6 +246,14 @@ Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const 
                                            ", operation ", own, " of its step, for ", who))
         .operation(call_name(call.kind))
         .replica(first);
+}
+
+void Group::release_gone() noexcept {
+    try {
+        release(gone());
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, ""));
+    }
 }
 
 Failure Group::gone() const {

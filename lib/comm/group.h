@@ -97,7 +97,11 @@ class Group {
     void reset_work() {
         if (work_.load(std::memory_order_relaxed) != 0) work_.store(0, std::memory_order_relaxed);
     }
-    void complete(uint64_t print);
+    void await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
+               uint64_t limit_ns);
+    void complete(uint64_t print) noexcept;
+    void compare();
+    void release_gone() noexcept;
     bool withdraw(uint64_t generation, uint64_t print);
     void end(State state, const Failure &cause) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
@@ -116,9 +120,11 @@ class Group {
     /// Sum of the fingerprints of those who have arrived: as many times one's own if all calls are the same.
     std::atomic<uint64_t> prints_{0};
     EventCount round_;
+    /// Whether the last complete meeting was well: written by the last to arrive before it completes the meeting, read
+    /// by all after that.
+    bool well_ = true;
     std::atomic<uint32_t> state_{kReady};
-    std::atomic<bool> refused_{false}; // verdict of the last meeting
-    std::atomic<uint64_t> run_{1};     // counts reset(), so that slots need not be wiped
+    std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
     alignas(64) std::atomic<uint64_t> work_{0};
     alignas(64) std::atomic<uint64_t> finished_{0};
     EventCount finish_round_;

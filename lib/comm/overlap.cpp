@@ -48,7 +48,26 @@ void check_two(CallKind kind, const Span &a, const Span &b) {
     const bool apart = a.end <= b.begin || b.end <= a.begin;
     if (apart || (!a.output && !b.output) || in_place(kind, a, b)) return;
     throw invalid(text(a.output ? "output " : "input ", a.index, " and ", b.output ? "output " : "input ", b.index,
-                       " overlap in memory; an output may be its own input or stand apart"));
+                       kind == CallKind::kAllToAll ? " overlap in memory; mdist_all_to_all does not work in place"
+                                                   : " overlap in memory; an output may be its own input or stand "
+                                                     "apart"));
+}
+
+void append_spans(const Call &call, std::vector<Span> &spans) {
+    for (std::size_t i = 0; i < call.buffer_count; ++i) {
+        if (call.inputs[i].elements != 0) spans.push_back(span_of(call.inputs[i], i, false));
+        if (call.outputs[i].elements != 0) spans.push_back(span_of(call.outputs[i], i, true));
+    }
+}
+
+/// Calls `use` for every two that share memory.
+template <typename Use>
+void for_overlapping(std::vector<Span> &spans, Use use) {
+    std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
+    // Sorted by begin: whatever overlaps span i begins before it ends. Inputs may overlap each other at will, so the
+    // run behind i can be long only for nested inputs, which nobody has many of.
+    for (std::size_t i = 0; i < spans.size(); ++i)
+        for (std::size_t j = i + 1; j < spans.size() && spans[j].begin < spans[i].end; ++j) use(spans[i], spans[j]);
 }
 
 } // namespace
@@ -62,16 +81,22 @@ void check_overlap(const Call &call) {
     }
     std::vector<Span> spans;
     spans.reserve(2 * call.buffer_count);
-    for (std::size_t i = 0; i < call.buffer_count; ++i) {
-        if (call.inputs[i].elements != 0) spans.push_back(span_of(call.inputs[i], i, false));
-        if (call.outputs[i].elements != 0) spans.push_back(span_of(call.outputs[i], i, true));
-    }
-    std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
-    // Sorted by begin: whatever overlaps span i begins before it ends. Inputs may overlap each other at will, so the
-    // run behind i can be long only for nested inputs, which nobody has many of.
-    for (std::size_t i = 0; i < spans.size(); ++i)
-        for (std::size_t j = i + 1; j < spans.size() && spans[j].begin < spans[i].end; ++j)
-            check_two(call.kind, spans[i], spans[j]);
+    append_spans(call, spans);
+    for_overlapping(spans, [&](const Span &a, const Span &b) { check_two(call.kind, a, b); });
+}
+
+void check_overlap_among(const std::vector<Call> &calls) {
+    std::vector<Span> spans;
+    spans.reserve(2 * calls.size() * calls[0].buffer_count);
+    for (const Call &call : calls) append_spans(call, spans);
+    for_overlapping(spans, [&](const Span &a, const Span &b) {
+        // Elements of one buffer are read on all replicas before any is written, so it may well be one and the same.
+        const bool same = a.index == b.index && a.begin == b.begin && a.end == b.end;
+        if (same || (!a.output && !b.output)) return;
+        throw invalid(
+            text(a.output ? "output " : "input ", a.index, " of a replica and ", b.output ? "output " : "input ",
+                 b.index, " of another overlap in memory; an output may be an input of the same index or stand apart"));
+    });
 }
 
 } // namespace mdist

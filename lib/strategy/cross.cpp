@@ -3,6 +3,7 @@
 
 #include "comm/call.h"
 #include "comm/collectives.h"
+#include "comm/overlap.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -29,14 +30,13 @@ void require_alike(const std::vector<Tensor> &tensors) {
                 .reason("different_shapes");
 }
 
-/// What a value that is the same everywhere reduces to without asking anybody, as TensorFlow does.
-bool reduces_to_itself(int32_t op, const Value &value, uint32_t replicas) {
-    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return true;
-    const Tensor &tensor = value.tensors()[0];
-    const bool zero = value.kind() == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
+/// Throws unless one content for all reduces to itself without asking anybody, as in TensorFlow.
+void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
+    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
+    const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
                       reduce::all_zero(tensor.dtype(), tensor.data(), tensor.elements());
-    if (zero) return true;
-    throw invalid(text("a ", value.kind() == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
+    if (zero) return;
+    throw invalid(text("a ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
                        op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,
                        " replicas, since it has one content for "
                        "all; take MEAN to have it back, or a per-replica value"));
@@ -65,14 +65,16 @@ Tensor reduce_tensors(int32_t op, const std::vector<Tensor> &tensors, uint64_t r
 
 ValuePointer reduce_value(Strategy &strategy, int32_t op, const Value &value, const std::vector<int32_t> &axes) {
     check_op(op);
+    value.check_count(strategy.local_replica_count());
     const uint32_t replicas = strategy.replica_count();
     if (!axes.empty()) {
-        // A plain value counts as one replica's, as where there is no strategy at all.
-        return Value::plain(reduce_axes(op, value.tensors(), axes));
+        Tensor reduced = reduce_axes(op, value.tensors(), axes);
+        if (value.kind() == MDIST_VALUE_PLAIN) require_reduces_to_itself(op, value.kind(), reduced, replicas);
+        return Value::plain(std::move(reduced));
     }
     check_op_takes(op, value.tensors()[0].dtype());
     if (value.kind() == MDIST_VALUE_PER_REPLICA) return Value::plain(reduce_tensors(op, value.tensors(), replicas));
-    reduces_to_itself(op, value, replicas);
+    require_reduces_to_itself(op, value.kind(), value.tensors()[0], replicas);
     return Value::plain(on_host(value.tensors()[0]));
 }
 
@@ -109,9 +111,11 @@ void all_reduce_local(Strategy &strategy, int32_t op, const mdist_buffer_t *inpu
         check_call(call, replicas);
         if (!same_call(calls[0], call))
             throw Failure(MDIST_ERR_MISMATCH, text("the buffers of local replica 0 are ", call_text(calls[0]),
-                                                   " and those of local replica ", local, " ", call_text(call)))
+                                                   " and those of local replica ", local, " ", call_text(call),
+                                                   difference_text(calls[0], call)))
                 .reason("different_calls");
     }
+    if (replicas > 1) check_overlap_among(calls);
     const reduce::FloatEnvironment environment;
     if (strategy.concurrent() && bytes >= kWorthThreads) {
         for (uint32_t local = 0; local < replicas; ++local) strategy.group().post(local, calls[local]);

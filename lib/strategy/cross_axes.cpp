@@ -72,11 +72,12 @@ Tensor reduce_axes(int32_t op, const std::vector<Tensor> &tensors, const std::ve
         for (int32_t d = 0; d < shape.rank; ++d) product *= reduced[d] ? tensor.shape().dims[d] : 1;
         denominator += product;
     }
+    const bool to_float64 = op == MDIST_MEAN && dtype_is_integer(dtype);
+    // First, for it refuses what is too large: empty tensors can leave any number of elements behind.
+    Tensor out = Tensor::allocate(*host(), to_float64 ? static_cast<int32_t>(MDIST_FLOAT64) : dtype, kept);
     const reduce::FloatEnvironment environment;
     const reduce::Accumulators total = fold_tree(op, tensors, 0, tensors.size(), kept.elements(), reduced);
     const double divisor = op == MDIST_MEAN ? static_cast<double>(denominator) : 1;
-    const bool to_float64 = op == MDIST_MEAN && dtype_is_integer(dtype);
-    Tensor out = Tensor::allocate(*host(), to_float64 ? static_cast<int32_t>(MDIST_FLOAT64) : dtype, kept);
     if (to_float64)
         reduce::mean_of_integers(total, divisor, dtype, out.data());
     else
@@ -85,6 +86,7 @@ Tensor reduce_axes(int32_t op, const std::vector<Tensor> &tensors, const std::ve
 }
 
 ValuePointer gather_value(Strategy &strategy, const Value &value, int32_t axis) {
+    value.check_count(strategy.local_replica_count());
     std::vector<Tensor> tensors = value.tensors();
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
     const Shape &first = tensors[0].shape();

@@ -7,21 +7,6 @@
 #include <utility>
 
 namespace mdist {
-namespace {
-
-void check_arguments(const std::vector<ValuePointer> &arguments, uint32_t local_replicas) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const Value &value = *arguments[i];
-        if (value.kind() != MDIST_VALUE_PLAIN && value.tensors().size() != local_replicas)
-            throw invalid(text("argument ", i, " has ", value.tensors().size(),
-                               " tensors, one per replica, and this "
-                               "strategy has ",
-                               local_replicas, " local replicas"));
-    }
-}
-
-} // namespace
-
 Frame &Strategy::frame_at(uint32_t depth) {
     while (frames_.size() <= depth)
         frames_.push_back(std::make_unique<Frame>(*this, static_cast<uint32_t>(frames_.size())));
@@ -31,7 +16,8 @@ Frame &Strategy::frame_at(uint32_t depth) {
 void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results) {
     const Turn turn(*this, "mdist_run", "mdist_merge_call first, and run inside the merge");
     require_sound();
-    check_arguments(arguments, local_replica_count());
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        arguments[i]->check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
     if (!team_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
 
     // Whatever way this is left, also by a thread's end: everybody is out of the group, which can be used again.

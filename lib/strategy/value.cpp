@@ -29,4 +29,10 @@ std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const cha
     return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
 }
 
+void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) const {
+    if (kind_ == MDIST_VALUE_PLAIN || tensors_.size() == local_replicas) return;
+    throw invalid(text(argument < 0 ? std::string("the value") : text("argument ", argument), " has ", tensors_.size(),
+                       " tensors, one for each local replica, and this strategy has ", local_replicas));
+}
+
 } // namespace mdist

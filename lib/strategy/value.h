@@ -6,6 +6,7 @@
 
 #include <mdist/value.h>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,10 @@ class Value {
     const std::vector<Tensor> &tensors() const { return tensors_; }
     /// What local replica `local` sees: its own tensor, or the only one.
     const Tensor &tensor_for(uint32_t local) const { return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
+
+    /// Throws INVALID_ARGUMENT unless it has one tensor for all or one for each of `local_replicas`: it may come from
+    /// another strategy. Called "the value", or "argument 3" by its index.
+    void check_count(std::size_t local_replicas, std::ptrdiff_t argument = -1) const;
 
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
 

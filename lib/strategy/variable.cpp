@@ -81,9 +81,7 @@ void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const
 }
 
 void Variable::assign(int32_t assign, const Value &value) {
-    if (value.kind() != MDIST_VALUE_PLAIN && value.tensors().size() != copies_.size())
-        throw invalid(text("the value has ", value.tensors().size(), " tensors for the ", copies_.size(),
-                           " copies of variable \"", spec_.name, "\""));
+    value.check_count(copies_.size());
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
     const bool divided = spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
     if (divided && assign != MDIST_ASSIGN_SET)
@@ -100,6 +98,7 @@ void Variable::assign(int32_t assign, const Value &value) {
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
+    value.check_count(copies_.size());
     check_write(assign, value.tensor_for(local), "the value");
     apply(local, assign, value.tensor_for(local));
 }

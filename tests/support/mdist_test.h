@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every test of the API needs: cmocka with its includes in order, checks that print the error's words, and short
+// ways to a strategy, a tensor and a value. Checks leave by longjmp: main thread only, never in a callback. In
+// callbacks and on other threads, note() what went wrong and assert the note afterwards.
+#pragma once
+
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mdist/mdist.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __cplusplus
+#define MDIST_TEST_HELPER static inline
+#else
+#define MDIST_TEST_HELPER static inline __attribute__((unused))
+#endif
+
+/// CHECK(MDIST_OK, mdist_run(..., &error), error): the status, and with an error also that both agree; frees it.
+#define CHECK(wanted, call, error)                                                 \
+    do {                                                                           \
+        (error) = NULL;                                                            \
+        const mdist_status_t check_status = (call);                                \
+        expect_status((wanted), check_status, (error), #call, __FILE__, __LINE__); \
+        mdist_error_free(error);                                                   \
+        (error) = NULL;                                                            \
+    } while (0)
+
+/// OK(mdist_config_create(&config, &error)) where a variable `error` is in scope.
+#define OK(call) CHECK(MDIST_OK, call, error)
+#define FAILS(wanted, call) CHECK(wanted, call, error)
+
+MDIST_TEST_HELPER void expect_status(mdist_status_t wanted, mdist_status_t status, const mdist_error_t *error,
+                                     const char *call, const char *file, int line) {
+    if (status == wanted && (status >= 0) == (error == NULL) && mdist_error_status(error) == (status < 0 ? status : 0))
+        return;
+    print_error("%s:%d: %s\n  gave %s, not %s; the error says %s: %s\n", file, line, call, mdist_status_name(status),
+                mdist_status_name(wanted), mdist_status_name(mdist_error_status(error)), mdist_error_message(error));
+    _fail(file, line);
+}
+
+/// The message contains the words, else the test fails and prints it.
+MDIST_TEST_HELPER void expect_words(const mdist_error_t *error, const char *words, const char *file, int line) {
+    if (strstr(mdist_error_message(error), words) != NULL) return;
+    print_error("%s:%d: no \"%s\" in: %s\n", file, line, words, mdist_error_message(error));
+    _fail(file, line);
+}
+#define WORDS(error, words) expect_words((error), (words), __FILE__, __LINE__)
+
+/// A first-come note of what went wrong where nothing may be asserted. One per thread, or under the caller's own lock.
+typedef struct Note {
+    char text[512];
+} Note;
+
+MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t status, mdist_error_t *error,
+                               const char *what) {
+    const int wrong = status != wanted || (status < 0) != (error != NULL);
+    if (wrong && self->text[0] == '\0')
+        snprintf(self->text, sizeof self->text, "%s gave %s, not %s: %s", what, mdist_status_name(status),
+                 mdist_status_name(wanted), mdist_error_message(error));
+    mdist_error_free(error);
+    return wrong;
+}
+
+/// N CPU replicas; `executor` "threads", "caller", or NULL for the default.
+MDIST_TEST_HELPER mdist_strategy_t *make_strategy(uint32_t replicas, const char *executor) {
+    mdist_error_t *error = NULL;
+    mdist_config_t *config = NULL;
+    mdist_strategy_t *strategy = NULL;
+    char devices[32];
+    snprintf(devices, sizeof devices, "cpu*%u", (unsigned)replicas);
+    OK(mdist_config_create(&config, &error));
+    OK(mdist_config_set(config, "devices", devices, &error));
+    if (executor != NULL) OK(mdist_config_set(config, "executor", executor, &error));
+    OK(mdist_strategy_create(config, &strategy, &error));
+    mdist_config_destroy(config);
+    return strategy;
+}
+
+/// A tensor of one dimension around the caller's memory; a scalar if `elements` is 0.
+MDIST_TEST_HELPER mdist_tensor_t tensor_of(void *data, mdist_dtype_t dtype, uint64_t elements) {
+    mdist_tensor_t tensor;
+    memset(&tensor, 0, sizeof tensor);
+    tensor.data = data;
+    tensor.dtype = (int32_t)dtype;
+    tensor.rank = elements == 0 ? 0 : 1;
+    tensor.shape[0] = elements;
+    return tensor;
+}
+
+MDIST_TEST_HELPER mdist_buffer_t buffer_of(void *data, mdist_dtype_t dtype, uint64_t elements) {
+    mdist_buffer_t buffer;
+    memset(&buffer, 0, sizeof buffer);
+    buffer.data = data;
+    buffer.dtype = (int32_t)dtype;
+    buffer.elements = elements;
+    return buffer;
+}
+
+MDIST_TEST_HELPER mdist_value_t *make_value(void *data, mdist_dtype_t dtype, uint64_t elements) {
+    mdist_error_t *error = NULL;
+    mdist_value_t *value = NULL;
+    const mdist_tensor_t tensor = tensor_of(data, dtype, elements);
+    OK(mdist_value_create(&tensor, &value, &error));
+    return value;
+}
+
+#ifdef __cplusplus
+}
+#endif
