@@ -26,8 +26,9 @@ inline std::string sentence_of(mdist_status_t status, mdist_error_t *error) {
     return sentence;
 }
 
-/// Throws std::runtime_error with the sentence if the call failed; takes the error.
-inline void require_ok(mdist_status_t status, mdist_error_t *error) {
+/// Throws std::runtime_error with the sentence if the call failed; takes the error. By reference, since the call that
+/// writes it is often made in the argument before it.
+inline void require_ok(mdist_status_t status, mdist_error_t *const &error) {
     if (status < 0) throw std::runtime_error(sentence_of(status, error));
 }
 

@@ -79,7 +79,7 @@ class Measurement {
 
 } // namespace
 
-void Seat::note(mdist_status_t status, mdist_error_t *error) const {
+void Seat::note(mdist_status_t status, mdist_error_t *const &error) const {
     if (status < 0) world.note(sentence_of(status, error));
 }
 

@@ -31,7 +31,7 @@ struct Seat {
     mdist_replica_t *replica;
 
     /// Keeps the first failure for the end of the run: leaving the run at once would leave other threads waiting.
-    void note(mdist_status_t status, mdist_error_t *error) const;
+    void note(mdist_status_t status, mdist_error_t *const &error) const;
 };
 
 /// One of the things compared: `run` does `batch` operations, on the first `parties` replicas' threads at once.
