@@ -46,6 +46,8 @@ reduce::Operation operation(const Call &call, std::size_t buffer, uint32_t parti
 /// cache.
 void all_reduce_staged(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
     const uint32_t parties = group.parties();
+    // A party that gave up waiting in this round must not come again and write over what the round before still reads.
+    group.require_ready();
     const uint64_t round = group.next_round(party);
     Pointers<const void *> sources(parties);
     char *to = group.stage(party, round);
@@ -66,52 +68,98 @@ void all_reduce_staged(Group &group, uint32_t party, const Call &call, uint64_t 
 /// Large: all buffers are cut into chunks, and each party takes the next free chunk, sums it over all inputs and writes
 /// it to all outputs. Taking chunks instead of fixed shares keeps the others busy when one party's core is taken away.
 /// Whoever computes a chunk computes the same bits.
-void all_reduce_chunks(Group &group, uint32_t party, const Call &call, std::size_t chunk_bytes) {
-    const uint32_t parties = group.parties();
-    Pointers<const void *> sources(parties);
-    Pointers<void *> destinations(parties);
-    uint64_t claim = party;
-    uint64_t first = 0; // claim of buffer b's first chunk
-    for (std::size_t b = 0; b < call.buffer_count; ++b) {
-        const std::size_t element_bytes = dtype_size(call.inputs[b].dtype);
-        const uint64_t elements = call.inputs[b].elements;
-        const uint64_t chunk = std::max<std::size_t>(chunk_bytes / element_bytes, 1);
-        const uint64_t chunks = (elements + chunk - 1) / chunk;
-        for (; claim < first + chunks; claim = parties + group.work().fetch_add(1, std::memory_order_relaxed)) {
-            const uint64_t begin = (claim - first) * chunk;
-            for (uint32_t other = 0; other < parties; ++other) {
-                const Call &theirs = group.call_of(other);
-                sources[other] = static_cast<const char *>(theirs.inputs[b].data) + begin * element_bytes;
-                destinations[other] = static_cast<char *>(theirs.outputs[b].data) + begin * element_bytes;
-            }
-            reduce::reduce(operation(call, b, parties), sources.get(), parties, destinations.get(), parties,
-                           std::min(chunk, elements - begin));
-        }
-        first += chunks;
+class Chunks {
+  public:
+    /// Allocates, so before the meeting: behind it nothing may throw.
+    Chunks(Group &group, uint32_t party, const Call &call)
+        : group_(group), call_(call), parties_(group.parties()), sources_(parties_), destinations_(parties_) {
+        // Where all parties run at once, each begins with a chunk of its own, the same in every call: what it wrote
+        // there last time may still be in its cache. Where they take turns on fewer cores, whoever runs takes what
+        // comes, so that those that run late find nothing left and have nobody waiting for them.
+        constexpr std::size_t kLargestChunk = 262144;
+        const std::size_t smallest = group.spins() ? 1024 : 16384;
+        const std::size_t share = size_of(call).bytes / parties_;
+        chunk_bytes_ = padded(std::clamp(share, smallest, kLargestChunk));
+        for (std::size_t b = 0; b < call.buffer_count; ++b) total_ += chunks_of(b);
+        reserved_ = group.spins() ? parties_ : 0;
+        own_ = party;
     }
+
+    uint64_t total() const { return total_; }
+
+    /// Takes chunks until none is left; returns how many it was.
+    uint64_t run() {
+        uint64_t done = 0;
+        uint64_t first = 0; // claim of buffer b's first chunk
+        uint64_t claim = reserved_ != 0 ? own_ : next();
+        for (std::size_t b = 0; b < call_.buffer_count; ++b) {
+            const uint64_t chunks = chunks_of(b);
+            for (; claim < first + chunks; claim = next(), ++done) reduce_chunk(b, claim - first);
+            first += chunks;
+        }
+        return done;
+    }
+
+  private:
+    uint64_t chunk_elements(std::size_t b) const {
+        return std::max<std::size_t>(chunk_bytes_ / dtype_size(call_.inputs[b].dtype), 1);
+    }
+    uint64_t chunks_of(std::size_t b) const {
+        return (call_.inputs[b].elements + chunk_elements(b) - 1) / chunk_elements(b);
+    }
+    uint64_t next() {
+        return reserved_ >= total_ ? total_ : reserved_ + group_.work().fetch_add(1, std::memory_order_relaxed);
+    }
+    void reduce_chunk(std::size_t b, uint64_t index) {
+        const uint64_t begin = index * chunk_elements(b);
+        const std::size_t offset = begin * dtype_size(call_.inputs[b].dtype);
+        for (uint32_t other = 0; other < parties_; ++other) {
+            const bool one = call_.buffer_count == 1;
+            const void *in = one ? group_.input_of(other) : group_.call_of(other).inputs[b].data;
+            void *out = one ? group_.output_of(other) : group_.call_of(other).outputs[b].data;
+            sources_[other] = static_cast<const char *>(in) + offset;
+            destinations_[other] = static_cast<char *>(out) + offset;
+        }
+        reduce::reduce(operation(call_, b, parties_), sources_.get(), parties_, destinations_.get(), parties_,
+                       std::min(chunk_elements(b), call_.inputs[b].elements - begin));
+    }
+
+    Group &group_;
+    const Call &call_;
+    const uint32_t parties_;
+    Pointers<const void *> sources_;
+    Pointers<void *> destinations_;
+    std::size_t chunk_bytes_ = 0;
+    uint64_t total_ = 0;
+    uint64_t reserved_ = 0;
+    uint64_t own_ = 0;
+};
+
+bool staged(const Group &group, const Size &size) {
+    // Where all parties run at once, a second meeting costs about as much as some lines going from core to core; where
+    // they take turns, meeting is dear and the inputs of all are in the core's own cache.
+    constexpr std::size_t kSpinning = 512;
+    constexpr std::size_t kYieldingTotal = 32768; // inputs of all parties
+    if (group.spins()) return size.padded_bytes <= kSpinning;
+    return size.padded_bytes <= Group::kStageBytes && size.padded_bytes * group.parties() <= kYieldingTotal;
 }
 
 } // namespace
 
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
-    constexpr std::size_t kStagedTotal = 32768; // inputs of all parties
     const reduce::FloatEnvironment environment;
-    const Size size = size_of(call);
-    const uint32_t parties = group.parties();
-    if (size.padded_bytes <= Group::kStageBytes && size.padded_bytes * parties <= kStagedTotal)
-        return all_reduce_staged(group, party, call, timeout_ns);
+    if (staged(group, size_of(call))) return all_reduce_staged(group, party, call, timeout_ns);
+    Chunks chunks(group, party, call);
+    const uint32_t before = group.finishes();
     group.meet(party, call, timeout_ns);
-    all_reduce_posted(group, party);
+    const uint64_t done = chunks.run();
+    group.finish_work(before, done, chunks.total());
 }
 
 void all_reduce_posted(Group &group, uint32_t party) {
-    constexpr std::size_t kSmallestChunk = 16384;
-    constexpr std::size_t kLargestChunk = 262144;
-    const Finish finish(group);
     const reduce::FloatEnvironment environment;
-    const Call &call = group.call_of(party);
-    const std::size_t share = size_of(call).bytes / group.parties();
-    all_reduce_chunks(group, party, call, padded(std::clamp(share, kSmallestChunk, kLargestChunk)));
+    Chunks chunks(group, party, group.call_of(party));
+    chunks.run();
 }
 
 void reduce_scatter(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {

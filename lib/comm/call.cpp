@@ -21,7 +21,13 @@ bool input_lengths_agree(CallKind kind) {
     return kind != CallKind::kAllGather;
 }
 
-void check_buffer(const mdist_buffer_t &buffer, const std::string &what) {
+/// `which`: "input " or "output ". Put into words only for a failure: this runs in every call.
+void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
+    const bool fine = dtype_size(buffer.dtype) != 0 && buffer.reserved == 0 &&
+                      buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype) &&
+                      (buffer.data != nullptr || buffer.elements == 0);
+    if (fine) return;
+    const std::string what = text(which, i);
     check_dtype(buffer.dtype, what.c_str());
     if (buffer.reserved != 0) throw invalid(text(what, " has reserved ", buffer.reserved, "; it must be 0"));
     if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
@@ -33,8 +39,8 @@ void check_buffer(const mdist_buffer_t &buffer, const std::string &what) {
 void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     const mdist_buffer_t &in = call.inputs[i];
     const mdist_buffer_t &out = call.outputs[i];
-    check_buffer(in, text("input ", i));
-    check_buffer(out, text("output ", i));
+    check_buffer(in, "input ", i);
+    check_buffer(out, "output ", i);
     if (in.dtype != out.dtype)
         throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " and output ", i, " ", dtype_name(out.dtype),
                            "; they must be one type"));
@@ -133,6 +139,23 @@ std::string difference_text(const Call &a, const Call &b) {
     const std::size_t i = different_buffer(a, b);
     if (i < kShown || i == a.buffer_count) return "";
     return text("; buffer ", i, " is ", buffer_text(a.inputs[i]), " and ", buffer_text(b.inputs[i]));
+}
+
+uint64_t fingerprint(const Call &call) {
+    uint64_t hash = 0;
+    const auto mix = [&hash](uint64_t word) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with bits all over: 2^64 by the golden ratio
+        hash ^= hash >> 32;
+    };
+    mix(static_cast<uint64_t>(call.kind) << 32 | static_cast<uint32_t>(call.op));
+    mix(static_cast<uint64_t>(call.root) << 32 | (call.inputs != nullptr));
+    mix(call.buffer_count);
+    mix(call.subject);
+    for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
+        mix(static_cast<uint32_t>(call.inputs[i].dtype));
+        if (input_lengths_agree(call.kind)) mix(call.inputs[i].elements);
+    }
+    return hash;
 }
 
 } // namespace mdist

@@ -46,6 +46,8 @@ std::string call_text(const Call &call);
 void check_call(const Call &call, uint32_t parties);
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
 bool same_call(const Call &a, const Call &b);
+/// Equal for calls that can meet; different, but once in 2^64, for those that can't.
+uint64_t fingerprint(const Call &call);
 /// "; buffer 7 is float32 x 3 and int8 x 3" where call_text() of both does not show how they differ, else "".
 std::string difference_text(const Call &a, const Call &b);
 

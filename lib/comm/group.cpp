@@ -18,7 +18,7 @@ constexpr uint64_t kOneGeneration = uint64_t{1} << 32;
 uint32_t arrived(uint64_t tally) {
     return tally & 0xffff;
 }
-uint32_t departed(uint64_t tally) {
+uint32_t departures(uint64_t tally) {
     return (tally >> 16) & 0xffff;
 }
 uint64_t generation(uint64_t tally) {
@@ -39,57 +39,91 @@ bool concerns_everyone(const Failure &cause) {
 Group::Group(uint32_t parties, Patience patience, uint64_t timeout_ns)
     : parties_(parties), patience_(patience), timeout_ns_(timeout_ns), slots_(new Slot[parties]) {}
 
+void Group::write(Slot &slot, const Call &call) {
+    const bool one = call.buffer_count == 1 && call.inputs != nullptr;
+    const void *input = one ? call.inputs[0].data : nullptr;
+    void *output = one ? call.outputs[0].data : nullptr;
+    if (slot.call != &call) slot.call = &call;
+    if (slot.input != input) slot.input = input;
+    if (slot.output != output) slot.output = output;
+}
+
+void Group::enter(Slot &slot, const Call &call) {
+    const uint64_t run = run_.load(std::memory_order_relaxed);
+    const uint64_t before =
+        slot.entered_run.load(std::memory_order_relaxed) == run ? slot.entered.load(std::memory_order_relaxed) : 0;
+    slot.last_kind.store(call.kind, std::memory_order_relaxed);
+    slot.entered.store(before + 1, std::memory_order_relaxed);
+    slot.entered_run.store(run, std::memory_order_relaxed);
+    write(slot, call);
+}
+
+uint64_t Group::entered(uint32_t party) const {
+    const Slot &slot = slots_[party];
+    const bool now = slot.entered_run.load(std::memory_order_relaxed) == run_.load(std::memory_order_relaxed);
+    return now ? slot.entered.load(std::memory_order_relaxed) : 0;
+}
+
+bool Group::departed(uint32_t party) const {
+    return slots_[party].departed_run.load(std::memory_order_relaxed) == run_.load(std::memory_order_relaxed);
+}
+
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
-    Slot &slot = slots_[party];
-    slot.call = &call;
-    slot.last_kind.store(call.kind, std::memory_order_relaxed);
-    slot.entered.store(slot.entered.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    enter(slots_[party], call);
 
-    uint32_t seen = round_.now();
+    const uint64_t print = fingerprint(call);
+    const uint32_t seen = round_.now();
+    prints_.fetch_add(print, std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
-    if (arrived(tally) == parties_) return complete();
+    if (arrived(tally) == parties_) {
+        complete(print);
+    } else {
+        // From here on the call may be read by whoever arrives last, unless this party withdraws first.
+        if (departures(tally) != 0) release_gone();
+        await(party, call, print, generation(tally), seen, timeout_ns != 0 ? timeout_ns : timeout_ns_);
+    }
+    if (!well_) throw_cause(true);
+}
 
-    // From here on the call may be read by whoever arrives last, unless this party withdraws first.
-    if (departed(tally) != 0) release_gone();
-    const uint64_t limit_ns = timeout_ns != 0 ? timeout_ns : timeout_ns_;
-    bool in_time = true;
-    while (generation(tally_.load(std::memory_order_seq_cst)) == generation(tally)) {
-        const bool ready = state_.load(std::memory_order_seq_cst) == kReady;
-        if (!ready || !in_time) {
-            if (!withdraw(generation(tally))) break;
-            if (ready) fail_late(party, call, limit_ns);
+/// Returns when the meeting is complete; else withdraws and throws. Whoever arrived last has the last word: if all went
+/// well for one party it went well for all, whatever ends the group in the same moment, since they count on each other
+/// in finish().
+void Group::await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
+                  uint64_t limit_ns) {
+    // The round also advances for the meeting before this one, if its last party was slow to say so.
+    while (generation(tally_.load(std::memory_order_seq_cst)) == own_generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady) {
+            if (withdraw(own_generation, print)) throw_cause(true);
+        } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(own_generation, print)) {
+            fail_late(party, call, limit_ns);
             throw_cause(true);
         }
-        in_time = round_.wait(seen, patience_, limit_ns);
         seen = round_.now();
     }
-    if (!all_well_.load(std::memory_order_relaxed)) throw_cause(true);
 }
 
 /// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
-void Group::complete() {
+void Group::complete(uint64_t print) noexcept {
     try {
-        compare();
+        if (prints_.load(std::memory_order_relaxed) != parties_ * print) compare();
     } catch (const std::bad_alloc &) {
         release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
-    work_.store(0, std::memory_order_relaxed);
-    // Decided once for all: an abort may come at any moment, and nobody may go on without the others.
-    const bool all_well = state_.load(std::memory_order_seq_cst) == kReady;
-    all_well_.store(all_well, std::memory_order_relaxed);
+    reset_work();
+    prints_.store(0, std::memory_order_relaxed);
+    well_ = state_.load(std::memory_order_seq_cst) == kReady;
     uint64_t tally = tally_.load(std::memory_order_relaxed);
     while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
                                          std::memory_order_seq_cst)) {
     }
     round_.advance();
-    if (!all_well) throw_cause(true);
 }
 
 void Group::compare() {
     for (uint32_t other = 1; other < parties_; ++other) {
         if (same_call(call_of(0), call_of(other))) continue;
-        const uint64_t operation = slots_[0].entered.load(std::memory_order_relaxed);
+        const uint64_t operation = entered(0);
         return release(Failure(MDIST_ERR_MISMATCH,
                                text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
                                     call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
@@ -101,13 +135,14 @@ void Group::compare() {
 
 /// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
 /// complete; returns only when the last to arrive has read all calls.
-bool Group::withdraw(uint64_t own_generation) {
+bool Group::withdraw(uint64_t own_generation, uint64_t print) {
     uint64_t tally = tally_.load(std::memory_order_seq_cst);
-    while (generation(tally) == (own_generation & 0xffffffff)) {
+    while (generation(tally) == own_generation) {
         if (arrived(tally) == parties_) {
             sched_yield(); // the last one is comparing calls: some hundred nanoseconds
             tally = tally_.load(std::memory_order_seq_cst);
         } else if (tally_.compare_exchange_weak(tally, tally - kOneArrived, std::memory_order_seq_cst)) {
+            prints_.fetch_sub(print, std::memory_order_relaxed); // nobody can be last without this party
             return true;
         }
     }
@@ -125,8 +160,17 @@ void Group::finish() noexcept {
     }
 }
 
+void Group::finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept {
+    if (done != 0 && finished_.fetch_add(done, std::memory_order_acq_rel) + done == total) {
+        finished_.store(0, std::memory_order_relaxed);
+        finish_round_.advance();
+    } else if (finish_round_.now() == before) {
+        finish_round_.wait(before, patience_, kNoDeadline);
+    }
+}
+
 void Group::depart(uint32_t party) noexcept {
-    slots_[party].departed.store(true, std::memory_order_relaxed);
+    slots_[party].departed_run.store(run_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
     if (arrived(tally) != 0) release_gone();
 }
@@ -182,10 +226,8 @@ std::optional<Failure> Group::cause() const {
 void Group::reset() noexcept {
     const std::lock_guard lock(cause_mutex_);
     tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
-    for (uint32_t party = 0; party < parties_; ++party) {
-        slots_[party].entered.store(0, std::memory_order_relaxed);
-        slots_[party].departed.store(false, std::memory_order_relaxed);
-    }
+    prints_.store(0, std::memory_order_relaxed);
+    run_.fetch_add(1, std::memory_order_relaxed);
     if (state_.load(std::memory_order_relaxed) == kFailed) return;
     cause_.reset();
     state_.store(kReady, std::memory_order_release);
@@ -204,15 +246,15 @@ void Group::throw_cause(bool waiting) const {
 }
 
 Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {
-    const uint64_t own = slots_[party].entered.load(std::memory_order_relaxed);
+    const uint64_t own = entered(party);
     std::string who;
     int32_t first = -1;
     for (uint32_t other = 0; other < parties_; ++other) {
-        const uint64_t entered = slots_[other].entered.load(std::memory_order_relaxed);
-        if (entered >= own) continue;
+        const uint64_t theirs = entered(other);
+        if (theirs >= own) continue;
         if (first < 0) first = static_cast<int32_t>(other);
-        who += text(who.empty() ? "" : "; ", "replica ", other, ", which has entered ", entered);
-        if (entered != 0)
+        who += text(who.empty() ? "" : "; ", "replica ", other, ", which has entered ", theirs);
+        if (theirs != 0)
             who += text(" (last ", call_name(slots_[other].last_kind.load(std::memory_order_relaxed)), ")");
     }
     return Failure(MDIST_ERR_TIMEOUT, text("replica ", party, " waited ", seconds(waited_ns), " in ", call_text(call),
@@ -222,22 +264,23 @@ Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const 
 }
 
 Failure Group::gone() const {
-    uint32_t departed = 0;
+    uint32_t left = 0;
     uint32_t waiting = 0;
     for (uint32_t party = 0; party < parties_; ++party) {
-        const bool left = slots_[party].departed.load(std::memory_order_relaxed);
-        if (left) departed = party;
-        if (!left && slots_[party].entered > slots_[waiting].entered) waiting = party;
+        if (departed(party)) {
+            left = party;
+        } else if (entered(party) > entered(waiting)) {
+            waiting = party;
+        }
     }
-    if (waiting == departed) waiting = departed == 0 ? 1 : 0;
+    if (waiting == left) waiting = left == 0 ? 1 : 0;
     const char *name = call_name(slots_[waiting].last_kind.load(std::memory_order_relaxed));
-    return Failure(
-               MDIST_ERR_MISMATCH,
-               text("replicas made different numbers of calls: replica ", departed, " returned from its step after ",
-                    slots_[departed].entered.load(std::memory_order_relaxed), " operations, while replica ", waiting,
-                    " waits in ", name, ", its operation ", slots_[waiting].entered.load(std::memory_order_relaxed)))
+    return Failure(MDIST_ERR_MISMATCH,
+                   text("replicas made different numbers of calls: replica ", left, " returned from its step after ",
+                        entered(left), " operations, while replica ", waiting, " waits in ", name, ", its operation ",
+                        entered(waiting)))
         .operation(name)
-        .replica(static_cast<int32_t>(departed))
+        .replica(static_cast<int32_t>(left))
         .reason("step_returned");
 }
 

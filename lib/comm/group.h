@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group: the meeting point of the replicas of one worker, and the state that decides whether they may still meet.
 //
-//   READY --release(cause)--> RELEASED --reset()--> READY     a step failed: whoever waits is let go, the next step is
-//   fine READY --fail(cause)--> FAILED                             for ever: timeout, abort
+//   READY --release(cause)--> RELEASED --reset()--> READY     a step failed: who waits is let go; the next step is fine
+//   READY --fail(cause)-----> FAILED                          for ever: timeout, abort
 //
 // A collective opens with meet(): everybody posts a Call, the last to arrive compares all of them, and all go on or all
 // fail alike. Between meet() and finish() only library code runs, so that finish() cannot be left early: a caller gets
@@ -38,13 +38,23 @@ class Group {
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
     /// The call that a party posted; between meet() and finish().
     const Call &call_of(uint32_t party) const { return *slots_[party].call; }
+    /// Its only buffer's input and output, for calls with one buffer: without a look at the other's stack.
+    const void *input_of(uint32_t party) const { return slots_[party].input; }
+    void *output_of(uint32_t party) const { return slots_[party].output; }
     /// Posts a call for a party without a meeting: for one thread that knows them all. No party is inside.
     void post(uint32_t party, const Call &call) {
-        slots_[party].call = &call;
-        work_.store(0, std::memory_order_relaxed);
+        write(slots_[party], call);
+        reset_work();
     }
     /// Returns when every party has come here.
     void finish() noexcept;
+    /// The other way to finish: returns when all `total` pieces of work are done, whoever did them; `done` of them did
+    /// this party. A party that found no work left need not be waited for, since until it meets again nothing moves on.
+    /// `before` is what finishes() gave before the meeting.
+    void finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept;
+    uint32_t finishes() const { return finish_round_.now(); }
+    /// Whether each party has a core of its own.
+    bool spins() const { return patience_.spin_ns != 0; }
 
     /// The party's step is over; parties that wait for it would wait in vain.
     void depart(uint32_t party) noexcept;
@@ -54,6 +64,10 @@ class Group {
     void release(const Failure &cause) noexcept;
     /// Ends all collectives for good. The first cause counts.
     void fail(const Failure &cause) noexcept;
+    /// Throws the cause, as meet() would, unless the group is READY.
+    void require_ready() const {
+        if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    }
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more, if so.
     std::optional<Failure> cause() const;
@@ -65,24 +79,37 @@ class Group {
     /// Memory for a small call's data, one piece per party, so that it needs no finish(). A party fills its piece for
     /// the round to come and calls meet(); all may then read the pieces of that round until they meet again.
     static constexpr std::size_t kStageBytes = 8192;
-    uint64_t next_round(uint32_t party) const { return slots_[party].entered.load(std::memory_order_relaxed) + 1; }
+    uint64_t next_round(uint32_t party) const { return entered(party) + 1; }
     char *stage(uint32_t party, uint64_t round) const { return slots_[party].stage[round & 1]; }
 
   private:
     enum State : uint32_t { kReady, kReleased, kFailed };
 
     struct alignas(64) Slot {
-        const Call *call = nullptr;
-        /// Meetings entered since reset(); written by the party, read by others for their messages.
+        /// Meetings entered in run `entered_run`; written by the party, read by others for their messages alone.
         std::atomic<uint64_t> entered{0};
+        std::atomic<uint64_t> entered_run{0};
+        std::atomic<uint64_t> departed_run{0};
         std::atomic<CallKind> last_kind{CallKind::kBarrier};
-        std::atomic<bool> departed{false};
+        /// What others read in every call, so written only where it changes: that it stays the same is the usual case.
+        alignas(64) const Call *call = nullptr;
+        const void *input = nullptr;
+        void *output = nullptr;
         alignas(64) char stage[2][kStageBytes];
     };
 
-    void complete();
+    static void write(Slot &slot, const Call &call);
+    void enter(Slot &slot, const Call &call);
+    uint64_t entered(uint32_t party) const;
+    bool departed(uint32_t party) const;
+    void reset_work() {
+        if (work_.load(std::memory_order_relaxed) != 0) work_.store(0, std::memory_order_relaxed);
+    }
+    void await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
+               uint64_t limit_ns);
+    void complete(uint64_t print) noexcept;
     void compare();
-    bool withdraw(uint64_t generation);
+    bool withdraw(uint64_t generation, uint64_t print);
     void end(State state, const Failure &cause) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
@@ -95,16 +122,22 @@ class Group {
     uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;
 
+    // All that a meeting takes, on one line.
     /// Who is here: arrived in bits 0-15, departed in 16-31, completed meetings in 32-63; so that arriving, giving up
     /// and completing exclude each other.
     alignas(64) std::atomic<uint64_t> tally_{0};
+    /// Sum of the fingerprints of those who have arrived: as many times one's own if all calls are the same.
+    std::atomic<uint64_t> prints_{0};
     EventCount round_;
-    std::atomic<bool> all_well_{true}; // of the last meeting: whether its parties go on, or all throw
+    /// Whether the last complete meeting was well: written by the last to arrive before it completes the meeting, read
+    /// by all after that.
+    bool well_ = true;
+    std::atomic<uint32_t> state_{kReady};
+    std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
     alignas(64) std::atomic<uint64_t> work_{0};
-    alignas(64) std::atomic<uint32_t> finished_{0};
+    alignas(64) std::atomic<uint64_t> finished_{0};
     EventCount finish_round_;
-    alignas(64) std::atomic<uint32_t> state_{kReady};
-    mutable std::mutex cause_mutex_;
+    alignas(64) mutable std::mutex cause_mutex_;
     std::optional<Failure> cause_;
 };
 

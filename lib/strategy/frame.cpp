@@ -49,7 +49,7 @@ void Frame::clear() noexcept {
         replica->results.clear();
         replica->merge_arguments.clear();
         replica->merge_results.clear();
-        replica->last_failure.clear();
+        if (!replica->last_failure.empty()) replica->last_failure.clear(); // its line stays with the replica's core
     }
 }
 

@@ -78,10 +78,11 @@ class Team {
     const uint32_t size_;
     const Patience patience_;
     std::unique_ptr<Member[]> members_;
-    Command command_ = Command::kNone;
+    // What a fork takes on one line, what a join takes on another.
+    alignas(64) Command command_ = Command::kNone;
     Fork *fork_ = nullptr; // what kWork is about
     EventCount commands_;
-    EventCount joins_; // some fork was finished
+    alignas(64) EventCount joins_; // some fork was finished
 };
 
 } // namespace mdist

@@ -25,6 +25,8 @@ void relax() noexcept {
 
 /// Pauses between two looks at the clock: some microseconds' worth at most.
 constexpr uint32_t kPausesPerLook = 32;
+/// Spinning that long holds the core for itself; a few times what threads that all run need to meet.
+constexpr uint64_t kAloneNs = 3000;
 
 } // namespace
 
@@ -38,12 +40,16 @@ Patience Patience::for_threads(uint32_t threads, uint32_t cpus) {
 bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns) const noexcept {
     if (patience.spin_ns != 0) {
         const uint64_t start = monotonic_clock().now_ns();
+        uint64_t waited = 0;
         do {
+            // Whoever is that late has perhaps lost its core, and it may be this one that it waits for.
+            if (waited > kAloneNs) sched_yield();
             for (uint32_t i = 0; i < kPausesPerLook; ++i) {
                 if (now() != seen) return true;
                 relax();
             }
-        } while (monotonic_clock().now_ns() - start < patience.spin_ns);
+            waited = monotonic_clock().now_ns() - start;
+        } while (waited < patience.spin_ns);
     }
     for (uint32_t i = 0; i < patience.yields; ++i) {
         if (now() != seen) return true;

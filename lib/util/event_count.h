@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventCount: a number that goes up, and threads that wait for it to change. The only way threads of the library wait
-// for each other on a hot path.
+// for each other on a hot path. Its owner puts it on a cache line with what the same
+// threads write at the same moment: a line going from core to core is what waiting costs.
 //
 // A waiter looks at the number first, then at whatever it waits for, then calls wait() with the number it saw; so no
 // advance is ever missed. advance() makes everything written before it visible to whoever sees the new number.
@@ -23,7 +24,7 @@ struct Patience {
 
 constexpr uint64_t kNoDeadline = UINT64_MAX;
 
-class alignas(64) EventCount {
+class EventCount {
   public:
     uint32_t now() const noexcept { return value_.load(std::memory_order_seq_cst); }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bench: `mdist bench`. Every figure of the library stands beside a floor, a bare program that does the same with
+// nothing around it, measured in the same run: floor, library, floor, library ... on the same memory. Main thread.
+#pragma once
+
+#include "bench/arena.h"
+#include "bench/row.h"
+#include "bench/world.h"
+#include "machine.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+struct BenchOptions {
+    bool quick = false;
+    std::string filter;
+};
+
+/// What cases share: machine, memory, strategies, and where their rows go.
+class Bench {
+  public:
+    explicit Bench(const BenchOptions &options);
+
+    bool quick() const { return options_.quick; }
+    const Machine &machine() const { return machine_; }
+    const std::vector<Row> &rows() const { return rows_; }
+    Arena &arena();
+    /// The strategy with so many CPU replicas; kept from case to case.
+    World &world(uint32_t replicas);
+    bool wanted(const std::string &name) const { return name.find(options_.filter) != std::string::npos; }
+    void add(Row row) { rows_.push_back(std::move(row)); }
+
+    /// Time to spend on one comparison.
+    double budget_ns() const { return quick() ? 20e6 : 1e9; }
+    /// How many rounds of `round_ns` each are worth it.
+    unsigned rounds_for(double round_ns) const;
+    /// How many operations of `operation_ns` each make a sample that the clock's own cost does not show in.
+    static unsigned batch_for(double operation_ns);
+
+    /// Measures `library` against the best of `floors` (a short trial chooses) and fills a row with all but its goal.
+    Row compare(World &world, Side library, std::vector<Side> floors);
+
+  private:
+    BenchOptions options_;
+    Machine machine_;
+    std::unique_ptr<Arena> arena_;
+    std::map<uint32_t, std::unique_ptr<World>> worlds_;
+    std::vector<Row> rows_;
+};
+
+void bench_all_reduce(Bench &bench);
+void bench_run(Bench &bench);
+void bench_sweep(Bench &bench);
+void bench_exchange(Bench &bench);
+
+/// Prints to stdout; returns the exit status. A goal that is missed is not a failure.
+int run_bench(const BenchOptions &options, bool json);
+
+} // namespace mdist

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env.h"
+
+#include "handles.h"
+#include "machine.h"
+
+#include <cstdio>
+#include <iostream>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace mdist {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "gloo", "shm"};
+
+// As docs/configuration.md lists them.
+constexpr const char *kKeys[] = {
+    "strategy",
+    "cluster.chief",
+    "cluster.worker",
+    "cluster.evaluator",
+    "cluster.ps",
+    "task.type",
+    "task.index",
+    "devices",
+    "executor",
+    "communication.implementation",
+    "communication.timeout",
+    "communication.join_timeout",
+    "communication.heartbeat_timeout",
+    "communication.bytes_per_pack",
+    "secret_file",
+    "data.auto_shard_policy",
+    "data.order",
+    "log.level",
+};
+
+std::string version_text() {
+    const uint32_t version = mdist_version();
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+}
+
+std::string value_of(const mdist_config_t *config, const char *key) {
+    mdist_error_t *error = nullptr;
+    size_t needed = 0;
+    require_ok(mdist_config_get(config, key, nullptr, 0, &needed, &error), error);
+    std::vector<char> text(needed);
+    require_ok(mdist_config_get(config, key, text.data(), text.size(), nullptr, &error), error);
+    return text.data();
+}
+
+std::string device_of(const mdist_strategy_t *strategy, uint32_t local_replica) {
+    char text[64];
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_strategy_device(strategy, local_replica, text, sizeof text, nullptr, &error), error);
+    return text;
+}
+
+/// Keys as the environment sets them, and the devices of a strategy created from it; or why there is none.
+void add_strategy(Json &all) {
+    try {
+        const ConfigHandle config = make_config();
+        mdist_error_t *error = nullptr;
+        require_ok(mdist_config_load_environment(config.get(), &error), error);
+        for (const char *key : kKeys) all["config"][key] = value_of(config.get(), key);
+        const StrategyHandle strategy = make_strategy(nullptr);
+        for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy.get()); ++i)
+            all["replicas"].push_back(device_of(strategy.get(), i));
+    } catch (const std::runtime_error &failure) {
+        all["error"] = failure.what();
+    }
+}
+
+Json environment() {
+    const Machine machine = this_machine();
+    Json all;
+    all["version"] = version_text();
+    all["cpus"] = {{"usable", machine.usable_cpus}, {"online", machine.online_cpus}, {"model", machine.model}};
+    for (const char *feature : kFeatures) all["features"][feature] = mdist_has(feature) != 0;
+    add_strategy(all);
+    return all;
+}
+
+void print_text(const Json &all) {
+    std::printf("libmdist  %s\n", all["version"].get<std::string>().c_str());
+    const Json &cpus = all["cpus"];
+    std::printf("CPUs      %u usable of %u (%s)\n", cpus["usable"].get<unsigned>(), cpus["online"].get<unsigned>(),
+                cpus["model"].get<std::string>().c_str());
+    std::string with;
+    std::string without;
+    for (const auto &[feature, there] : all["features"].items()) (there.get<bool>() ? with : without) += " " + feature;
+    std::printf("features %s; not:%s\n", with.empty() ? " none" : with.c_str(), without.c_str());
+    if (all.contains("replicas")) {
+        std::string devices;
+        for (const auto &device : all["replicas"]) devices += " " + device.get<std::string>();
+        std::printf("replicas  %zu, on%s\n", all["replicas"].size(), devices.c_str());
+    }
+    if (!all.contains("config")) return;
+    std::printf("config    as the environment gives it\n");
+    for (const auto &[key, value] : all["config"].items()) {
+        const std::string text = value.get<std::string>();
+        std::printf("    %-34s%s\n", key.c_str(), text.empty() ? "-" : text.c_str());
+    }
+}
+
+} // namespace
+
+int print_environment(bool json) {
+    const Json all = environment();
+    if (json) {
+        std::cout << all.dump(2) << "\n";
+    } else {
+        print_text(all);
+        std::fflush(stdout);
+    }
+    if (!all.contains("error")) return 0;
+    std::cerr << "mdist: no strategy from this environment: " << all["error"].get<std::string>() << "\n";
+    return 1;
+}
+
+void print_version() {
+    std::printf("mdist %s\n", version_text().c_str());
+}
+
+} // namespace mdist

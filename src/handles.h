@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owners for handles of the C API, and exceptions for its failures: what a C++ program puts around libmdist.
+// Any thread, as the handles themselves.
+#pragma once
+
+#include <mdist/mdist.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace mdist {
+
+struct Destroy {
+    void operator()(mdist_config_t *config) const { mdist_config_destroy(config); }
+    void operator()(mdist_strategy_t *strategy) const { mdist_strategy_destroy(strategy); }
+};
+using ConfigHandle = std::unique_ptr<mdist_config_t, Destroy>;
+using StrategyHandle = std::unique_ptr<mdist_strategy_t, Destroy>;
+
+/// The sentence of a failed call; takes the error.
+inline std::string sentence_of(mdist_status_t status, mdist_error_t *error) {
+    std::string sentence = mdist_error_message(error);
+    if (sentence.empty()) sentence = mdist_status_name(status);
+    mdist_error_free(error);
+    return sentence;
+}
+
+/// Throws std::runtime_error with the sentence if the call failed; takes the error. By reference, since the call that
+/// writes it is often made in the argument before it.
+inline void require_ok(mdist_status_t status, mdist_error_t *const &error) {
+    if (status < 0) throw std::runtime_error(sentence_of(status, error));
+}
+
+inline ConfigHandle make_config() {
+    mdist_config_t *config = nullptr;
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_config_create(&config, &error), error);
+    return ConfigHandle(config);
+}
+
+/// NULL: what the environment says.
+inline StrategyHandle make_strategy(const mdist_config_t *config) {
+    mdist_strategy_t *strategy = nullptr;
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_strategy_create(config, &strategy, &error), error);
+    return StrategyHandle(strategy);
+}
+
+} // namespace mdist

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `mdist`: looks at libmdist from outside, by its public headers alone.
+#include "bench/bench.h"
+#include "env.h"
+
+#include <exception>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+namespace {
+
+constexpr int kBadCommandLine = 2;
+
+int dispatch(int argc, char **argv) {
+    CLI::App app("libmdist: distributed training strategies", "mdist");
+    app.require_subcommand(1);
+
+    bool json = false;
+    CLI::App *env = app.add_subcommand("env", "what a strategy created from this environment finds");
+    env->add_flag("--json", json, "for programs");
+    CLI::App *version = app.add_subcommand("version", "version of the library");
+
+    mdist::BenchOptions options;
+    CLI::App *bench = app.add_subcommand("bench", "measure the library against bare floors");
+    bench->add_flag("--json", json, "for programs");
+    bench->add_flag("--quick", options.quick, "small sizes and few rounds: whether it runs, not how fast");
+    bench->add_option("--filter", options.filter, "only cases whose name contains this text");
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &problem) {
+        return app.exit(problem) == 0 ? 0 : kBadCommandLine;
+    }
+    if (version->parsed()) mdist::print_version();
+    if (env->parsed()) return mdist::print_environment(json);
+    if (bench->parsed()) return mdist::run_bench(options, json);
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    try {
+        return dispatch(argc, argv);
+    } catch (const std::exception &exception) {
+        std::cerr << "mdist: " << exception.what() << "\n";
+        return 1;
+    }
+}

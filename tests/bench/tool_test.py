@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program mdist says what its documentation says it says. Usage: tool_test.py MDIST CONFIGURATION_PAGE"""
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+MDIST, PAGE = sys.argv[1], sys.argv[2]
+
+NUMBERS = ["replicas", "bytes", "library_ns", "library_best_ns", "rounds"]
+COMPARED = ["floor_ns", "floor_best_ns", "ratio"]
+JUDGED = ["value", "goal"]
+
+
+def mdist(*arguments, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
+    return subprocess.run([MDIST, *arguments], env={**clean, **environment}, capture_output=True, text=True)
+
+
+class Bench(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        result = mdist("bench", "--quick", "--json")
+        assert result.returncode == 0, result.stderr
+        cls.all = json.loads(result.stdout)
+
+    def test_names_the_machine(self):
+        machine = self.all["machine"]
+        self.assertLessEqual(1, machine["usable_cpus"])
+        self.assertLessEqual(machine["usable_cpus"], machine["online_cpus"])
+        self.assertIn(machine["instruction_set"], ["AVX-512", "AVX2", "baseline"])
+        self.assertIs(self.all["quick"], True)
+
+    def test_every_case_is_complete(self):
+        for case in self.all["cases"]:
+            with self.subTest(case["name"]):
+                for key in NUMBERS:
+                    self.assertGreaterEqual(case[key], 0, key)
+                self.assertGreaterEqual(case["library_ns"], case["library_best_ns"])
+                for key in COMPARED:
+                    self.assertEqual(case[key] is None, case["floor"] is None, key)
+                for key in JUDGED:
+                    self.assertEqual(case[key] is None, case["measure"] is None, key)
+                if case["measure"] is not None:
+                    self.assertEqual(case["verdict"], "ok" if case["value"] <= case["goal"] else "over")
+
+    def test_names_are_unique(self):
+        names = [case["name"] for case in self.all["cases"]]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_every_goal_is_there(self):
+        judged = {case["name"]: (case["measure"], case["goal"]) for case in self.all["cases"] if case["measure"]}
+        for replicas in (2, 4, 8):
+            self.assertIn(("ratio", 1.15), [goal for name, goal in judged.items()
+                                            if re.match(rf"all_reduce {replicas} x \d+ MiB", name)])
+            self.assertEqual(judged[f"all_reduce {replicas} x 4 KiB"], ("ratio", 6))
+        self.assertEqual(judged["run 1, back to back"], ("time_ns", 300))
+        self.assertEqual(judged["run 2, back to back"], ("difference_ns", 1000))
+        self.assertEqual(judged["run 2, after 1 ms of work"], ("ratio", 1.2))
+        self.assertEqual(judged["sweep 8 x 1 MiB"], ("growth", 1.3))
+
+    def test_filter_keeps_what_has_the_text_in_its_name(self):
+        result = mdist("bench", "--quick", "--json", "--filter", "run 1")
+        self.assertEqual([case["name"] for case in json.loads(result.stdout)["cases"]], ["run 1, back to back"])
+
+    def test_filter_that_fits_nothing_is_an_error(self):
+        result = mdist("bench", "--quick", "--filter", "no such case")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("no such case", result.stderr)
+
+    def test_table_ends_in_a_count_of_goals(self):
+        result = mdist("bench", "--quick", "--filter", "run 1")
+        self.assertRegex(result.stdout.splitlines()[-1], r"^[01] of 1 goals hold$")
+
+
+class Environment(unittest.TestCase):
+    def test_shows_every_documented_key(self):
+        with open(PAGE, encoding="utf-8") as page:
+            documented = re.findall(r"^\| `([a-z_.]+)` \| `MDIST_", page.read(), re.MULTILINE)
+        shown = json.loads(mdist("env", "--json").stdout)["config"]
+        self.assertEqual(list(shown), documented)
+
+    def test_shows_what_the_environment_sets(self):
+        result = mdist("env", "--json", MDIST_DEVICES="cpu*3", MDIST_EXECUTOR="caller")
+        shown = json.loads(result.stdout)
+        self.assertEqual(shown["config"]["executor"], "caller")
+        self.assertEqual(shown["replicas"], ["cpu:0", "cpu:1", "cpu:2"])
+        self.assertEqual(result.returncode, 0)
+
+    def test_says_why_there_is_no_strategy(self):
+        result = mdist("env", MDIST_DEVICES="toaster:0")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("toaster", result.stderr)
+
+    def test_text_and_json_name_one_version(self):
+        version = json.loads(mdist("env", "--json").stdout)["version"]
+        self.assertEqual(mdist("version").stdout, f"mdist {version}\n")
+        self.assertIn(version, mdist("env").stdout)
+
+
+class CommandLine(unittest.TestCase):
+    def test_unknown_words_are_refused(self):
+        for arguments in (["toast"], [], ["bench", "--frobnicate"], ["env", "extra"]):
+            with self.subTest(arguments):
+                result = mdist(*arguments)
+                self.assertEqual(result.returncode, 2)
+                self.assertNotEqual(result.stderr, "")
+                self.assertEqual(result.stdout, "")
+
+    def test_help_is_no_error(self):
+        result = mdist("--help")
+        self.assertEqual(result.returncode, 0)
+        for subcommand in ("bench", "env", "version"):
+            self.assertIn(subcommand, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
