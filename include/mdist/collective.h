@@ -4,7 +4,8 @@
  *
  * In a step (functions that take a replica) every replica of the job makes the same call: same operation, same counts,
  * same dtypes, in the same order. That is checked before any byte moves; a difference is MDIST_ERR_MISMATCH on every
- * replica, with both sides in the message. Several buffers in one call are one fused operation.
+ * replica, with both sides in the message. (Those that come late to a step that has failed get MDIST_ERR_ABORTED; the
+ * run returns the cause.) Several buffers in one call are one fused operation.
  * Outside of steps (functions that take a strategy) values are reduced, copied and gathered.
  *
  * Bits: a sum over N replicas follows one tree over replica ids, so that results do not depend on how replicas lie
@@ -12,9 +13,9 @@
  * largest power of two below hi - lo. float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum,
  * then one division. A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no influence.
  *
- * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part, nor any buffer of
- * another replica (that is not checked in a step). No elements is fine. If a call fails after bytes have moved, outputs
- * hold no promise; nothing outside of them was written.
+ * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part, nor any buffer
+ * of another replica (which is not checked in a step). No elements is fine. If a call fails after bytes have moved,
+ * outputs hold no promise; nothing outside of them was written.
  */
 #ifndef MDIST_COLLECTIVE_H
 #define MDIST_COLLECTIVE_H
@@ -107,7 +108,8 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  *
  * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones
  * count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went
- * in, as in the rows of a last batch that is not full; integers give float64 then. Of no elements, MEAN is NaN, SUM 0,
+ * in, as in the rows of a last batch that is not full; integers are summed
+ * in 64 bits and give float64 then. Of no elements, MEAN is NaN, SUM 0,
  * PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types).
  * A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its
  * elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for

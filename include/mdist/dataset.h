@@ -49,8 +49,8 @@ MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint
  * dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two
  * programs, or two workers, that do the same with one seed see one order.
  * @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all
- *                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat within
- *                                  each; a restarted program begins with the first. 0: the same order every time
+ *                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat
+ *                                  within each; a restarted program begins with the first. 0: the same order every time
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
@@ -110,7 +110,8 @@ typedef struct mdist_input_options {
  * replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor
  * of no rows. The source must be batched: every component has a first dimension, the same for all.
  * The result can be iterated, but not transformed further; batch, shuffle and the like come before.
- * @thread any   @blocks no, later until all workers have called it   @collective all workers   @calls-back never   @since 0.1
+ * @thread any   @blocks no, later until all workers have called it   @collective all workers
+ * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
                                                   mdist_dataset_t **out, const mdist_input_options_t *options,
@@ -140,7 +141,8 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
  * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
  * returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
  * @param count  must be mdist_dataset_component_count
- * @thread one at a time per iterator   @blocks until the element is there   @collective all workers for a distributed dataset
+ * @thread one at a time per iterator   @blocks until the element is there
+ * @collective all workers for a distributed dataset
  * @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
@@ -148,7 +150,7 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
 
 /**
  * Frees an iterator. NULL is fine.
- * (A finalizer that holds a lock which the map function needs would wait for ever: destroy such an iterator explicitly.)
+ * (A finalizer with a lock that the map function needs would wait for ever: destroy such an iterator explicitly.)
  * @thread any   @blocks until a map function under way on the prefetching thread returns   @collective no
  * @calls-back free functions given to its sources   @since 0.1
  */

@@ -43,8 +43,8 @@ MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdi
 
 /**
  * Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, and later runs, collectives,
- * reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can save
- * what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers.
+ * reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can
+ * save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
@@ -140,8 +140,8 @@ MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size
 /**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to fail
- * the run. May call any function of cross-replica context.
+ * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
+ * fail the run. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);

@@ -2,10 +2,10 @@
 /**
  * Value: what goes into a run and comes out of it.
  *
- * A value owns tensors, and belongs to no strategy: it fits every one with as many local replicas. A plain value has one
- * tensor. A per-replica value has one for each local replica, and they may differ in content and shape. A mirrored value
- * has one for each local replica, and they are equal. Values never change once made; whoever holds the handle may read
- * them from any thread.
+ * A value owns tensors, and belongs to no strategy: it fits every one with as many local replicas. A plain value has
+ * one tensor. A per-replica value has one for each local replica, and they may differ in content and shape. A mirrored
+ * value has one for each local replica, and they are equal. Values never change once made; whoever holds the handle may
+ * read them from any thread.
  */
 #ifndef MDIST_VALUE_H
 #define MDIST_VALUE_H

@@ -120,9 +120,9 @@ MDIST_API const char *mdist_variable_name(const mdist_variable_t *variable);
 /**
  * All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of
  * creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where
- * mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All kinds
- * are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are gone;
- * more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements.
+ * mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All
+ * kinds are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are
+ * gone; more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtype_t dtype,

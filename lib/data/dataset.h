@@ -13,6 +13,8 @@
 
 #include "data/element.h"
 
+#include <mdist/dataset.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -73,7 +75,7 @@ class Stream {
 
 /// What is known of a component beforehand: type and rank always, dimensions unless kUnknown.
 struct Spec {
-    static constexpr uint64_t kUnknown = UINT64_MAX;
+    static constexpr uint64_t kUnknown = MDIST_ROWS; // as callers write it
     int32_t dtype = 0;
     Shape shape;
 };

@@ -189,14 +189,16 @@ MDIST_TEST_HELPER uint64_t whole_reduced(int op, int is_signed, const uint64_t *
 }
 
 MDIST_TEST_HELPER double load_real(int32_t dtype, const unsigned char *at) {
+    unsigned char bytes[8] = {0};
     uint16_t half;
     float single;
     double wide;
-    memcpy(&half, at, sizeof half);
+    memcpy(bytes, at, mdist_dtype_size((mdist_dtype_t)dtype));
+    memcpy(&half, bytes, sizeof half);
     if (dtype == MDIST_FLOAT16) return (double)widen16(half, 10);
     if (dtype == MDIST_BFLOAT16) return (double)widen16(half, 7);
-    if (dtype == MDIST_FLOAT32) return memcpy(&single, at, sizeof single), (double)single;
-    return memcpy(&wide, at, sizeof wide), wide;
+    if (dtype == MDIST_FLOAT32) return memcpy(&single, bytes, sizeof single), (double)single;
+    return memcpy(&wide, bytes, sizeof wide), wide;
 }
 
 MDIST_TEST_HELPER void store_real(int32_t dtype, double value, unsigned char *at) {
@@ -233,7 +235,7 @@ MDIST_TEST_HELPER void reduce_plainly(int op, int32_t dtype, const unsigned char
     const int single = dtype != MDIST_FLOAT64;
     for (uint64_t i = 0; i < elements; ++i) {
         double reals[MAX_REPLICAS];
-        uint64_t wholes[MAX_REPLICAS];
+        uint64_t wholes[MAX_REPLICAS] = {0};
         for (size_t s = 0; s < n; ++s) {
             if (is_integer(dtype))
                 wholes[s] = load_whole(dtype, sources[s] + i * size);
