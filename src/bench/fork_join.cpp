@@ -20,7 +20,6 @@ void ForkJoin::serve() {
     uint32_t seen = 0;
     for (;;) {
         const Wait how = wait_.load(std::memory_order_relaxed);
-        if (how == Wait::kQuit) return;
         while (command_.load(std::memory_order_acquire) == seen) {
             if (how == Wait::kFutex) {
                 syscall(SYS_futex, &command_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
@@ -29,6 +28,8 @@ void ForkJoin::serve() {
             }
         }
         done_.store(++seen, std::memory_order_release);
+        // After the answer, for the caller waits for that too: read before the command, it would come without one.
+        if (wait_.load(std::memory_order_relaxed) == Wait::kQuit) return;
     }
 }
 

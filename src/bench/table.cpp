@@ -23,7 +23,8 @@ std::string time_text(double ns) {
 }
 
 std::string signed_time_text(double ns) {
-    return (ns < 0 ? "-" : "+") + time_text(ns < 0 ? -ns : ns);
+    std::string text(1, ns < 0 ? '-' : '+');
+    return text += time_text(ns < 0 ? -ns : ns);
 }
 
 std::string judged_text(const Row &row) {
@@ -63,7 +64,8 @@ void print_lines(const std::vector<Line> &lines) {
         for (std::size_t i = 0; i < line.size(); ++i) {
             const std::string gap(widths[i] - line[i].size(), ' ');
             const bool number = i >= 1 && i <= 3;
-            text += (i == 0 ? "" : "  ") + (number ? gap + line[i] : line[i] + gap);
+            if (i != 0) text += "  ";
+            text += number ? gap + line[i] : line[i] + gap;
         }
         text.erase(text.find_last_not_of(' ') + 1);
         std::printf("%s\n", text.c_str());
