@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 
 #include <pthread.h>
 
@@ -32,6 +33,9 @@ mdist_status_t report_exception(const char *operation, mdist_error_t **error) no
             throw;
         } catch (const Failure &failure) {
             return report(failure, operation, error);
+        } catch (const std::length_error &) { // a container was asked for more than memory can hold
+            if (error != nullptr) *error = static_error(MDIST_ERR_OUT_OF_MEMORY);
+            return MDIST_ERR_OUT_OF_MEMORY;
         } catch (const std::bad_alloc &) {
             if (error != nullptr) *error = static_error(MDIST_ERR_OUT_OF_MEMORY);
             return MDIST_ERR_OUT_OF_MEMORY;

@@ -8,14 +8,10 @@ namespace mdist {
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept {
     try {
         replica.last_failure = text(function, ": ", failure.message());
-        if (!together) return;
-        Failure cause = failure;
-        if (cause.operation().empty()) std::move(cause).operation(function);
-        if (cause.replica() < 0) std::move(cause).replica(static_cast<int32_t>(replica.id()));
-        replica.strategy().group().release(cause);
     } catch (const std::bad_alloc &) {
-        if (together) replica.strategy().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        // The words are a help; the failure itself goes on without them.
     }
+    if (together) release_failure(replica.strategy().group(), function, replica.id(), failure);
 }
 
 uint64_t timeout_of(const mdist_call_options_t *options) {

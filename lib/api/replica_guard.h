@@ -27,7 +27,7 @@ mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool
         } catch (const Failure &failure) {
             note_failure(*replica, function, failure, together);
             throw;
-        } catch (const std::bad_alloc &) {
+        } catch (const std::exception &) { // no memory, or more asked for than there can be
             note_failure(*replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
             throw;
         }

@@ -4,6 +4,7 @@
 #include "api/replica_guard.h"
 #include "api/values.h"
 #include "cluster/config.h"
+#include "util/callback.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -29,14 +30,18 @@ int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
         ~Retirement() { slot.retire(); }
     };
     const Retirement retirement{slot};
-    return step(slot.renew(), user_data);
+    mdist_replica_t *const handle = slot.renew();
+    return call_back([&] { return text("the step of replica ", replica.id()); },
+                     [&] { return step(handle, user_data); });
 }
 
 int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
                    const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
     const ValueHandles handles(publish_values(arguments));
     ValueHandles made(std::vector<mdist_value_t *>(results.size(), nullptr));
-    const int32_t code = merge(strategy, handles.get(), arguments.size(), made.get(), results.size(), user_data);
+    const int32_t code = call_back(
+        [] { return "the merge function"; },
+        [&] { return merge(strategy, handles.get(), arguments.size(), made.get(), results.size(), user_data); });
     for (size_t i = 0; code == 0 && i < results.size(); ++i)
         if (made.get()[i] != nullptr) results[i] = pin(made.get()[i]).shared();
     return code;
@@ -47,11 +52,11 @@ int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_
 mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out, mdist_error_t **error) {
     return guard("mdist_strategy_create", error, [&] {
         need(out, "out");
-        watch_forks();
         Config environment;
         if (config == nullptr) environment.load_environment();
         const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
         const Config &settings = config == nullptr ? environment : *pinned;
+        watch_forks();
         const auto strategy = std::make_shared<Strategy>(settings);
         mdist_log_level_t level = MDIST_LOG_WARN;
         if (settings.is_set("log.level") && log::level_from_name(settings.text("log.level"), &level))

@@ -2,8 +2,8 @@
 #include "strategy/variable.h"
 
 #include "api/replica_guard.h"
+#include "util/callback.h"
 #include "util/dtype.h"
-#include "util/forced_unwind.h"
 #include "util/text.h"
 
 #include <utility>
@@ -32,29 +32,21 @@ Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
     return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
 }
 
-Failure update_failed(const Variable &variable, uint32_t local, int64_t native, const std::string &how) {
-    return Failure(MDIST_ERR_CALLBACK,
-                   text("the update of variable \"", variable.spec().name, "\", copy ", local, ", ", how))
-        .replica(static_cast<int32_t>(variable.strategy()->first_replica_id() + local))
-        .native(native);
-}
-
 void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, void *user_data,
                  const std::vector<Pinned<Value>> &arguments) {
     std::vector<mdist_tensor_t> tensors;
     for (const auto &argument : arguments) tensors.push_back(argument->tensor_for(local).describe());
     const mdist_tensor_t copy = variable.copy(local).describe();
-    int32_t code = 0;
+    const auto who = [&] { return text("the update of variable \"", variable.spec().name, "\", copy ", local, ","); };
+    const auto id = static_cast<int32_t>(variable.strategy()->first_replica_id() + local);
     try {
         const Context context(*variable.strategy(), Context::Kind::kUpdate, local);
-        code = update(local, &copy, tensors.data(), tensors.size(), user_data);
-    } catch (const std::exception &exception) {
-        throw update_failed(variable, local, 0, text("threw: ", exception.what()));
-    } catch (...) {
-        if (thread_is_ending()) throw;
-        throw update_failed(variable, local, 0, "threw something that is no std::exception");
+        const int32_t code =
+            call_back(who, [&] { return update(local, &copy, tensors.data(), tensors.size(), user_data); });
+        if (code != 0) throw callback_returned(who(), code);
+    } catch (Failure &failure) {
+        throw std::move(failure).replica(id);
     }
-    if (code != 0) throw update_failed(variable, local, code, text("returned ", code));
 }
 
 } // namespace

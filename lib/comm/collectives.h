@@ -21,7 +21,8 @@ void all_to_all(Group &group, uint32_t party, const Call &call, uint64_t timeout
 void barrier(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
 
 /// all_reduce for parties that need not meet, since one thread has already seen all their calls: parties only share the
-/// work. Everybody's call must have been compared, and posted by post(); whoever posted waits for the parties to return.
+/// work. Everybody's call must have been compared, and posted by post(); whoever posted waits for the parties to
+/// return.
 void all_reduce_posted(Group &group, uint32_t party);
 
 /// Calls finish() on the way out: what stands between meet() and finish() may return, or throw alike on all parties.

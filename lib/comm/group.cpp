@@ -197,8 +197,9 @@ void Group::end(State state, const Failure &cause) noexcept {
         const uint32_t now = state_.load(std::memory_order_relaxed);
         if (now == kFailed || now == state) return;
         try {
-            // A released group that fails keeps the cause of the release: that came first.
+            // A released group that fails keeps the cause of the release till the step is over: that came first.
             if (!cause_) cause_.emplace(cause);
+            if (state == kFailed) failed_cause_.emplace(cause);
         } catch (const std::bad_alloc &) {
             // The state alone must do; cause() says so.
         }
@@ -228,7 +229,11 @@ void Group::reset() noexcept {
     tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
     run_.fetch_add(1, std::memory_order_relaxed);
-    if (state_.load(std::memory_order_relaxed) == kFailed) return;
+    if (state_.load(std::memory_order_relaxed) == kFailed) {
+        if (failed_cause_) cause_.swap(failed_cause_);
+        failed_cause_.reset();
+        return;
+    }
     cause_.reset();
     state_.store(kReady, std::memory_order_release);
 }

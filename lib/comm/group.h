@@ -139,6 +139,7 @@ class Group {
     EventCount finish_round_;
     alignas(64) mutable std::mutex cause_mutex_;
     std::optional<Failure> cause_;
+    std::optional<Failure> failed_cause_; // of FAILED, where a release came first
 };
 
 } // namespace mdist

@@ -5,9 +5,9 @@
 #include "util/failure.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
+#include "util/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <condition_variable>
 #include <cstring>
@@ -118,22 +118,15 @@ void *run_producer(void *argument) {
     return nullptr;
 }
 
-pthread_t start_thread(const std::shared_ptr<Producer> &producer) {
+pthread_t start_producer(const std::shared_ptr<Producer> &producer) {
     auto argument = std::make_unique<std::shared_ptr<Producer>>(producer);
-    // The new thread inherits the mask: signals stay with the program's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    const int error = pthread_create(&thread, nullptr, run_producer, argument.get());
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const int error = start_thread(&thread, run_producer, argument.get(), "mdist prefetch");
     if (error != 0)
         throw Failure(MDIST_ERR_RESOURCE, text("no thread for a prefetch: pthread_create says errno ", error,
                                                "; the process may have too many threads"))
             .native(error);
     argument.release();
-    pthread_setname_np(thread, "mdist-prefetch");
     return thread;
 }
 
@@ -151,7 +144,7 @@ class PrefetchStream final : public Stream {
   private:
     bool produce(Element &out) override {
         if (!running_) {
-            thread_ = start_thread(producer_);
+            thread_ = start_producer(producer_);
             running_ = true;
         }
         return producer_->take(out);

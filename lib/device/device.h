@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device: where a replica's memory lies and how bytes get in and out of it.
 //
-// The one interface between the library and CPU, CUDA or a fake of it in tests. A device outlives all memory it gave
-// out, since that memory holds a reference to it. All functions may be called from any thread.
+// The one interface between the library and CPU, CUDA or a fake of it in tests. Memory may outlive the device that gave
+// it out. All functions may be called from any thread.
 #pragma once
 
 #include <mdist/tensor.h>

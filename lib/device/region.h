@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Region: memory of one device that grows and never moves.
+// Region: host memory that grows and never moves, for one device's share of something. (A GPU will bring its own kind.)
 //
 // Address space for as much as the host could ever hold is reserved at the start and given memory as it is needed, so
 // what lies in it keeps its address. New memory is zero. Not thread-safe: its owner locks.

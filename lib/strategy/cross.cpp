@@ -77,9 +77,27 @@ ValuePointer reduce_value(Strategy &strategy, int32_t op, const Value &value, co
     return Value::plain(on_host(value.tensors()[0]));
 }
 
+/// Straight into every device's own result, by all replicas' threads where that is worth it.
+ValuePointer all_reduce_value(Strategy &strategy, int32_t op, const Value &value) {
+    value.check_count(strategy.local_replica_count());
+    require_alike(value.tensors());
+    std::vector<Tensor> results;
+    std::vector<mdist_buffer_t> inputs;
+    std::vector<mdist_buffer_t> outputs;
+    for (const Tensor &tensor : value.tensors()) {
+        const auto local = static_cast<uint32_t>(results.size());
+        results.push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
+        inputs.push_back(tensor.buffer());
+        outputs.push_back(results.back().buffer());
+    }
+    all_reduce_local(strategy, op, inputs.data(), outputs.data(), 1);
+    return Value::mirrored(std::move(results));
+}
+
 ValuePointer reduce_value_to(Strategy &strategy, int32_t op, const Value &value, const std::string &destination) {
     const bool everywhere = destination.empty();
     if (!everywhere) strategy.device_index(destination);
+    if (everywhere && value.kind() == MDIST_VALUE_PER_REPLICA) return all_reduce_value(strategy, op, value);
     const ValuePointer reduced = reduce_value(strategy, op, value, {});
     return everywhere ? broadcast_value(strategy, reduced->tensors()[0]) : reduced;
 }

@@ -3,8 +3,7 @@
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "util/failure.h"
-#include "util/forced_unwind.h"
+#include "util/callback.h"
 #include "util/text.h"
 
 #include <utility>
@@ -63,6 +62,18 @@ void release_callback(Group &group, const char *operation, uint32_t replica, int
     }
 }
 
+void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept {
+    const auto id = static_cast<int32_t>(replica);
+    try {
+        Failure cause = failure;
+        if (cause.operation().empty()) std::move(cause).operation(operation);
+        if (cause.replica() < 0) std::move(cause).replica(id);
+        group.release(cause);
+    } catch (...) {
+        group.release(Failure(failure.status(), "out of memory").replica(id));
+    }
+}
+
 void release_ended(Group &group, uint32_t replica) noexcept {
     release_callback(group, "mdist_run", replica, 0,
                      [replica] { return text("the step of replica ", replica, " ended its thread"); });
@@ -79,21 +90,19 @@ void Frame::execute(uint32_t local, const Step &step) {
     const Departure departure{group, local};
     const Context context(replica);
     const uint32_t id = replica.id();
-    const auto release = [&](int64_t native, const auto &...how) {
-        release_callback(group, "mdist_run", id, native, [&] { return text("the step of replica ", id, " ", how...); });
-    };
     try {
         const int32_t code = step(replica);
         if (code == 0) return;
-        release(code, "returned ", code, replica.last_failure.empty() ? "" : " after ", replica.last_failure);
-    } catch (const std::exception &exception) {
-        release(0, "threw: ", exception.what());
+        release_callback(group, "mdist_run", id, code, [&] {
+            return callback_returned(text("the step of replica ", id), code, replica.last_failure).message();
+        });
+    } catch (const Failure &failure) {
+        release_failure(group, "mdist_run", id, failure);
+    } catch (const std::exception &) { // the library's own, before the step began
+        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(static_cast<int32_t>(id)));
     } catch (...) {
-        if (thread_is_ending()) {
-            release_ended(group, id);
-            throw;
-        }
-        release(0, "threw something that is no std::exception");
+        release_ended(group, id);
+        throw;
     }
 }
 

@@ -23,7 +23,9 @@ using Merge = FunctionRef<int32_t(const std::vector<ValuePointer> &arguments, st
 /// words, that alone.
 void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
                       FunctionRef<std::string()> sentence) noexcept;
-/// The same for a step that ended its thread.
+/// Hands the group a failure, with the operation and replica where it has none.
+void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept;
+/// For a step that ended its thread.
 void release_ended(Group &group, uint32_t replica) noexcept;
 
 class Frame {

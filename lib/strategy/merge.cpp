@@ -3,8 +3,8 @@
 // each takes its own part of what came out.
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "util/callback.h"
 #include "util/dtype.h"
-#include "util/forced_unwind.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -71,44 +71,31 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
     };
     const Resumption resumption{*this, shared.merge_failed};
     shared.merged.assign(result_count, nullptr);
-    const auto failed = [&](int64_t native, const std::string &how) {
-        return Failure(MDIST_ERR_CALLBACK, text("the merge function ", how))
-            .operation("mdist_merge_call")
-            .replica(static_cast<int32_t>(replica.id()))
-            .native(native);
-    };
     try {
         const Context context(*this, Context::Kind::kMerge);
         const int32_t code = merge(regroup(replica.frame(), replica.merge_arguments.size()), shared.merged);
-        if (code != 0) throw failed(code, text("returned ", code));
+        if (code != 0) throw callback_returned("the merge function", code);
+        check_merged(shared.merged);
     } catch (const Failure &failure) {
-        group_.release(failure);
+        release_failure(group_, "mdist_merge_call", replica.id(), failure);
         throw;
-    } catch (const std::bad_alloc &) {
-        throw;
-    } catch (const std::exception &exception) {
-        const Failure failure = failed(0, text("threw: ", exception.what()));
-        group_.release(failure);
-        throw failure;
+    } catch (const std::exception &) {
+        throw; // the library's own: no memory
     } catch (...) {
-        if (thread_is_ending()) {
-            release_callback(group_, "mdist_merge_call", replica.id(), 0,
-                             [] { return std::string("the merge function ended its thread"); });
-            throw;
-        }
-        const Failure failure = failed(0, "threw something that is no std::exception");
-        group_.release(failure);
-        throw failure;
-    }
-    for (std::size_t i = 0; i < result_count; ++i) {
-        const ValuePointer &value = shared.merged[i];
-        if (!value || value->kind() == MDIST_VALUE_PLAIN || value->tensors().size() == local_replica_count()) continue;
-        const Failure failure = failed(0, text("gave result ", i, " with ", value->tensors().size(), " tensors for ",
-                                               local_replica_count(), " local replicas"));
-        group_.release(failure);
-        throw failure;
+        release_callback(group_, "mdist_merge_call", replica.id(), 0,
+                         [] { return std::string("the merge function ended its thread"); });
+        throw;
     }
     shared.merge_failed = false;
+}
+
+void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+        const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
+        if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
+        throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",
+                                               local_replica_count(), " local replicas"));
+    }
 }
 
 std::vector<ValuePointer> Strategy::regroup(Frame &frame, std::size_t count) {

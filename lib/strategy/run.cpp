@@ -19,7 +19,7 @@ void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::v
     require_sound();
     for (std::size_t i = 0; i < arguments.size(); ++i)
         arguments[i]->check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
-    if (!team_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
+    require_open();
 
     // Whatever way this is left, also by a thread's end: everybody is out of the group, which can be used again.
     struct Ending {
@@ -64,7 +64,7 @@ void Strategy::run_frame(Frame &frame, const Step &step) {
 }
 
 void Strategy::run_internal(const Team::Work &work) {
-    if (!team_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
+    require_open();
     const Team::Fork fork(*team_, work, depth_ != 0);
     work(0);
 }

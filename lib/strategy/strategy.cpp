@@ -66,6 +66,11 @@ void Strategy::require_sound() {
         .reason("strategy_failed");
 }
 
+void Strategy::require_open() {
+    const std::lock_guard lock(turn_mutex_);
+    if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
+}
+
 void Strategy::abort() noexcept {
     fail("mdist_strategy_abort was called", "aborted");
 }

@@ -57,6 +57,9 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws ABORTED, with the first cause, if all collectives have ended.
     void require_sound();
 
+    /// Throws FAILED_PRECONDITION once the strategy was closed.
+    void require_open();
+
     void abort() noexcept;
     /// The handle is gone: aborts, and stops the threads as soon as no run is under way.
     void close() noexcept;
@@ -68,6 +71,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     void end_frame(Frame &frame) noexcept;
     Frame &frame_at(uint32_t depth);
     void run_merge(Replica &replica, const Merge &merge, std::size_t result_count);
+    void check_merged(const std::vector<ValuePointer> &merged) const;
     std::vector<ValuePointer> regroup(Frame &frame, std::size_t count);
     void fail(const char *sentence, const char *reason) noexcept;
     void stop_if_closed() noexcept;

@@ -3,8 +3,9 @@
 
 #include "util/failure.h"
 #include "util/text.h"
+#include "util/thread.h"
 
-#include <csignal>
+#include <cstdio>
 
 namespace mdist {
 
@@ -45,19 +46,14 @@ Team::~Team() {
 void Team::start(Member &member) {
     member.seen = commands_.now();
     member.ended.store(false, std::memory_order_relaxed);
-    // Signals belong to the program: its handlers must not run on threads it does not know of.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failed = pthread_create(&member.thread, nullptr, thread_main, &member);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    char name[16];
+    std::snprintf(name, sizeof name, "mdist %u", member.index);
+    const int failed = start_thread(&member.thread, thread_main, &member, name);
     if (failed != 0)
         throw Failure(MDIST_ERR_RESOURCE, text("cannot start the thread of local replica ", member.index,
                                                "; see the limits on threads of this user or container"))
             .native(failed);
     member.started = true;
-    pthread_setname_np(member.thread, text("mdist ", member.index).c_str());
 }
 
 void Team::stop() noexcept {

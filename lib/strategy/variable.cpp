@@ -62,6 +62,14 @@ void Variable::check_write(int32_t assign, const Tensor &tensor, const char *wha
         throw invalid(text(what, " is ", dtype_name(tensor.dtype()), " ", tensor.shape().text(), " and variable \"",
                            spec_.name, "\" is ", dtype_name(spec_.dtype), " ", spec_.shape.text(),
                            "; they must be alike"));
+    const auto *const begin = static_cast<const char *>(tensor.data());
+    for (const Tensor &copy : copies_) {
+        const auto *const at = static_cast<const char *>(copy.data());
+        if (begin != at && begin < at + copy.bytes() && at < begin + tensor.bytes())
+            throw invalid(text(what, " overlaps variable \"", spec_.name,
+                               "\" in memory; it may be the variable's own "
+                               "memory or stand apart"));
+    }
 }
 
 void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const {

@@ -9,6 +9,8 @@
 namespace mdist {
 
 /// To be asked first thing in a `catch (...)`: if so, `throw;`. What is unwinding is no C++ exception, then.
-inline bool thread_is_ending() noexcept { return std::current_exception() == nullptr; }
+inline bool thread_is_ending() noexcept {
+    return std::current_exception() == nullptr;
+}
 
 } // namespace mdist
