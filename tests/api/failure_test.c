@@ -4,6 +4,7 @@
 #include "mdist_test.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 enum { MOST = 5 };
@@ -471,6 +472,50 @@ static void quiet(mdist_log_level_t level, const char *text, size_t length, void
     (void)level, (void)text, (void)length, (void)user_data;
 }
 
+static int32_t end_thread_of_replica_0(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    if (mdist_replica_id(replica) == 0) pthread_exit(NULL);
+    mdist_barrier(replica, NULL, NULL);
+    return 0;
+}
+
+static pthread_key_t gone_key;
+
+static void post(void *semaphore) {
+    sem_post(semaphore); // when the thread has unwound
+}
+
+typedef struct Caller {
+    mdist_strategy_t *strategy;
+    sem_t gone;
+} Caller;
+
+static void *run_and_end(void *argument) {
+    Caller *self = argument;
+    pthread_setspecific(gone_key, &self->gone);
+    mdist_run(self->strategy, end_thread_of_replica_0, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    return NULL;
+}
+
+/// A detached thread looks different to the C++ runtime while it unwinds.
+static void a_detached_thread_may_end_in_its_step(void **state) {
+    (void)state;
+    Caller caller = {.strategy = make_strategy(2, NULL)};
+    assert_int_equal(sem_init(&caller.gone, 0, 0), 0);
+    assert_int_equal(pthread_key_create(&gone_key, post), 0);
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, &detached, run_and_end, &caller), 0);
+    while (sem_wait(&caller.gone) != 0) continue;
+    assert_usable(caller.strategy);
+    pthread_attr_destroy(&detached);
+    pthread_key_delete(gone_key);
+    sem_destroy(&caller.gone);
+    mdist_strategy_destroy(caller.strategy);
+}
+
 int main(void) {
     mdist_log_set_sink(quiet, NULL, NULL, NULL);
     const struct CMUnitTest tests[] = {
@@ -483,6 +528,7 @@ int main(void) {
         cmocka_unit_test(a_failed_collective_fails_the_run_though_the_step_swallows_it),
         cmocka_unit_test(a_step_that_fails_after_a_failed_call_says_which),
         cmocka_unit_test(a_replica_that_leaves_early_is_a_mismatch_and_no_timeout),
+        cmocka_unit_test(a_detached_thread_may_end_in_its_step),
         cmocka_unit_test(a_replica_that_never_comes_is_a_timeout_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
