@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The feature table tells the truth: functions it names are exported, tests it names exist and call them. Links resolve."""
+import pathlib
+import re
+
+root = pathlib.Path(__file__).resolve().parents[2]
+exported = set(re.findall(r'^\s+(mdist_\w+);', (root / 'lib/mdist.map').read_text(), re.M))
+wrong = []
+
+
+def source_of(name):
+    folder = root / 'tests' / 'api' if '/' not in name else root / pathlib.Path(name).parent
+    stem = pathlib.Path(name).name
+    found = [path for path in (folder / (stem + '.c'), folder / (stem + '.cpp')) if path.is_file()]
+    if not found:
+        wrong.append(f'there is no test {name}')
+        return ''
+    # What a test includes of its own folder counts as part of it.
+    text = found[0].read_text()
+    for header in re.findall(r'#include "(\w+\.h)"', text):
+        for place in (folder, root / 'tests/support'):
+            if (place / header).is_file():
+                text += (place / header).read_text()
+    return text
+
+
+for line in (root / 'docs/features.md').read_text().splitlines():
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    functions = [name for name in re.findall(r'`(mdist_\w+)`', line) if not name.endswith('_t')]
+    wrong += [f'{name} is not exported: {line}' for name in functions if name not in exported]
+    tests = re.findall(r'`((?:tests/\w+/)?\w+_test)`', cells[-1])
+    text = ''.join(source_of(test) for test in tests)
+    if tests and not any(test.startswith('tests/unit') for test in tests):
+        wrong += [f'{name} is not in {tests}' for name in functions if name not in text]
+
+for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').glob('*.md')]:
+    for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
+        if not (page.parent / target).exists():
+            wrong.append(f'{page.name} links to {target}, which is not there')
+
+print('\n'.join(wrong))
+raise SystemExit(1 if wrong else 0)
