@@ -92,7 +92,7 @@ void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
 void Group::await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
                   uint64_t limit_ns) {
     // The round also advances for the meeting before this one, if its last party was slow to say so.
-    while (generation(tally_.load(std::memory_order_seq_cst)) == own_generation) {
+    while (completed_.load(std::memory_order_acquire) == own_generation) {
         if (state_.load(std::memory_order_seq_cst) != kReady) {
             if (withdraw(own_generation, print)) throw_cause(true);
         } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(own_generation, print)) {
@@ -117,6 +117,7 @@ void Group::complete(uint64_t print) noexcept {
     while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
                                          std::memory_order_seq_cst)) {
     }
+    completed_.store((generation(tally) + 1) & 0xffffffff, std::memory_order_release);
     round_.advance();
 }
 

@@ -122,18 +122,25 @@ class Group {
     uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;
 
-    // All that a meeting takes, on one line.
+    // What parties write when they arrive, on one line; those who wait do not look at it.
     /// Who is here: arrived in bits 0-15, departed in 16-31, completed meetings in 32-63; so that arriving, giving up
     /// and completing exclude each other.
     alignas(64) std::atomic<uint64_t> tally_{0};
     /// Sum of the fingerprints of those who have arrived: as many times one's own if all calls are the same.
     std::atomic<uint64_t> prints_{0};
-    EventCount round_;
+
+    // What those who wait look at, on another, written once for each meeting.
+    alignas(64) EventCount round_;
+    /// Completed meetings, as in the tally.
+    std::atomic<uint64_t> completed_{0};
     /// Whether the last complete meeting was well: written by the last to arrive before it completes the meeting, read
     /// by all after that.
     bool well_ = true;
-    std::atomic<uint32_t> state_{kReady};
+
+    // What is read in every meeting and seldom written.
+    alignas(64) std::atomic<uint32_t> state_{kReady};
     std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
+
     alignas(64) std::atomic<uint64_t> work_{0};
     alignas(64) std::atomic<uint64_t> finished_{0};
     EventCount finish_round_;

@@ -37,17 +37,23 @@ Patience Patience::for_threads(uint32_t threads, uint32_t cpus) {
     return threads <= cpus ? Patience{kSpinNs, 0} : Patience{0, kYields};
 }
 
+bool EventCount::spun(uint32_t seen) const noexcept {
+    for (uint32_t i = 0; i < kPausesPerLook; ++i) {
+        if (now() != seen) return true;
+        relax();
+    }
+    return false;
+}
+
 bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns) const noexcept {
     if (patience.spin_ns != 0) {
+        if (spun(seen)) return true; // before a look at the clock, which costs as much as what is waited for
         const uint64_t start = monotonic_clock().now_ns();
         uint64_t waited = 0;
         do {
             // Whoever is that late has perhaps lost its core, and it may be this one that it waits for.
             if (waited > kAloneNs) sched_yield();
-            for (uint32_t i = 0; i < kPausesPerLook; ++i) {
-                if (now() != seen) return true;
-                relax();
-            }
+            if (spun(seen)) return true;
             waited = monotonic_clock().now_ns() - start;
         } while (waited < patience.spin_ns);
     }

@@ -38,6 +38,7 @@ class EventCount {
 
   private:
     void wake() noexcept;
+    bool spun(uint32_t seen) const noexcept;
     bool sleep(uint32_t seen, uint64_t timeout_ns) const noexcept;
 
     std::atomic<uint32_t> value_{0};
