@@ -401,12 +401,14 @@ typedef struct Late {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned back;
+    int limit_is_runs; // the collectives give no limit of their own
 } Late;
 
 static int32_t come_late(mdist_replica_t *replica, void *user_data) {
     Late *self = user_data;
     const int32_t id = mdist_replica_id(replica);
-    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 50000000};
+    const mdist_call_options_t options = {.struct_size = sizeof options,
+                                          .timeout_ns = self->limit_is_runs ? 0 : 50000000};
     mdist_error_t *error = NULL;
     note(&self->base.notes[id], MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "all together");
     pthread_mutex_lock(&self->lock);
@@ -466,6 +468,23 @@ static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
             pthread_mutex_destroy(&late.lock);
         }
     }
+}
+
+static void the_timeout_of_a_run_is_that_of_its_collectives(void **state) {
+    (void)state;
+    Late late = {.base = {.strategy = make_strategy(3, NULL), .who = 1}, .limit_is_runs = 1};
+    pthread_mutex_init(&late.lock, NULL);
+    pthread_cond_init(&late.changed, NULL);
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 50000000};
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = mdist_run(late.base.strategy, come_late, &late, NULL, 0, NULL, 0, &options, &error);
+    assert_no_notes(&late.base);
+    assert_int_equal(status, MDIST_ERR_TIMEOUT);
+    WORDS(error, "50 ms");
+    mdist_error_free(error);
+    mdist_strategy_destroy(late.base.strategy);
+    pthread_cond_destroy(&late.changed);
+    pthread_mutex_destroy(&late.lock);
 }
 
 static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
@@ -530,6 +549,7 @@ int main(void) {
         cmocka_unit_test(a_replica_that_leaves_early_is_a_mismatch_and_no_timeout),
         cmocka_unit_test(a_detached_thread_may_end_in_its_step),
         cmocka_unit_test(a_replica_that_never_comes_is_a_timeout_for_good),
+        cmocka_unit_test(the_timeout_of_a_run_is_that_of_its_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
