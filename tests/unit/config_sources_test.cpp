@@ -164,6 +164,24 @@ void unknown_variables_are_one_warning_each(void **) {
     assert_text(config.text("secret_file"), "/secret");
 }
 
+void what_is_not_built_is_refused_and_not_ignored(void **) {
+    for (const char *yaml : {"communication: {implementation: nccl}", "communication: {implementation: gloo}",
+                             "data: {auto_shard_policy: file}", "data: {auto_shard_policy: 'off'}"}) {
+        Config config;
+        config.load_text(yaml, "c.yaml");
+        Outcome outcome = outcome_of([&] { refuse_unbuilt(config); });
+        assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
+        assert_text(outcome.reason, "not_built");
+        assert_true(outcome.begins("c.yaml:1:"));
+    }
+    for (const char *yaml :
+         {"communication: {implementation: ring}", "data: {order: replica, auto_shard_policy: data}"}) {
+        Config config;
+        config.load_text(yaml, "c.yaml");
+        assert_int_equal(outcome_of([&] { refuse_unbuilt(config); }).status, MDIST_OK);
+    }
+}
+
 void a_config_that_names_several_workers_is_refused(void **) {
     const struct {
         const char *yaml, *words;
@@ -227,6 +245,7 @@ int main() {
         cmocka_unit_test_setup(variables_override_the_file_they_name, fresh_environment),
         cmocka_unit_test_setup(a_bad_environment_changes_nothing_and_is_named, fresh_environment),
         cmocka_unit_test_setup(unknown_variables_are_one_warning_each, fresh_environment),
+        cmocka_unit_test_setup(what_is_not_built_is_refused_and_not_ignored, fresh_environment),
         cmocka_unit_test_setup(a_config_that_names_several_workers_is_refused, fresh_environment),
         cmocka_unit_test_setup(launchers_variables_count_for_a_config_from_the_environment, fresh_environment),
     };
