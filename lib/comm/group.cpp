@@ -219,6 +219,7 @@ void Group::fail(const Failure &cause) noexcept {
 }
 
 std::optional<Failure> Group::cause() const {
+    if (state_.load(std::memory_order_acquire) == kReady) return std::nullopt;
     const std::lock_guard lock(cause_mutex_);
     if (!cause_ && state_.load(std::memory_order_relaxed) != kReady)
         return Failure(MDIST_ERR_OUT_OF_MEMORY, "the first cause could not be kept for lack of memory");
@@ -226,10 +227,11 @@ std::optional<Failure> Group::cause() const {
 }
 
 void Group::reset() noexcept {
-    const std::lock_guard lock(cause_mutex_);
     tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
     run_.fetch_add(1, std::memory_order_relaxed);
+    if (state_.load(std::memory_order_acquire) == kReady) return; // an abort from now on is for the next run
+    const std::lock_guard lock(cause_mutex_);
     if (state_.load(std::memory_order_relaxed) == kFailed) {
         if (failed_cause_) cause_.swap(failed_cause_);
         failed_cause_.reset();

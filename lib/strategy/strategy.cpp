@@ -67,7 +67,6 @@ void Strategy::require_sound() {
 }
 
 void Strategy::require_open() {
-    const std::lock_guard lock(turn_mutex_);
     if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
 }
 

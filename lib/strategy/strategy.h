@@ -86,7 +86,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 
     std::mutex turn_mutex_; // guards the two below, for the moment of a change only
     bool busy_ = false;
-    bool closed_ = false;
+    std::atomic<bool> closed_{false}; // may be read without
 };
 
 /// The right to work with a strategy in cross-replica context, for as long as it lives. Throws WRONG_CONTEXT inside a
