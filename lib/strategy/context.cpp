@@ -46,7 +46,7 @@ void Context::require_replica(const Replica &replica, const char *function) {
     const bool merging = context != nullptr && context->kind_ != Kind::kReplica;
     throw Failure(MDIST_ERR_WRONG_CONTEXT,
                   merging ? text(function,
-                                 " belongs into a step, and this is a merge or update function: take the "
+                                 " belongs in a step, and this is a merge or update function: take the "
                                  "functions of cross-replica context (those with a strategy) here")
                           : text(function, " for replica ", replica.id(),
                                  " belongs on the thread that runs the step of that replica"))

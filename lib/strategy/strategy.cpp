@@ -83,22 +83,18 @@ void Strategy::fail(const char *sentence, const char *reason) noexcept {
 }
 
 void Strategy::close() noexcept {
-    bool busy = false;
-    {
-        const std::lock_guard lock(turn_mutex_);
-        closed_ = true;
-        busy = busy_;
-    }
+    // Each side writes its own flag before it reads the other's, so that at least one of them sees both.
+    closed_ = true;
     // The thread that has the turn stops the team when it is done.
-    if (busy) fail("the strategy was destroyed", "destroyed");
+    if (busy_) fail("the strategy was destroyed", "destroyed");
     stop_if_closed();
 }
 
 void Strategy::stop_if_closed() noexcept {
     std::unique_ptr<Team> team;
     {
-        const std::lock_guard lock(turn_mutex_);
-        if (!closed_ || busy_ || !team_) return;
+        const std::lock_guard lock(stop_mutex_);
+        if (busy_ || !team_) return;
         team = std::move(team_);
     }
     // The replicas' handles keep the strategy alive.
@@ -110,26 +106,19 @@ Turn::Turn(Strategy &strategy, const char *function, const char *instead) : stra
     if (const Context *context = Context::of(strategy)) {
         if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
         throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                      text(function, " belongs into cross-replica context, and this is a step: call ", instead));
+                      text(function, " belongs in cross-replica context, and this is a step: call ", instead));
     }
-    const std::lock_guard lock(strategy.turn_mutex_);
-    if (strategy.busy_)
+    if (strategy.busy_.exchange(true))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, ": another thread is working with this strategy; one at a time"))
             .reason("busy");
-    strategy.busy_ = true;
     taken_ = true;
 }
 
 Turn::~Turn() {
     if (!taken_) return;
-    bool closed = false;
-    {
-        const std::lock_guard lock(strategy_.turn_mutex_);
-        strategy_.busy_ = false;
-        closed = strategy_.closed_;
-    }
-    if (closed) strategy_.stop_if_closed();
+    strategy_.busy_ = false;
+    if (strategy_.closed_) strategy_.stop_if_closed();
 }
 
 } // namespace mdist

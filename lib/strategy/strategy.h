@@ -84,9 +84,9 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t depth_ = 0; // of the next run
     std::unique_ptr<Team> team_;
 
-    std::mutex turn_mutex_; // guards the two below, for the moment of a change only
-    bool busy_ = false;
-    std::atomic<bool> closed_{false}; // may be read without
+    std::atomic<bool> busy_{false};   // somebody has the turn
+    std::atomic<bool> closed_{false}; // set once; no run begins afterwards
+    std::mutex stop_mutex_;           // of two that find it closed and not busy, one stops the team
 };
 
 /// The right to work with a strategy in cross-replica context, for as long as it lives. Throws WRONG_CONTEXT inside a
