@@ -24,6 +24,29 @@ Side barrier_floor(uint32_t replicas, uint32_t cpus) {
     return side;
 }
 
+/// What moving the lines costs by itself: two bare barriers, and between them each of two threads sums its half of both
+/// arrays into both.
+Side halves_floor(const Arena &arena, uint32_t cpus, std::size_t bytes) {
+    const auto barrier = std::make_shared<Barrier>(2, cpus);
+    float *const first = reinterpret_cast<float *>(arena.region(0));
+    float *const second = reinterpret_cast<float *>(arena.region(1));
+    const std::size_t half = bytes / sizeof(float) / 2;
+    Side side;
+    side.name = "2 bare barriers, each thread sums its half in place";
+    side.run = [barrier, first, second, half](const Seat &seat, unsigned batch) {
+        for (unsigned i = 0; i < batch; ++i) {
+            barrier->wait();
+            for (std::size_t e = seat.index * half; e < (seat.index + 1) * half; ++e) {
+                const float sum = first[e] + second[e];
+                first[e] = sum;
+                second[e] = sum;
+            }
+            barrier->wait();
+        }
+    };
+    return side;
+}
+
 std::string name_of(uint32_t replicas, std::size_t bytes) {
     return "all_reduce " + std::to_string(replicas) + " x " + size_text(bytes);
 }
@@ -67,6 +90,13 @@ void bench_all_reduce(Bench &bench) {
         row.set_goal(Measure::kRatio, kBarriersGoal);
         bench.add(std::move(row));
     }
+    const std::string name = name_of(2, kSmallBytes) + ", bare";
+    if (!bench.wanted(name)) return;
+    Row row = bench.compare(bench.world(2), all_reduce_side(bench.arena(), kSmallBytes, MDIST_FLOAT32),
+                            {halves_floor(bench.arena(), cpus, kSmallBytes)});
+    row.name = name;
+    row.bytes = kSmallBytes;
+    bench.add(std::move(row));
 }
 
 } // namespace mdist
