@@ -243,6 +243,46 @@ void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
     }
 }
 
+/// What a slower party may still be reading: the pieces of the last round that was complete.
+void a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone(void **) {
+    Group group(2, Patience{}, kNoTimeout);
+    float numbers[2] = {1, 2};
+    const auto reduce = [&](uint32_t party) {
+        const mdist_buffer_t buffer = {&numbers[party], 1, MDIST_FLOAT32, 0};
+        Call call;
+        call.kind = CallKind::kAllReduce;
+        call.op = MDIST_SUM;
+        call.inputs = call.outputs = &buffer;
+        call.buffer_count = 1;
+        try {
+            all_reduce(group, party, call, 0);
+        } catch (const Failure &) {
+            return false;
+        }
+        return true;
+    };
+    const uint64_t last = group.next_round(0);
+    std::thread other([&] { reduce(1); });
+    const bool first = reduce(0);
+    other.join();
+    float staged = 0;
+    std::memcpy(&staged, group.stage(0, last), sizeof staged);
+
+    bool waited = true;
+    std::thread gives_up([&] { waited = reduce(0); }); // alone, until the step is over
+    while (group.next_round(0) != last + 2) std::this_thread::yield();
+    group.release(Failure(MDIST_ERR_CALLBACK, "the step of replica 1 returned 7"));
+    gives_up.join();
+    numbers[0] = 77;
+    const bool again = reduce(0);
+    float after = 0;
+    std::memcpy(&after, group.stage(0, last), sizeof after);
+    assert_true(first);
+    assert_false(waited);
+    assert_false(again);
+    assert_true(staged == 1 && after == 1);
+}
+
 } // namespace
 
 int main() {
@@ -251,6 +291,7 @@ int main() {
         cmocka_unit_test(no_order_of_events_hangs_or_splits_a_group),
         cmocka_unit_test(a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none),
         cmocka_unit_test(the_end_of_everything_during_collectives_leaves_nobody_behind),
+        cmocka_unit_test(a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
