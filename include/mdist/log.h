@@ -25,8 +25,7 @@ typedef enum mdist_log_level {
 
 /**
  * Receives finished text of @p length bytes, with a NUL behind it and no line end. Runs on whichever thread logs, one
- * call at a time; must not call into the library or end its thread. The text dies
- * with the call.
+ * call at a time; must not call into the library or end its thread. The text dies with the call.
  */
 typedef void (*mdist_log_fn)(mdist_log_level_t level, const char *text, size_t length, void *user_data);
 
