@@ -50,6 +50,9 @@
 #define MDIST_VERSION_PATCH 0
 #define MDIST_VERSION 100 /* 10000 * major + 100 * minor + patch */
 
+/** Without end: for mdist_dataset_repeat and mdist_work_wait. */
+#define MDIST_FOREVER 0x7fffffffffffffff
+
 #ifdef __cplusplus
 extern "C" {
 #endif

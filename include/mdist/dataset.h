@@ -20,9 +20,6 @@ extern "C" {
 typedef struct mdist_dataset mdist_dataset_t;
 typedef struct mdist_iterator mdist_iterator_t;
 
-/** For mdist_dataset_repeat: without end. */
-#define MDIST_FOREVER 0x7fffffffffffffff
-
 /** In a shape given to mdist_dataset_map: as many as the first dimension of the input's first component. */
 #define MDIST_ROWS 0x7fffffffffffffff
 

@@ -6,6 +6,11 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         status, log what went wrong, and what goes on
+ *
+ * and for other languages than C:
+ *
+ *   step      a run on your own threads, without callbacks     work        collectives started, tested, waited for
+ *   memory    memory that no garbage collector moves           dlpack      tensors to and from other libraries
  */
 #ifndef MDIST_MDIST_H
 #define MDIST_MDIST_H
@@ -14,11 +19,15 @@
 #include <mdist/collective.h>
 #include <mdist/config.h>
 #include <mdist/dataset.h>
+#include <mdist/dlpack.h>
 #include <mdist/log.h>
+#include <mdist/memory.h>
 #include <mdist/status.h>
+#include <mdist/step.h>
 #include <mdist/strategy.h>
 #include <mdist/tensor.h>
 #include <mdist/value.h>
 #include <mdist/variable.h>
+#include <mdist/work.h>
 
 #endif

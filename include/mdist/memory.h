@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Memory from the library: for buffers that outlive a call in languages whose own memory moves or is collected, and
+ * later the memory that workers of one host share.
+ */
+#ifndef MDIST_MEMORY_H
+#define MDIST_MEMORY_H
+
+#include <mdist/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Memory on the device of a local replica, 64-byte aligned and filled with zeros. It stays when the strategy goes.
+ * @param strategy  NULL: memory of the host; @p local_replica must be 0 then
+ * @param bytes     may be 0: an address that is not NULL, with nothing behind it
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, size_t bytes, void **out,
+                                     mdist_error_t **error);
+
+/**
+ * Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with
+ * the memory as user_data, to functions that keep memory, and the library frees it without a call into your language.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
