@@ -7,14 +7,6 @@
  * definition, to look inside. Tensors are dense, row-major, of up to MDIST_MAX_RANK dimensions, of one of the ten
  * element types (bfloat16 included), in memory that this build can reach. Anything else is refused with the reason.
  */
-/**
- * DLPack: tensors to and from other libraries (NumPy, PyTorch, JAX, CuPy ...) without copying.
- *
- * Both layouts of the exchange are taken and given: DLManagedTensor (up to DLPack 0.8) and DLManagedTensorVersioned (1.0
- * on). They are declared here by name alone, as <dlpack/dlpack.h> defines them; include that, or your own definition,
- * to look inside. Tensors are dense, row-major, of up to MDIST_MAX_RANK dimensions, one of the ten element types
- * (bfloat16 included), in memory that this build can reach. Anything else is refused with the reason.
- */
 #ifndef MDIST_DLPACK_H
 #define MDIST_DLPACK_H
 

@@ -12,18 +12,6 @@
  * A replica has one operation under way at most: until it is done, its other collectives, merges and joint assignments
  * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`.
  */
-/**
- * Work: a collective under way, for those who have something else to do than wait.
- *
- * Each `_start` takes what the collective of the same name takes, and returns at once. From there on the buffers belong
- * to the operation, until mdist_work_test or mdist_work_wait says that it is done, fails, or the work is destroyed. (The
- * arrays of mdist_buffer_t are copied.) In languages that move or collect memory, take memory from mdist_alloc.
- *
- * Nothing happens behind your back: the operation moves on inside the calls of the replicas that take part in it, test
- * and wait among them. Some replicas may start what others call in the blocking form. Whoever comes last need not wait.
- * A replica has one operation under way at most: until it is done, its other collectives, merges and joint assignments
- * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`.
- */
 #ifndef MDIST_WORK_H
 #define MDIST_WORK_H
 
