@@ -133,7 +133,7 @@ DlTensor describe_dl(const Tensor &tensor, DlDimensions &dimensions) {
     const auto *same = std::find_if(std::begin(kCounterparts), std::end(kCounterparts),
                                     [&](const Counterpart &one) { return one.dtype == tensor.dtype(); });
     DlTensor out = {};
-    out.data = tensor.data();
+    out.data = tensor.elements() == 0 ? nullptr : tensor.data(); // as DLPack wants it
     out.device = {kCpu, 0};
     out.ndim = shape.rank;
     out.dtype = {same->code, same->bits, 1};

@@ -74,7 +74,8 @@ struct DlDimensions {
     int64_t strides[MDIST_MAX_RANK];
 };
 
-/// Describes a defined tensor, with explicit strides. Fills `dimensions`, which must live as long as the description.
+/// Describes a defined tensor, with explicit strides, and data NULL if it is empty. Fills `dimensions`, which must live
+/// as long as the description.
 DlTensor describe_dl(const Tensor &tensor, DlDimensions &dimensions);
 
 static_assert(sizeof(void *) == 8);

@@ -19,10 +19,10 @@ SAME(offsetof(DLTensor, dtype.lanes), offsetof(DlTensor, lanes));
 SAME(offsetof(DLTensor, shape), offsetof(DlTensor, shape));
 SAME(offsetof(DLTensor, strides), offsetof(DlTensor, strides));
 SAME(offsetof(DLTensor, byte_offset), offsetof(DlTensor, byte_offset));
-SAME(sizeof(DLManagedTensor), sizeof(DlLegacy));
-SAME(offsetof(DLManagedTensor, dl_tensor), offsetof(DlLegacy, tensor));
-SAME(offsetof(DLManagedTensor, manager_ctx), offsetof(DlLegacy, manager_ctx));
-SAME(offsetof(DLManagedTensor, deleter), offsetof(DlLegacy, deleter));
+SAME(sizeof(struct DLManagedTensor), sizeof(DlLegacy));
+SAME(offsetof(struct DLManagedTensor, dl_tensor), offsetof(DlLegacy, tensor));
+SAME(offsetof(struct DLManagedTensor, manager_ctx), offsetof(DlLegacy, manager_ctx));
+SAME(offsetof(struct DLManagedTensor, deleter), offsetof(DlLegacy, deleter));
 SAME(kDLCPU, 1);
 SAME(kDLCUDA, 2);
 SAME(kDLCUDAHost, 3);
@@ -30,14 +30,13 @@ SAME(kDLInt, 0);
 SAME(kDLUInt, 1);
 SAME(kDLFloat, 2);
 SAME(kDLBfloat, 4);
-#ifdef DLPACK_MAJOR_VERSION
-SAME(DLPACK_MAJOR_VERSION, 1);
+#if defined(DLPACK_MAJOR_VERSION) && DLPACK_MAJOR_VERSION >= 1
 SAME(DLPACK_FLAG_BITMASK_READ_ONLY, 1);
-SAME(sizeof(DLManagedTensorVersioned), sizeof(DlVersioned));
-SAME(offsetof(DLManagedTensorVersioned, version.minor), offsetof(DlVersioned, minor));
-SAME(offsetof(DLManagedTensorVersioned, manager_ctx), offsetof(DlVersioned, manager_ctx));
-SAME(offsetof(DLManagedTensorVersioned, deleter), offsetof(DlVersioned, deleter));
-SAME(offsetof(DLManagedTensorVersioned, flags), offsetof(DlVersioned, flags));
-SAME(offsetof(DLManagedTensorVersioned, dl_tensor), offsetof(DlVersioned, tensor));
+SAME(sizeof(struct DLManagedTensorVersioned), sizeof(DlVersioned));
+SAME(offsetof(struct DLManagedTensorVersioned, version.minor), offsetof(DlVersioned, minor));
+SAME(offsetof(struct DLManagedTensorVersioned, manager_ctx), offsetof(DlVersioned, manager_ctx));
+SAME(offsetof(struct DLManagedTensorVersioned, deleter), offsetof(DlVersioned, deleter));
+SAME(offsetof(struct DLManagedTensorVersioned, flags), offsetof(DlVersioned, flags));
+SAME(offsetof(struct DLManagedTensorVersioned, dl_tensor), offsetof(DlVersioned, tensor));
 #endif
 #endif

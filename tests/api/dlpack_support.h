@@ -44,7 +44,7 @@ typedef struct Theirs {
     DlLegacy legacy;
     DlVersioned versioned;
     int64_t shape[MDIST_MAX_RANK + 1], strides[MDIST_MAX_RANK + 1];
-    int deleted; // by whichever thread, so to be read after it was joined
+    int deleted; // counted atomically, by whichever thread
 } Theirs;
 
 MDIST_TEST_HELPER void delete_legacy(DlLegacy *self) {
