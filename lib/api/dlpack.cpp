@@ -4,11 +4,8 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "strategy/value.h"
-#include "util/failure.h"
-#include "util/text.h"
 
 #include <memory>
-#include <vector>
 
 using namespace mdist;
 
@@ -66,10 +63,7 @@ struct Exported {
 
 template <class Managed>
 Managed *export_tensor(const Value &value, std::size_t index) {
-    const std::vector<Tensor> &tensors = value.tensors();
-    if (index >= tensors.size())
-        throw invalid(text("index is ", index, "; this value has ", tensors.size(), " tensors"));
-    return &(new Exported<Managed>(tensors[index]))->managed;
+    return &(new Exported<Managed>(value.tensor_at(index)))->managed;
 }
 
 template <class Managed>
