@@ -3,7 +3,7 @@
     Mdist.Iterator(dataset)
 
 An iteration under way, for those who want more than a `for` loop over the dataset: `Mdist.next!(iterator)`.
-Destroying one waits for map functions under way at most, and here are none: a finalizer may do it.
+Destroying one waits for nobody, as all its memory has a free function (and no function of Julia's is in it).
 """
 mutable struct Iterator <: Handle
     handle::Ptr{mdist_iterator_t}
