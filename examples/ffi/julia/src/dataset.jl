@@ -27,7 +27,7 @@ function Dataset(arrays::StridedArray...)
     out = Out{mdist_dataset_t}(C_NULL)
     GC.@preserve arrays begin
         tensors = mdist_tensor_t[mdist_tensor_t(array) for array in arrays]
-        memory = copy_together!(tensors, [length(array) * sizeof(eltype(array)) for array in arrays])
+        memory = copy_together!(tensors, Int[length(array) * sizeof(eltype(array)) for array in arrays])
         # From here on the memory is the library's to free, also if it refuses.
         check() do error
             @ccall libmdist.mdist_dataset_from_tensors(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 "A piece of memory from the library."
-mutable struct Memory <: Handle
+mutable struct Allocation <: Handle
     address::Ptr{Cvoid}
-    Memory(address::Ptr{Cvoid}) = finalizer(destroy, new(address))::Memory
+    Allocation(address::Ptr{Cvoid}) = finalizer(destroy, new(address))::Allocation
 end
 
-destroy(memory::Memory) = @ccall libmdist.mdist_free(memory.address::Ptr{Cvoid})::Cvoid
+destroy(memory::Allocation) = @ccall libmdist.mdist_free(memory.address::Ptr{Cvoid})::Cvoid
 
 "Zeros that are the caller's to free, or to hand over together with `free_function()`."
 function allocate(bytes::Integer, strategy::Union{Strategy,Nothing} = nothing, local_replica::Integer = 0)
@@ -37,6 +37,6 @@ An array of zeros in memory of the library, 64-byte aligned: of the host, or of 
 function alloc(::Type{T}, dims::Integer...; strategy = nothing, local_replica::Integer = 0) where {T}
     sizes = map(Int, dims)
     dtype(T)
-    memory = Memory(allocate(prod(sizes) * sizeof(T), strategy, local_replica))
+    memory = Allocation(allocate(prod(sizes) * sizeof(T), strategy, local_replica))
     return LibraryArray{T,length(sizes)}(unsafe_wrap(Array, Ptr{T}(memory.address), sizes), memory)
 end
