@@ -23,6 +23,11 @@ impl<'a> Slice<'a> {
     pub fn new<T: Element>(elements: &'a [T]) -> Slice<'a> {
         Slice { raw: raw_buffer(elements.as_ptr(), elements.len()), memory: PhantomData }
     }
+
+    /// A single element.
+    pub fn one<T: Element>(element: &'a T) -> Slice<'a> {
+        Slice::new(slice::from_ref(element))
+    }
 }
 
 /// A slice to write whose element type is forgotten.
@@ -36,6 +41,11 @@ pub struct SliceMut<'a> {
 impl<'a> SliceMut<'a> {
     pub fn new<T: Element>(elements: &'a mut [T]) -> SliceMut<'a> {
         SliceMut { raw: raw_buffer(elements.as_mut_ptr(), elements.len()), memory: PhantomData }
+    }
+
+    /// A single element.
+    pub fn one<T: Element>(element: &'a mut T) -> SliceMut<'a> {
+        SliceMut::new(slice::from_mut(element))
     }
 }
 
