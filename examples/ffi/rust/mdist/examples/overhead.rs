@@ -70,7 +70,7 @@ fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<
             let gate = &gate;
             scope.spawn(move || serve(gate, replica as u32, total));
         }
-        report("entered", replicas, runs, || {
+        let measured = report("entered", replicas, runs, || {
             let open = Arc::new(strategy.begin(Run::new())?);
             gate.left.store(0, Ordering::Relaxed);
             *gate.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(open.clone());
@@ -79,7 +79,9 @@ fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<
             wait_until(|| gate.left.load(Ordering::Acquire) == replicas - 1);
             *gate.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
             Arc::try_unwrap(open).ok().expect("all others have left").end().map(drop)
-        })
+        });
+        gate.begun.store(total, Ordering::Release); // after a failure: nothing is open, and they find that out
+        measured
     })
 }
 
