@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds libmdist: where MDIST_LIB_DIR and MDIST_INCLUDE_DIR say, else by pkg-config.
 //!
-//! MDIST_STATIC=1 links the static library, and with it what the library itself needs. Dependents read the folder of
-//! the headers from DEP_MDIST_INCLUDE.
+//! MDIST_STATIC=1 links the static library, and with it what the library itself needs. Dependents
+//! read the folder of the headers from DEP_MDIST_INCLUDE.
 use std::env;
 use std::process::{exit, Command};
 
@@ -45,7 +45,10 @@ fn link_from(folder: &str, is_static: bool) {
 }
 
 fn link_mdist(is_static: bool) {
-    println!("cargo:rustc-link-lib={}mdist", if is_static { "static=" } else { "" });
+    println!(
+        "cargo:rustc-link-lib={}mdist",
+        if is_static { "static=" } else { "" }
+    );
 }
 
 fn link_by_pkg_config(is_static: bool) {
@@ -58,7 +61,8 @@ fn link_by_pkg_config(is_static: bool) {
             _ => {} // for the C compiler
         }
     }
-    let include = set("MDIST_INCLUDE_DIR").unwrap_or_else(|| pkg_config(&["--variable=includedir", "mdist"]));
+    let include =
+        set("MDIST_INCLUDE_DIR").unwrap_or_else(|| pkg_config(&["--variable=includedir", "mdist"]));
     println!("cargo:include={}", include.trim());
 }
 
@@ -68,10 +72,16 @@ fn pkg_config(arguments: &[&str]) -> String {
         .arg("--print-errors")
         .args(arguments)
         .output()
-        .unwrap_or_else(|error| fail(&format!("cannot run {program}: {error}; install it, or set MDIST_LIB_DIR")));
+        .unwrap_or_else(|error| {
+            fail(&format!(
+                "cannot run {program}: {error}; install it, or set MDIST_LIB_DIR"
+            ))
+        });
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
-        fail(&format!("{reason}install libmdist, point PKG_CONFIG_PATH at its mdist.pc, or set MDIST_LIB_DIR"));
+        fail(&format!(
+            "{reason}install libmdist, point PKG_CONFIG_PATH at its mdist.pc, or set MDIST_LIB_DIR"
+        ));
     }
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

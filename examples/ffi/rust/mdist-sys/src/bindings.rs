@@ -15,7 +15,8 @@ pub type __uint64_t = ::std::os::raw::c_ulong;
 #[doc = " Releases what a callback was registered with. Called exactly once for every registration that took it, also when the"]
 #[doc = " registration failed, as soon as nothing that kept it is left. May run on a thread of the library; must not call the"]
 #[doc = " library, throw, or end its thread."]
-pub type mdist_free_fn = ::std::option::Option<unsafe extern "C" fn(user_data: *mut ::std::os::raw::c_void)>;
+pub type mdist_free_fn =
+    ::std::option::Option<unsafe extern "C" fn(user_data: *mut ::std::os::raw::c_void)>;
 extern "C" {
     #[doc = " Version of the library that is running, as MDIST_VERSION counts."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -110,7 +111,10 @@ pub type mdist_config_t = mdist_config;
 extern "C" {
     #[doc = " An empty config: every key at its default, the environment not looked at."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_config_create(out: *mut *mut mdist_config_t, error: *mut *mut mdist_error_t) -> mdist_status_t;
+    pub fn mdist_config_create(
+        out: *mut *mut mdist_config_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Sets one key. The value is checked at once: an unknown key names its nearest neighbour, a bad value says what the key"]
@@ -159,8 +163,10 @@ extern "C" {
     #[doc = " Loads what the environment says: the file named by MDIST_CONFIG first, then every `MDIST_*` key over it. An unknown"]
     #[doc = " `MDIST_*` variable is a warning in the log, not an error, since others may own it."]
     #[doc = " @thread one at a time per config   @blocks on the file   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_config_load_environment(config: *mut mdist_config_t, error: *mut *mut mdist_error_t)
-        -> mdist_status_t;
+    pub fn mdist_config_load_environment(
+        config: *mut mdist_config_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Frees a config. NULL is fine."]
@@ -219,7 +225,12 @@ fn bindgen_test_layout_mdist_buffer() {
                 ::std::ptr::addr_of!((*ptr).data) as usize - ptr as usize
             },
             0usize,
-            concat!("Offset of field: ", stringify!(mdist_buffer), "::", stringify!(data))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(data)
+            )
         );
     }
     test_field_data();
@@ -248,7 +259,12 @@ fn bindgen_test_layout_mdist_buffer() {
                 ::std::ptr::addr_of!((*ptr).dtype) as usize - ptr as usize
             },
             16usize,
-            concat!("Offset of field: ", stringify!(mdist_buffer), "::", stringify!(dtype))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(dtype)
+            )
         );
     }
     test_field_dtype();
@@ -303,7 +319,12 @@ fn bindgen_test_layout_mdist_tensor() {
                 ::std::ptr::addr_of!((*ptr).data) as usize - ptr as usize
             },
             0usize,
-            concat!("Offset of field: ", stringify!(mdist_tensor), "::", stringify!(data))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(data)
+            )
         );
     }
     test_field_data();
@@ -315,7 +336,12 @@ fn bindgen_test_layout_mdist_tensor() {
                 ::std::ptr::addr_of!((*ptr).dtype) as usize - ptr as usize
             },
             8usize,
-            concat!("Offset of field: ", stringify!(mdist_tensor), "::", stringify!(dtype))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(dtype)
+            )
         );
     }
     test_field_dtype();
@@ -327,7 +353,12 @@ fn bindgen_test_layout_mdist_tensor() {
                 ::std::ptr::addr_of!((*ptr).rank) as usize - ptr as usize
             },
             12usize,
-            concat!("Offset of field: ", stringify!(mdist_tensor), "::", stringify!(rank))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(rank)
+            )
         );
     }
     test_field_rank();
@@ -373,7 +404,12 @@ fn bindgen_test_layout_mdist_tensor() {
                 ::std::ptr::addr_of!((*ptr).shape) as usize - ptr as usize
             },
             24usize,
-            concat!("Offset of field: ", stringify!(mdist_tensor), "::", stringify!(shape))
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(shape)
+            )
         );
     }
     test_field_shape();
@@ -621,7 +657,10 @@ extern "C" {
 #[doc = " that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns"]
 #[doc = " 0, or any other number to fail the run. May call any function of replica context."]
 pub type mdist_step_fn = ::std::option::Option<
-    unsafe extern "C" fn(replica: *mut mdist_replica_t, user_data: *mut ::std::os::raw::c_void) -> i32,
+    unsafe extern "C" fn(
+        replica: *mut mdist_replica_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
 >;
 extern "C" {
     #[doc = " Runs @p step on every local replica and returns when all have returned: user code is never cut off."]
@@ -1220,7 +1259,10 @@ extern "C" {
 extern "C" {
     #[doc = " Messages above @p level are dropped."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_log_set_level(level: mdist_log_level_t, error: *mut *mut mdist_error_t) -> mdist_status_t;
+    pub fn mdist_log_set_level(
+        level: mdist_log_level_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. It stays when the strategy goes."]
@@ -1671,7 +1713,11 @@ extern "C" {
     #[doc = " @param done  receives 1 or 0"]
     #[doc = " @thread as the replica that started it   @blocks no, but it takes part in the computing"]
     #[doc = " @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_test(work: *mut mdist_work_t, done: *mut i32, error: *mut *mut mdist_error_t) -> mdist_status_t;
+    pub fn mdist_work_test(
+        work: *mut mdist_work_t,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Waits until the operation is done or failed, or for @p timeout_ns at most; @p done says which. With MDIST_FOREVER the"]

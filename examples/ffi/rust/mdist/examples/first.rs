@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every replica computes a gradient on its rows of each batch; all-reduced, it moves every replica's copy of the
-//! weight in the same way. The data lie on y = 3 x, so the weight becomes 3.
+//! Every replica computes a gradient on its rows of each batch; all-reduced, it moves every
+//! replica's copy of the weight in the same way. The data lie on y = 3 x, so the weight becomes 3.
 use std::error::Error;
 
 use mdist::{Array, Config, Dataset, Op, Run, SliceMut, Strategy, VariableOptions};
@@ -24,16 +24,24 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut weight = replica.copy_mut::<f32>(&weight)?; // this replica's copy
             let mut gradient: f32 = x.iter().zip(y).map(|(x, y)| (weight[0] * x - y) * x).sum();
             let mut rows = x.len() as u64;
-            replica.all_reduce(Op::Sum, &mut [SliceMut::one(&mut gradient), SliceMut::one(&mut rows)])?;
+            replica.all_reduce(
+                Op::Sum,
+                &mut [SliceMut::one(&mut gradient), SliceMut::one(&mut rows)],
+            )?;
             weight[0] -= gradient / rows as f32;
             Ok(())
         })?;
     }
     for replica in 0..strategy.local_replica_count() {
-        println!("{}: weight {:.3}", strategy.device(replica)?, weight.copy::<f32>(replica)?[0]);
+        println!(
+            "{}: weight {:.3}",
+            strategy.device(replica)?,
+            weight.copy::<f32>(replica)?[0]
+        );
     }
 
-    // What goes wrong in a step comes back here, with its cause, and the replicas that wait are released.
+    // What goes wrong in a step comes back here, with its cause, and the replicas that wait are
+    // released.
     let failed = strategy.run(|replica| match replica.id() {
         0 => Ok(replica.barrier()?),
         _ => panic!("out of paper"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run costs by itself: an empty step, in both ways of running. `overhead --replicas N --runs M` prints the best
-//! of 5 blocks of M runs.
+//! What a run costs by itself: an empty step, in both ways of running. `overhead --replicas N
+//! --runs M` prints the best of 5 blocks of M runs.
 use std::error::Error;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,13 +25,23 @@ fn options() -> Result<(usize, usize), Box<dyn Error>> {
     let (mut replicas, mut runs) = (2, 10_000);
     let mut words = std::env::args().skip(1);
     while let Some(name) = words.next() {
-        let number = words.next().ok_or_else(|| format!("{name}: needs a number"))?;
+        let number = words
+            .next()
+            .ok_or_else(|| format!("{name}: needs a number"))?;
         let option = match &name[..] {
             "--replicas" => &mut replicas,
             "--runs" => &mut runs,
-            _ => return Err(format!("{name}: no such option; there are --replicas N and --runs M").into()),
+            _ => {
+                return Err(
+                    format!("{name}: no such option; there are --replicas N and --runs M").into(),
+                )
+            }
         };
-        *option = number.parse().ok().filter(|&number| number > 0).ok_or(format!("{name} {number}: not a number"))?;
+        *option = number
+            .parse()
+            .ok()
+            .filter(|&number| number > 0)
+            .ok_or(format!("{name} {number}: not a number"))?;
     }
     Ok((replicas, runs))
 }
@@ -54,8 +64,8 @@ fn report(
     Ok(())
 }
 
-/// Threads that stay, one for each replica but the first, which is this one's. What lies between runs is theirs: they
-/// look at `begun` for the next, and count themselves in `left`.
+/// Threads that stay, one for each replica but the first, which is this one's. What lies between
+/// runs is theirs: they look at `begun` for the next, and count themselves in `left`.
 struct Gate<'s> {
     open: Mutex<Option<Arc<OpenRun<'s>>>>,
     begun: AtomicUsize,
@@ -63,7 +73,11 @@ struct Gate<'s> {
 }
 
 fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<dyn Error>> {
-    let gate = Gate { open: Mutex::new(None), begun: AtomicUsize::new(0), left: AtomicUsize::new(0) };
+    let gate = Gate {
+        open: Mutex::new(None),
+        begun: AtomicUsize::new(0),
+        left: AtomicUsize::new(0),
+    };
     let total = BLOCKS * runs;
     thread::scope(|scope| {
         for replica in 1..replicas {
@@ -78,7 +92,11 @@ fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<
             open.step(0, |_| Ok(()))?;
             wait_until(|| gate.left.load(Ordering::Acquire) == replicas - 1);
             *gate.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            Arc::try_unwrap(open).ok().expect("all others have left").end().map(drop)
+            Arc::try_unwrap(open)
+                .ok()
+                .expect("all others have left")
+                .end()
+                .map(drop)
         });
         gate.begun.store(total, Ordering::Release); // after a failure: nothing is open, and they find that out
         measured
@@ -88,7 +106,11 @@ fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<
 fn serve(gate: &Gate<'_>, replica: u32, runs: usize) {
     for run in 1..=runs {
         wait_until(|| gate.begun.load(Ordering::Acquire) >= run);
-        let open = gate.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let open = gate
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         // A failure is what the end of the run returns.
         let _ = open.as_ref().map(|open| open.step(replica, |_| Ok(())));
         drop(open);

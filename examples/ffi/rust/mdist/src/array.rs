@@ -10,8 +10,8 @@ use crate::element::{Element, Sealed};
 use crate::error::Result;
 use crate::tensor::{self, Tensor};
 
-/// A tensor with memory of its own, a vector's: what merges give back, and what datasets and values can be made of
-/// without copying.
+/// A tensor with memory of its own, a vector's: what merges give back, and what datasets and values
+/// can be made of without copying.
 pub struct Array {
     raw: sys::mdist_tensor,
     capacity: usize,
@@ -29,7 +29,12 @@ impl Array {
         let mut elements = ManuallyDrop::new(elements);
         let (data, len, capacity) = (elements.as_mut_ptr(), elements.len(), elements.capacity());
         match tensor::describe(T::DTYPE, data, len, shape) {
-            Ok(raw) => Ok(Array { raw, capacity, len, free: free::<T> }),
+            Ok(raw) => Ok(Array {
+                raw,
+                capacity,
+                len,
+                free: free::<T>,
+            }),
             Err(error) => {
                 drop(ManuallyDrop::into_inner(elements));
                 Err(error)

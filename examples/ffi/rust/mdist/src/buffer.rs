@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buffers: what collectives read and write. One slice, or several of mixed types in one fused operation.
+//! Buffers: what collectives read and write. One slice, or several of mixed types in one fused
+//! operation.
 use std::marker::PhantomData;
 use std::slice;
 
@@ -8,7 +9,12 @@ use mdist_sys as sys;
 use crate::element::Element;
 
 pub(crate) fn raw_buffer<T: Element>(data: *const T, elements: usize) -> sys::mdist_buffer {
-    sys::mdist_buffer { data: data as *mut _, elements: elements as u64, dtype: T::DTYPE.raw(), reserved: 0 }
+    sys::mdist_buffer {
+        data: data as *mut _,
+        elements: elements as u64,
+        dtype: T::DTYPE.raw(),
+        reserved: 0,
+    }
 }
 
 /// A slice whose element type is forgotten: several of them go into one fused operation.
@@ -21,7 +27,10 @@ pub struct Slice<'a> {
 
 impl<'a> Slice<'a> {
     pub fn new<T: Element>(elements: &'a [T]) -> Slice<'a> {
-        Slice { raw: raw_buffer(elements.as_ptr(), elements.len()), memory: PhantomData }
+        Slice {
+            raw: raw_buffer(elements.as_ptr(), elements.len()),
+            memory: PhantomData,
+        }
     }
 
     /// A single element.
@@ -40,7 +49,10 @@ pub struct SliceMut<'a> {
 
 impl<'a> SliceMut<'a> {
     pub fn new<T: Element>(elements: &'a mut [T]) -> SliceMut<'a> {
-        SliceMut { raw: raw_buffer(elements.as_mut_ptr(), elements.len()), memory: PhantomData }
+        SliceMut {
+            raw: raw_buffer(elements.as_mut_ptr(), elements.len()),
+            memory: PhantomData,
+        }
     }
 
     /// A single element.
@@ -66,9 +78,11 @@ mod sealed {
 }
 pub(crate) use sealed::{Readable, Writable};
 
-/// What a collective reads: an element, an array or slice of them, or `[Slice]`: several slices of mixed types.
+/// What a collective reads: an element, an array or slice of them, or `[Slice]`: several slices of
+/// mixed types.
 pub trait Buffers: Readable {}
-/// What a collective writes: an element, an array or slice of them, or `[SliceMut]`: several slices of mixed types.
+/// What a collective writes: an element, an array or slice of them, or `[SliceMut]`: several slices
+/// of mixed types.
 pub trait BuffersMut: Writable {}
 
 macro_rules! buffers {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The way of a closure's error around the C library: it is kept here under a number, the number is what the C
-//! function sees returned, and the error that comes out in the end brings it back as its `native` code. So whichever
-//! failure the library finds to be the first, its own cause is attached to it.
+//! The way of a closure's error around the C library: it is kept here under a number, the number is
+//! what the C function sees returned, and the error that comes out in the end brings it back as its
+//! `native` code. So whichever failure the library finds to be the first, its own cause is attached
+//! to it.
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,7 +22,10 @@ impl Panic {
     }
 
     fn caught(payload: Box<dyn Any + Send>) -> Panic {
-        let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        let message = match (
+            payload.downcast_ref::<&str>(),
+            payload.downcast_ref::<String>(),
+        ) {
             (Some(text), _) => text.to_string(),
             (_, Some(text)) => text.clone(),
             _ => "a value that is no text".to_string(),
@@ -39,17 +43,19 @@ impl fmt::Display for Panic {
 
 impl std::error::Error for Panic {}
 
-/// Drops what may panic in its turn, where no panic may pass. A second payload that panics is leaked.
+/// Drops what may panic in its turn, where no panic may pass. A second payload that panics is
+/// leaked.
 pub(crate) fn drop_quietly<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         mem::forget(payload);
     }
 }
 
-/// Calls a closure, and turns a panic into an error as well. The caller's state counts as unwind-safe, as with threads:
-/// whoever sees the error knows that the closure was cut short.
+/// Calls a closure, and turns a panic into an error as well. The caller's state counts as
+/// unwind-safe, as with threads: whoever sees the error knows that the closure was cut short.
 pub(crate) fn catch<T>(closure: impl FnOnce() -> StepResult<T>) -> StepResult<T> {
-    catch_unwind(AssertUnwindSafe(closure)).unwrap_or_else(|payload| Err(Panic::caught(payload).into()))
+    catch_unwind(AssertUnwindSafe(closure))
+        .unwrap_or_else(|payload| Err(Panic::caught(payload).into()))
 }
 
 /// More than one run or iteration can bring forth; the oldest of those that nobody asked for go.
@@ -75,7 +81,11 @@ impl Causes {
         kept.last = kept.last % i32::MAX + 1; // never 0, which is success
         let code = kept.last;
         kept.causes.push_back((code, cause));
-        let forgotten = if kept.causes.len() > KEPT { kept.causes.pop_front() } else { None };
+        let forgotten = if kept.causes.len() > KEPT {
+            kept.causes.pop_front()
+        } else {
+            None
+        };
         drop(kept);
         drop_quietly(forgotten);
         code
@@ -94,7 +104,10 @@ impl Causes {
             return None;
         }
         let mut kept = self.lock();
-        let index = kept.causes.iter().position(|(code, _)| i64::from(*code) == error.native())?;
+        let index = kept
+            .causes
+            .iter()
+            .position(|(code, _)| i64::from(*code) == error.native())?;
         kept.causes.remove(index).map(|(_, cause)| cause)
     }
 

@@ -12,7 +12,8 @@ use crate::error::{call, make, text, Error, Result};
 /// Plain data, read when a strategy is created.
 pub struct Config(NonNull<sys::mdist_config>);
 
-// Safety: any thread, one at a time per config. That is not checked by the library, so Config is not Sync.
+// Safety: any thread, one at a time per config. That is not checked by the library, so Config is
+// not Sync.
 unsafe impl Send for Config {}
 
 impl Config {
@@ -20,7 +21,9 @@ impl Config {
     pub fn new() -> Result<Config> {
         // Safety: an out parameter.
         let handle = make(|out, error| unsafe { sys::mdist_config_create(out, error) })?;
-        Ok(Config(NonNull::new(handle).expect("a call that succeeds gives a config")))
+        Ok(Config(
+            NonNull::new(handle).expect("a call that succeeds gives a config"),
+        ))
     }
 
     /// The file named by MDIST_CONFIG, and every `MDIST_*` key over it.
@@ -35,11 +38,17 @@ impl Config {
         self.0.as_ptr()
     }
 
-    /// Sets one key: `config.set("devices", "cpu*2")?`. It is checked at once; an error leaves the config as it was.
+    /// Sets one key: `config.set("devices", "cpu*2")?`. It is checked at once; an error leaves the
+    /// config as it was.
     pub fn set(&mut self, key: &str, value: &str) -> Result<&mut Config> {
-        let (key, value) = (c_string(key, "mdist_config_set")?, c_string(value, "mdist_config_set")?);
+        let (key, value) = (
+            c_string(key, "mdist_config_set")?,
+            c_string(value, "mdist_config_set")?,
+        );
         // Safety: our handle, exclusively.
-        call(|error| unsafe { sys::mdist_config_set(self.raw(), key.as_ptr(), value.as_ptr(), error) })?;
+        call(|error| unsafe {
+            sys::mdist_config_set(self.raw(), key.as_ptr(), value.as_ptr(), error)
+        })?;
         Ok(self)
     }
 
@@ -63,7 +72,9 @@ impl Config {
     /// Loads YAML from memory.
     pub fn load_text(&mut self, yaml: &str) -> Result<&mut Config> {
         // Safety: our handle, exclusively; the text needs no NUL.
-        call(|error| unsafe { sys::mdist_config_load_text(self.raw(), yaml.as_ptr().cast(), yaml.len(), error) })?;
+        call(|error| unsafe {
+            sys::mdist_config_load_text(self.raw(), yaml.as_ptr().cast(), yaml.len(), error)
+        })?;
         Ok(self)
     }
 }
@@ -78,14 +89,23 @@ impl Drop for Config {
 /// Text for C, which must not have a NUL inside.
 pub(crate) fn c_string(text: impl Into<Vec<u8>>, operation: &str) -> Result<CString> {
     CString::new(text).map_err(|error| {
-        let sentence = format!("a NUL at byte {} of {:?}; text ends at a NUL", error.nul_position(), error);
+        let sentence = format!(
+            "a NUL at byte {} of {:?}; text ends at a NUL",
+            error.nul_position(),
+            error
+        );
         Error::invalid(operation, sentence)
     })
 }
 
 /// Reads text of any length: asks for the size first.
 pub(crate) fn read_text(
-    read: impl Fn(*mut std::os::raw::c_char, usize, *mut usize, *mut *mut sys::mdist_error) -> sys::mdist_status,
+    read: impl Fn(
+        *mut std::os::raw::c_char,
+        usize,
+        *mut usize,
+        *mut *mut sys::mdist_error,
+    ) -> sys::mdist_status,
 ) -> Result<String> {
     let mut needed = 0;
     call(|error| read(ptr::null_mut(), 0, &mut needed, error))?;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may touch a variable's copies: each has a lock that is only ever tried.
 //!
-//! A copy's memory is reached from its replica's step, from other threads, and by the library in assignments, reads and
-//! updates. No lifetime can say that these do not meet (a step may hold its copy across a merge in which another
-//! replica assigns), so it is checked: many readers or one writer, else an error. Nobody waits.
+//! A copy's memory is reached from its replica's step, from other threads, and by the library in
+//! assignments, reads and updates. No lifetime can say that these do not meet (a step may hold its
+//! copy across a merge in which another replica assigns), so it is checked: many readers or one
+//! writer, else an error. Nobody waits.
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
@@ -17,7 +18,8 @@ const WRITER: u32 = u32::MAX;
 #[derive(Default)]
 pub(crate) struct Lock(AtomicU32);
 
-/// The right to read or to write, until it is dropped. One that is leaked keeps the copy locked, which is no danger.
+/// The right to read or to write, until it is dropped. One that is leaked keeps the copy locked,
+/// which is no danger.
 pub(crate) struct Locked<'v> {
     lock: &'v Lock,
     writes: bool,
@@ -26,13 +28,23 @@ pub(crate) struct Locked<'v> {
 impl Lock {
     pub fn try_read(&self) -> Option<Locked<'_>> {
         let one_more = |readers: u32| readers.checked_add(1).filter(|&readers| readers != WRITER);
-        self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more).ok()?;
-        Some(Locked { lock: self, writes: false })
+        self.0
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more)
+            .ok()?;
+        Some(Locked {
+            lock: self,
+            writes: false,
+        })
     }
 
     pub fn try_write(&self) -> Option<Locked<'_>> {
-        self.0.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        Some(Locked { lock: self, writes: true })
+        self.0
+            .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
+        Some(Locked {
+            lock: self,
+            writes: true,
+        })
     }
 }
 
@@ -47,7 +59,8 @@ impl Drop for Locked<'_> {
 }
 
 /// One copy of a variable, to read.
-// A pointer, not a slice: a slice must stay valid to the end of the function it was passed to, which drops the lock.
+// A pointer, not a slice: a slice must stay valid to the end of the function it was passed to,
+// which drops the lock.
 pub struct CopyRef<'v, T: Element> {
     data: NonNull<T>,
     len: usize,
@@ -65,7 +78,11 @@ impl<'v, T: Element> CopyRef<'v, T> {
     /// # Safety
     /// `locked` must be the right to read these elements.
     pub(crate) unsafe fn new(data: NonNull<T>, len: usize, locked: Locked<'v>) -> Self {
-        CopyRef { data, len, _locked: locked }
+        CopyRef {
+            data,
+            len,
+            _locked: locked,
+        }
     }
 }
 
@@ -73,7 +90,11 @@ impl<'v, T: Element> CopyMut<'v, T> {
     /// # Safety
     /// `locked` must be the right to write these elements.
     pub(crate) unsafe fn new(data: NonNull<T>, len: usize, locked: Locked<'v>) -> Self {
-        CopyMut { data, len, _locked: locked }
+        CopyMut {
+            data,
+            len,
+            _locked: locked,
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use mdist_sys as sys;
 
 /// Any error of a closure, as `?` makes it from every error type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// What steps and other closures return. The library calls this one's `Err`, and a panic, a failed call.
+/// What steps and other closures return. The library calls this one's `Err`, and a panic, a failed
+/// call.
 pub type StepResult<T = ()> = std::result::Result<T, BoxError>;
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -63,8 +64,9 @@ statuses! {
     Internal = MDIST_ERR_INTERNAL,
 }
 
-/// What went wrong, in full. `Display` is one sentence with the bad value, the place, and what would be right; if a
-/// closure caused it, [`source`](std::error::Error::source) is the closure's own error, or a [`Panic`](crate::Panic).
+/// What went wrong, in full. `Display` is one sentence with the bad value, the place, and what
+/// would be right; if a closure caused it, [`source`](std::error::Error::source) is the closure's
+/// own error, or a [`Panic`](crate::Panic).
 pub struct Error(Box<Story>);
 
 #[derive(Debug)]
@@ -102,7 +104,15 @@ impl Error {
     /// An error of this crate's own.
     pub(crate) fn new(status: Status, reason: &str, operation: &str, message: String) -> Error {
         let (reason, operation) = (reason.to_string(), operation.to_string());
-        Error(Box::new(Story { status, reason, operation, replica: None, native: 0, message, cause: None }))
+        Error(Box::new(Story {
+            status,
+            reason,
+            operation,
+            replica: None,
+            native: 0,
+            message,
+            cause: None,
+        }))
     }
 
     pub(crate) fn invalid(operation: &str, message: String) -> Error {
@@ -154,23 +164,30 @@ pub(crate) unsafe fn text(text: *const c_char) -> String {
 }
 
 /// Makes a call that can fail; `Ok(false)` is MDIST_END.
-pub(crate) fn call_or_end(call: impl FnOnce(*mut *mut sys::mdist_error) -> sys::mdist_status) -> Result<bool> {
+pub(crate) fn call_or_end(
+    call: impl FnOnce(*mut *mut sys::mdist_error) -> sys::mdist_status,
+) -> Result<bool> {
     let mut error = ptr::null_mut();
     match call(&mut error) {
         sys::MDIST_OK => Ok(true),
         sys::MDIST_END => Ok(false),
-        // Safety: a failed call has written an error, or left NULL where it had no memory; the functions take both.
+        // Safety: a failed call has written an error, or left NULL where it had no memory; the
+        // functions take both.
         status => Err(unsafe { Error::from_raw(status, error) }),
     }
 }
 
 /// Makes a call that can fail.
-pub(crate) fn call(call: impl FnOnce(*mut *mut sys::mdist_error) -> sys::mdist_status) -> Result<()> {
+pub(crate) fn call(
+    call: impl FnOnce(*mut *mut sys::mdist_error) -> sys::mdist_status,
+) -> Result<()> {
     call_or_end(call).map(drop)
 }
 
 /// Makes a call that gives one thing through an `out` parameter.
-pub(crate) fn make<T>(make: impl FnOnce(*mut *mut T, *mut *mut sys::mdist_error) -> sys::mdist_status) -> Result<*mut T> {
+pub(crate) fn make<T>(
+    make: impl FnOnce(*mut *mut T, *mut *mut sys::mdist_error) -> sys::mdist_status,
+) -> Result<*mut T> {
     let mut out = ptr::null_mut();
     call(|error| make(&mut out, error)).map(|()| out)
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Mirrored training: one copy of every variable per device, kept equal; a step on all replicas at the same time;
-//! collectives between them; the input cut over them. The safe layer over libmdist's C API.
+//! Mirrored training: one copy of every variable per device, kept equal; a step on all replicas at
+//! the same time; collectives between them; the input cut over them. The safe layer over libmdist's
+//! C API.
 //!
-//! A [`Strategy`] owns this process's devices; on each stands a replica. [`Strategy::run`] calls a closure once per
-//! replica, with a [`Replica`]. What takes a replica belongs in a step, and every replica makes the same call; what
-//! takes a strategy belongs outside. Mixed up, they say what to call instead.
+//! A [`Strategy`] owns this process's devices; on each stands a replica. [`Strategy::run`] calls a
+//! closure once per replica, with a [`Replica`]. What takes a replica belongs in a step, and every
+//! replica makes the same call; what takes a strategy belongs outside. Mixed up, they say what to
+//! call instead.
 //!
 //! ```
 //! use mdist::{Config, Op, Strategy};
@@ -25,20 +27,23 @@
 //!
 //! # Errors and panics
 //!
-//! Closures return [`StepResult`]: `?` takes every error. A failing closure, or a panic, fails the call that it was
-//! given to and releases all other replicas; that call returns the first cause as an [`Error`], whose `Display` is the
-//! library's sentence and whose `source` is the closure's error, or a [`Panic`]. The strategy can be used again. (With
-//! `panic = "abort"` there is nothing to catch.)
+//! Closures return [`StepResult`]: `?` takes every error. A failing closure, or a panic, fails the
+//! call that it was given to and releases all other replicas; that call returns the first cause as
+//! an [`Error`], whose `Display` is the library's sentence and whose `source` is the closure's
+//! error, or a [`Panic`]. The strategy can be used again. (With `panic = "abort"` there is nothing
+//! to catch.)
 //!
 //! # Threads
 //!
-//! [`Strategy`], [`Variable`], [`Dataset`] and [`Value`] are `Send` and `Sync`; what may not happen at the same time is
-//! an error, reason "busy". A [`Replica`], a [`Work`] and the slices of variables stay on the thread of their step.
+//! [`Strategy`], [`Variable`], [`Dataset`] and [`Value`] are `Send` and `Sync`; what may not happen
+//! at the same time is an error, reason "busy". A [`Replica`], a [`Work`] and the slices of
+//! variables stay on the thread of their step.
 //!
 //! # Memory
 //!
-//! Tensors borrow, values and arrays own. A variable's copies are reached through guards ([`CopyRef`], [`CopyMut`]), and
-//! whoever comes in between is refused. A started collective owns its buffers until it is done.
+//! Tensors borrow, values and arrays own. A variable's copies are reached through guards
+//! ([`CopyRef`], [`CopyMut`]), and whoever comes in between is refused. A started collective owns
+//! its buffers until it is done.
 #![warn(rust_2018_idioms)]
 
 mod array;

@@ -26,12 +26,19 @@ pub struct Output {
 impl Output {
     /// The first dimension may be [`ROWS`].
     pub fn new<T: Element>(shape: &[usize]) -> Output {
-        Output { dtype: T::DTYPE, shape: shape.to_vec() }
+        Output {
+            dtype: T::DTYPE,
+            shape: shape.to_vec(),
+        }
     }
 
     fn raw(&self) -> Result<sys::mdist_tensor> {
         if self.shape.len() > sys::MDIST_MAX_RANK as usize {
-            let sentence = format!("{:?} has {} dimensions; 8 are the most", self.shape, self.shape.len());
+            let sentence = format!(
+                "{:?} has {} dimensions; 8 are the most",
+                self.shape,
+                self.shape.len()
+            );
             return Err(Error::invalid("mdist_dataset_map", sentence));
         }
         Ok(raw_tensor::<u8>(self.dtype, ptr::null_mut(), &self.shape))
@@ -44,20 +51,28 @@ struct Mapping<F> {
 }
 
 impl Dataset {
-    /// Applies `map` to every element: it reads the inputs' tensors and fills the outputs', which hold zeros.
+    /// Applies `map` to every element: it reads the inputs' tensors and fills the outputs', which
+    /// hold zeros.
     ///
-    /// It runs on the thread that asks for the element, or on the prefetching thread if a prefetch follows; several
-    /// iterators may call it at the same time. An error or a panic ends the iteration with an error that carries it.
+    /// It runs on the thread that asks for the element, or on the prefetching thread if a prefetch
+    /// follows; several iterators may call it at the same time. An error or a panic ends the
+    /// iteration with an error that carries it.
     pub fn map<F>(&self, outputs: &[Output], map: F) -> Result<Dataset>
     where
         F: Fn(&[Tensor<'_>], &mut [TensorMut<'_>]) -> StepResult + Send + Sync + 'static,
     {
-        let outputs = outputs.iter().map(Output::raw).collect::<Result<Vec<_>>>()?;
-        let mapping = Box::new(Mapping { map, causes: self.causes().clone() });
+        let outputs = outputs
+            .iter()
+            .map(Output::raw)
+            .collect::<Result<Vec<_>>>()?;
+        let mapping = Box::new(Mapping {
+            map,
+            causes: self.causes().clone(),
+        });
         let kept = Box::into_raw(mapping).cast();
         let dataset = self.derive(|from, out, error| unsafe {
-            // Safety: the closure may be called from any thread until free_mapping, which is called exactly once,
-            // whatever happens.
+            // Safety: the closure may be called from any thread until free_mapping, which is called
+            // exactly once, whatever happens.
             sys::mdist_dataset_map(
                 from,
                 Some(map_of::<F>),
@@ -88,7 +103,9 @@ where
     let mapping = &*(user_data as *const Mapping<F>);
     let result = catch(|| {
         let inputs = Tensor::slice_from_raw(inputs, input_count);
-        let mut outputs: Vec<_> = (0..output_count).map(|index| zeroed(&*outputs.add(index))).collect();
+        let mut outputs: Vec<_> = (0..output_count)
+            .map(|index| zeroed(&*outputs.add(index)))
+            .collect();
         (mapping.map)(inputs, &mut outputs)
     });
     mapping.causes.code_of(result)
@@ -103,7 +120,8 @@ unsafe fn zeroed<'a>(output: &sys::mdist_tensor) -> TensorMut<'a> {
     TensorMut::from_raw(*output)
 }
 
-/// An mdist_free_fn: the closure is not dropped here, since it may own what calls the library when it is dropped.
+/// An mdist_free_fn: the closure is not dropped here, since it may own what calls the library when
+/// it is dropped.
 unsafe extern "C" fn free_mapping<F: Send + 'static>(mapping: *mut c_void) {
     dropped::lay_down(Box::from_raw(mapping.cast::<Mapping<F>>()));
 }

@@ -21,20 +21,29 @@ struct Call<'a, F> {
 }
 
 impl Replica<'_> {
-    /// Pauses every local replica, calls local replica 0's `merge` once, on its thread, and hands each replica its own
-    /// part of the values that it returns; `None` where it returns none.
+    /// Pauses every local replica, calls local replica 0's `merge` once, on its thread, and hands
+    /// each replica its own part of the values that it returns; `None` where it returns none.
     ///
-    /// `merge` is given the strategy, in cross-replica context, and the replicas' tensors, regrouped: one value for
-    /// each of `arguments`. It returns `result_count` values; `result_count` is the same on every replica.
-    pub fn merge_call<F>(&self, arguments: &[Tensor<'_>], result_count: usize, merge: F) -> Result<Vec<Option<Array>>>
+    /// `merge` is given the strategy, in cross-replica context, and the replicas' tensors,
+    /// regrouped: one value for each of `arguments`. It returns `result_count` values;
+    /// `result_count` is the same on every replica.
+    pub fn merge_call<F>(
+        &self,
+        arguments: &[Tensor<'_>],
+        result_count: usize,
+        merge: F,
+    ) -> Result<Vec<Option<Array>>>
     where
         F: FnOnce(&Strategy, &[Value]) -> StepResult<Vec<Option<Value>>>,
     {
-        let mut context = Call { merge: Some(merge), shared: self.shared() };
+        let mut context = Call {
+            merge: Some(merge),
+            shared: self.shared(),
+        };
         let none = raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
         let mut results = vec![none; result_count];
-        // Safety: an array of Tensor is one of mdist_tensor_t, each readable; the closure stays on this thread and is
-        // called at most once before the call returns.
+        // Safety: an array of Tensor is one of mdist_tensor_t, each readable; the closure stays on
+        // this thread and is called at most once before the call returns.
         call(|error| unsafe {
             sys::mdist_merge_call(
                 self.raw(),
@@ -79,12 +88,20 @@ where
         let merge = merge.ok_or("the merge was called twice")?;
         let strategy = Lent::new(strategy).ok_or("the merge was called without a strategy")?;
         // A Value is its handle, and a borrowed one is not dropped.
-        let arguments = if argument_count == 0 { &[] } else { slice::from_raw_parts(arguments.cast(), argument_count) };
+        let arguments = if argument_count == 0 {
+            &[]
+        } else {
+            slice::from_raw_parts(arguments.cast(), argument_count)
+        };
         let values = merge(&strategy, arguments)?;
         if values.len() == result_count {
             return Ok(values);
         }
-        Err(format!("the merge returned {} values, not {result_count}", values.len()).into())
+        Err(format!(
+            "the merge returned {} values, not {result_count}",
+            values.len()
+        )
+        .into())
     });
     context.shared.causes.code_of(merged.map(|values| {
         for (index, value) in values.into_iter().enumerate() {

@@ -30,8 +30,8 @@ impl<'a> Run<'a> {
         Run::default()
     }
 
-    /// Values that the step reads by [`Replica::argument`]: each replica its own tensor of a per-replica or mirrored
-    /// one, all the same of a plain one.
+    /// Values that the step reads by [`Replica::argument`]: each replica its own tensor of a
+    /// per-replica or mirrored one, all the same of a plain one.
     pub fn arguments<V: Borrow<Value>>(mut self, values: &'a [V]) -> Run<'a> {
         self.arguments = values.iter().map(|value| value.borrow().raw()).collect();
         self
@@ -43,14 +43,17 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// For each wait for other replicas in the run; else the configuration's `communication.timeout`.
+    /// For each wait for other replicas in the run; else the configuration's
+    /// `communication.timeout`.
     pub fn timeout(mut self, timeout: Duration) -> Run<'a> {
         self.timeout = Some(timeout);
         self
     }
 
     pub(crate) fn options(&self) -> sys::mdist_call_options {
-        let timeout = self.timeout.map_or(0, |timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1));
+        let timeout = self.timeout.map_or(0, |timeout| {
+            u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1)
+        });
         sys::mdist_call_options {
             struct_size: mem::size_of::<sys::mdist_call_options>() as u32,
             flags: 0,
@@ -91,11 +94,11 @@ struct Call<'a, F> {
 }
 
 impl Strategy {
-    /// Calls `step` once per local replica, all at the same time, and returns when all have returned: replica 0's on
-    /// this thread, the others' on threads of the library.
+    /// Calls `step` once per local replica, all at the same time, and returns when all have
+    /// returned: replica 0's on this thread, the others' on threads of the library.
     ///
-    /// The first failure (a step that returned an error or panicked, or a collective in it that failed) releases all
-    /// replicas that wait in a collective, and is what this returns.
+    /// The first failure (a step that returned an error or panicked, or a collective in it that
+    /// failed) releases all replicas that wait in a collective, and is what this returns.
     pub fn run<F>(&self, step: F) -> Result<()>
     where
         F: Fn(&Replica<'_>) -> StepResult + Sync,
@@ -109,11 +112,15 @@ impl Strategy {
         F: Fn(&Replica<'_>) -> StepResult + Sync,
     {
         let shared = Shared::new(self);
-        let context = Call { step: &step, shared: &shared };
+        let context = Call {
+            step: &step,
+            shared: &shared,
+        };
         let (arguments, options) = (run.raw_arguments(), run.options());
         let mut results = run.empty_results();
-        // Safety: values and closure are borrowed for longer than this call, and no step outlives it. Steps run at the
-        // same time, hence Sync; nothing is moved to another thread but references.
+        // Safety: values and closure are borrowed for longer than this call, and no step outlives
+        // it. Steps run at the same time, hence Sync; nothing is moved to another thread
+        // but references.
         let done = call(|error| unsafe {
             sys::mdist_run(
                 self.raw(),
@@ -131,22 +138,35 @@ impl Strategy {
         Ok(results.into_iter().map(Value::own_if_any).collect())
     }
 
-    /// The same, and each replica has a state of its own to write in: `states[i]` is that of local replica `i`.
-    pub fn run_each<S, F>(&self, run: Run<'_>, states: &mut [S], step: F) -> Result<Vec<Option<Value>>>
+    /// The same, and each replica has a state of its own to write in: `states[i]` is that of local
+    /// replica `i`.
+    pub fn run_each<S, F>(
+        &self,
+        run: Run<'_>,
+        states: &mut [S],
+        step: F,
+    ) -> Result<Vec<Option<Value>>>
     where
         S: Send,
         F: Fn(&Replica<'_>, &mut S) -> StepResult + Sync,
     {
         let count = self.local_replica_count() as usize;
         if states.len() != count {
-            let sentence = format!("{} states for {count} local replicas; there must be one for each", states.len());
+            let sentence = format!(
+                "{} states for {count} local replicas; there must be one for each",
+                states.len()
+            );
             return Err(Error::invalid("mdist_run", sentence));
         }
-        // Nobody waits for these: each replica takes its own. A panic in a nested run leaves no harm behind.
+        // Nobody waits for these: each replica takes its own. A panic in a nested run leaves no
+        // harm behind.
         let states: Vec<Mutex<&mut S>> = states.iter_mut().map(Mutex::new).collect();
         self.run_with(run, |replica| {
             let state = &states[replica.local_index() as usize];
-            step(replica, &mut state.lock().unwrap_or_else(PoisonError::into_inner))
+            step(
+                replica,
+                &mut state.lock().unwrap_or_else(PoisonError::into_inner),
+            )
         })
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Strategy: one copy of the model per device. Here what it is, and what it does with values; runs are in `run`.
+//! Strategy: one copy of the model per device. Here what it is, and what it does with values; runs
+//! are in `run`.
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -36,12 +37,13 @@ impl Op {
     }
 }
 
-/// Owns the devices of this process; on each of them stands a replica. Runs, reductions and what is done to variables
-/// from outside of steps come one at a time: a second one, from another thread, is
-/// [`Status::FailedPrecondition`](crate::Status::FailedPrecondition), reason "busy".
+/// Owns the devices of this process; on each of them stands a replica. Runs, reductions and what is
+/// done to variables from outside of steps come one at a time: a second one, from another thread,
+/// is [`Status::FailedPrecondition`](crate::Status::FailedPrecondition), reason "busy".
 pub struct Strategy(NonNull<sys::mdist_strategy>);
 
-// Safety: any thread; "one at a time per strategy" is checked by the library, and a second call is an error.
+// Safety: any thread; "one at a time per strategy" is checked by the library, and a second call is
+// an error.
 unsafe impl Send for Strategy {}
 unsafe impl Sync for Strategy {}
 
@@ -59,7 +61,9 @@ impl Strategy {
     fn create(config: *const sys::mdist_config) -> Result<Strategy> {
         // Safety: a config that is borrowed, and so not changing, or NULL.
         let handle = make(|out, error| unsafe { sys::mdist_strategy_create(config, out, error) })?;
-        Ok(Strategy(NonNull::new(handle).expect("a call that succeeds gives a strategy")))
+        Ok(Strategy(
+            NonNull::new(handle).expect("a call that succeeds gives a strategy"),
+        ))
     }
 
     pub(crate) fn raw(&self) -> *mut sys::mdist_strategy {
@@ -86,8 +90,8 @@ impl Strategy {
         })
     }
 
-    /// Ends all collectives, now and later, for another thread to call when there is nothing left to wait for. Steps
-    /// run on to their own end.
+    /// Ends all collectives, now and later, for another thread to call when there is nothing left
+    /// to wait for. Steps run on to their own end.
     pub fn abort(&self) {
         // Safety: our handle.
         unsafe { sys::mdist_strategy_abort(self.raw()) }
@@ -97,34 +101,55 @@ impl Strategy {
     pub fn per_replica(&self, tensors: &[Tensor<'_>]) -> Result<Value> {
         // Safety: an array of Tensor is one of mdist_tensor_t, and each is readable.
         let tensors = (tensors.as_ptr().cast(), tensors.len());
-        make(|out, error| unsafe { sys::mdist_value_per_replica(self.raw(), tensors.0, tensors.1, out, error) })
-            .map(Value::own)
+        make(|out, error| unsafe {
+            sys::mdist_value_per_replica(self.raw(), tensors.0, tensors.1, out, error)
+        })
+        .map(Value::own)
     }
 
     /// A mirrored value with a copy of the tensor on every local device.
     pub fn broadcast_to<'a>(&self, tensor: impl Into<Tensor<'a>>) -> Result<Value> {
         let tensor = tensor.into();
         // Safety: the tensor is readable.
-        make(|out, error| unsafe { sys::mdist_broadcast_to(self.raw(), tensor.raw(), out, error) }).map(Value::own)
+        make(|out, error| unsafe { sys::mdist_broadcast_to(self.raw(), tensor.raw(), out, error) })
+            .map(Value::own)
     }
 
-    /// Reduces a value over replicas, and first over `axes` of each tensor if there are any, to a plain value.
+    /// Reduces a value over replicas, and first over `axes` of each tensor if there are any, to a
+    /// plain value.
     pub fn reduce(&self, op: Op, value: &Value, axes: &[i32]) -> Result<Value> {
         let (axes, count) = (axes.as_ptr(), axes.len());
         // Safety: handles of ours, and an array for its length.
         make(|out, error| unsafe {
-            sys::mdist_reduce(self.raw(), op.raw(), value.raw(), axes, count, out, ptr::null(), error)
+            sys::mdist_reduce(
+                self.raw(),
+                op.raw(),
+                value.raw(),
+                axes,
+                count,
+                out,
+                ptr::null(),
+                error,
+            )
         })
         .map(Value::own)
     }
 
-    /// Reduces a per-replica value to one device ("cpu:1": a plain value), or with `None` to all that it came from (a
-    /// mirrored value).
+    /// Reduces a per-replica value to one device ("cpu:1": a plain value), or with `None` to all
+    /// that it came from (a mirrored value).
     pub fn reduce_to(&self, op: Op, value: &Value, destination: Option<&str>) -> Result<Value> {
         let name = c_string(destination.unwrap_or(""), "mdist_reduce_to")?;
         // Safety: handles of ours, and text that outlives the call.
         make(|out, error| unsafe {
-            sys::mdist_reduce_to(self.raw(), op.raw(), value.raw(), name.as_ptr(), out, ptr::null(), error)
+            sys::mdist_reduce_to(
+                self.raw(),
+                op.raw(),
+                value.raw(),
+                name.as_ptr(),
+                out,
+                ptr::null(),
+                error,
+            )
         })
         .map(Value::own)
     }
@@ -132,11 +157,14 @@ impl Strategy {
     /// Joins the replicas' tensors along `axis` in replica order, to a plain value.
     pub fn gather(&self, value: &Value, axis: i32) -> Result<Value> {
         // Safety: handles of ours.
-        make(|out, error| unsafe { sys::mdist_gather(self.raw(), value.raw(), axis, out, ptr::null(), error) })
-            .map(Value::own)
+        make(|out, error| unsafe {
+            sys::mdist_gather(self.raw(), value.raw(), axis, out, ptr::null(), error)
+        })
+        .map(Value::own)
     }
 
-    /// Cuts each batch of `source` over the replicas. The result can be iterated, not transformed further.
+    /// Cuts each batch of `source` over the replicas. The result can be iterated, not transformed
+    /// further.
     pub fn distribute_dataset(&self, source: &Dataset) -> Result<Dataset> {
         source.derive(|from, out, error| unsafe {
             // Safety: handles of ours.

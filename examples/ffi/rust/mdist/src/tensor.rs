@@ -29,18 +29,27 @@ impl<'a> Tensor<'a> {
     /// A view of `elements`, row by row in this shape; a scalar's is `&[]`.
     pub fn new<T: Element>(elements: &'a [T], shape: &[usize]) -> Result<Tensor<'a>> {
         let raw = describe(T::DTYPE, elements.as_ptr() as *mut T, elements.len(), shape)?;
-        Ok(Tensor { raw, memory: PhantomData })
+        Ok(Tensor {
+            raw,
+            memory: PhantomData,
+        })
     }
 
     /// # Safety
     /// What `raw` describes must be readable and unchanging for `'a`.
     pub(crate) unsafe fn from_raw(raw: sys::mdist_tensor) -> Tensor<'a> {
-        Tensor { raw, memory: PhantomData }
+        Tensor {
+            raw,
+            memory: PhantomData,
+        }
     }
 
     /// # Safety
     /// As [`Tensor::from_raw`], for `count` of them, and for the array itself.
-    pub(crate) unsafe fn slice_from_raw(raw: *const sys::mdist_tensor, count: usize) -> &'a [Tensor<'a>] {
+    pub(crate) unsafe fn slice_from_raw(
+        raw: *const sys::mdist_tensor,
+        count: usize,
+    ) -> &'a [Tensor<'a>] {
         if count == 0 {
             return &[];
         }
@@ -77,7 +86,10 @@ impl<'a> Tensor<'a> {
 impl<'a, T: Element> From<&'a [T]> for Tensor<'a> {
     fn from(elements: &'a [T]) -> Tensor<'a> {
         let raw = raw_tensor(T::DTYPE, elements.as_ptr() as *mut T, &[elements.len()]);
-        Tensor { raw, memory: PhantomData }
+        Tensor {
+            raw,
+            memory: PhantomData,
+        }
     }
 }
 
@@ -85,7 +97,10 @@ impl<'a, T: Element> From<&'a [T]> for Tensor<'a> {
 impl<'a, T: Element> From<&'a T> for Tensor<'a> {
     fn from(element: &'a T) -> Tensor<'a> {
         let raw = raw_tensor(T::DTYPE, element as *const T as *mut T, &[]);
-        Tensor { raw, memory: PhantomData }
+        Tensor {
+            raw,
+            memory: PhantomData,
+        }
     }
 }
 
@@ -105,7 +120,10 @@ impl TensorMut<'_> {
     /// # Safety
     /// What `raw` describes must be initialised, and nobody else's for as long as this lives.
     pub(crate) unsafe fn from_raw(raw: sys::mdist_tensor) -> Self {
-        TensorMut { raw, memory: PhantomData }
+        TensorMut {
+            raw,
+            memory: PhantomData,
+        }
     }
 
     pub fn dtype(&self) -> Dtype {
@@ -135,7 +153,8 @@ pub(crate) fn elements_of(raw: &sys::mdist_tensor) -> usize {
     shape_of(raw).iter().product()
 }
 
-/// Address of the elements as `T`s, good for a slice: of this type, on this host, aligned, never NULL.
+/// Address of the elements as `T`s, good for a slice: of this type, on this host, aligned, never
+/// NULL.
 pub(crate) fn checked_data<T: Element>(raw: &sys::mdist_tensor) -> Result<*mut T> {
     let refuse = |sentence: String| Err(Error::invalid("as_slice", sentence));
     let dtype = Dtype::from_raw(raw.dtype);
@@ -149,18 +168,33 @@ pub(crate) fn checked_data<T: Element>(raw: &sys::mdist_tensor) -> Result<*mut T
         return Ok(std::ptr::NonNull::dangling().as_ptr());
     }
     if raw.data as usize % std::mem::align_of::<T>() != 0 {
-        return refuse(format!("the tensor's address {:p} is not aligned for {dtype}", raw.data));
+        return refuse(format!(
+            "the tensor's address {:p} is not aligned for {dtype}",
+            raw.data
+        ));
     }
     Ok(raw.data.cast())
 }
 
 /// A description of `len` elements at `data` in this shape; a scalar's is `&[]`.
-pub(crate) fn describe<T>(dtype: Dtype, data: *mut T, len: usize, shape: &[usize]) -> Result<sys::mdist_tensor> {
+pub(crate) fn describe<T>(
+    dtype: Dtype,
+    data: *mut T,
+    len: usize,
+    shape: &[usize],
+) -> Result<sys::mdist_tensor> {
     let dimensions: Vec<u64> = shape.iter().map(|&dimension| dimension as u64).collect();
     let mut raw = raw_tensor(dtype, data, &[]);
     // Safety: plain structs and counts; the library checks what they say.
     call(|error| unsafe {
-        sys::mdist_tensor_describe(data.cast(), dtype.raw(), dimensions.as_ptr(), shape.len(), &mut raw, error)
+        sys::mdist_tensor_describe(
+            data.cast(),
+            dtype.raw(),
+            dimensions.as_ptr(),
+            shape.len(),
+            &mut raw,
+            error,
+        )
     })?;
     raw.data = data.cast(); // of no elements, too
     if elements_of(&raw) != len {
@@ -170,7 +204,8 @@ pub(crate) fn describe<T>(dtype: Dtype, data: *mut T, len: usize, shape: &[usize
     Ok(raw)
 }
 
-/// The same without checks: for shapes that are known to fit, and for those that only the library can judge.
+/// The same without checks: for shapes that are known to fit, and for those that only the library
+/// can judge.
 pub(crate) fn raw_tensor<T>(dtype: Dtype, data: *mut T, shape: &[usize]) -> sys::mdist_tensor {
     let mut dimensions = [0; 8];
     for (to, from) in dimensions.iter_mut().zip(shape) {

@@ -15,8 +15,8 @@ use crate::run::{Run, Shared};
 use crate::{Strategy, Value};
 
 impl Strategy {
-    /// [`Strategy::run_with`] on threads that are made for it, one for each local replica; the library's are not used,
-    /// and need not be there (`executor: caller`).
+    /// [`Strategy::run_with`] on threads that are made for it, one for each local replica; the
+    /// library's are not used, and need not be there (`executor: caller`).
     pub fn run_on_threads<F>(&self, run: Run<'_>, step: F) -> Result<Vec<Option<Value>>>
     where
         F: Fn(&Replica<'_>) -> StepResult + Sync,
@@ -36,20 +36,34 @@ impl Strategy {
         open.end()
     }
 
-    /// Opens a run for threads that are there already: each enters one replica, and [`OpenRun::end`] closes it.
+    /// Opens a run for threads that are there already: each enters one replica, and
+    /// [`OpenRun::end`] closes it.
     pub fn begin<'a>(&'a self, run: Run<'a>) -> Result<OpenRun<'a>> {
         let (arguments, options) = (run.raw_arguments(), run.options());
         let results = run.empty_results().len();
         // Safety: handles of ours.
         call(|error| unsafe {
-            sys::mdist_run_begin(self.raw(), arguments.0, arguments.1, results, &options, error)
+            sys::mdist_run_begin(
+                self.raw(),
+                arguments.0,
+                arguments.1,
+                results,
+                &options,
+                error,
+            )
         })?;
-        Ok(OpenRun { strategy: self, shared: Shared::new(self), results, ended: false, arguments: PhantomData })
+        Ok(OpenRun {
+            strategy: self,
+            shared: Shared::new(self),
+            results,
+            ended: false,
+            arguments: PhantomData,
+        })
     }
 }
 
-/// A run between its beginning and its end. Share it with the threads that enter its replicas. Dropped without an end
-/// it ends, and results and errors are lost.
+/// A run between its beginning and its end. Share it with the threads that enter its replicas.
+/// Dropped without an end it ends, and results and errors are lost.
 pub struct OpenRun<'a> {
     strategy: &'a Strategy,
     shared: Shared,
@@ -61,7 +75,8 @@ pub struct OpenRun<'a> {
 impl OpenRun<'_> {
     /// Enters a local replica on this thread. Each can be entered once.
     pub fn enter(&self, local_replica: u32) -> Result<Entered<'_>> {
-        // Safety: handles of ours. The replica cannot outlive self, nor self be ended, while it is entered.
+        // Safety: handles of ours. The replica cannot outlive self, nor self be ended, while it is
+        // entered.
         let replica = make(|out, error| unsafe {
             sys::mdist_replica_enter(self.strategy.raw(), local_replica, out, error)
         })?;
@@ -88,7 +103,12 @@ impl OpenRun<'_> {
         let mut results = vec![ptr::null_mut(); self.results];
         // Safety: handles of ours, room for all results.
         let done = call(|error| unsafe {
-            sys::mdist_run_end(self.strategy.raw(), results.as_mut_ptr(), results.len(), error)
+            sys::mdist_run_end(
+                self.strategy.raw(),
+                results.as_mut_ptr(),
+                results.len(),
+                error,
+            )
         });
         self.shared.causes.attach(done)?;
         Ok(results.into_iter().map(Value::own_if_any).collect())
@@ -103,8 +123,8 @@ impl Drop for OpenRun<'_> {
     }
 }
 
-/// A replica in its step, on the thread that entered it. Leave by [`Entered::exit`]; to be dropped without it, by `?`
-/// or a panic, fails the run.
+/// A replica in its step, on the thread that entered it. Leave by [`Entered::exit`]; to be dropped
+/// without it, by `?` or a panic, fails the run.
 pub struct Entered<'run>(Replica<'run>);
 
 impl Entered<'_> {
@@ -130,6 +150,8 @@ impl<'run> Deref for Entered<'run> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        drop(self.leave(Err("the replica was dropped inside its step; leave it by exit".into())));
+        drop(self.leave(Err(
+            "the replica was dropped inside its step; leave it by exit".into(),
+        )));
     }
 }

@@ -16,17 +16,22 @@ struct Call<'a, F> {
 }
 
 impl Variable {
-    /// Calls `update` for each local copy, one after another on this thread: with its local replica, its memory, and
-    /// of each argument the tensor that belongs to it. Stops at the first failure; copies already changed stay so.
+    /// Calls `update` for each local copy, one after another on this thread: with its local
+    /// replica, its memory, and of each argument the tensor that belongs to it. Stops at the
+    /// first failure; copies already changed stay so.
     pub fn update<F>(&self, arguments: &[&Value], update: F) -> Result<()>
     where
         F: FnMut(u32, &mut TensorMut<'_>, &[Tensor<'_>]) -> StepResult,
     {
         let _locked = self.lock_all("updated", Lock::try_write)?;
         let causes = Causes::default();
-        let mut context = Call { update, causes: &causes };
+        let mut context = Call {
+            update,
+            causes: &causes,
+        };
         let arguments: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
-        // Safety: handles of ours; the closure stays on this thread and is called before the call returns.
+        // Safety: handles of ours; the closure stays on this thread and is called before the call
+        // returns.
         causes.attach(call(|error| unsafe {
             sys::mdist_update(
                 self.raw(),

@@ -22,12 +22,14 @@ pub enum ValueKind {
     PerReplica,
 }
 
-/// Owned tensors that never change: one, or one for each local replica. It fits every strategy with as many.
+/// Owned tensors that never change: one, or one for each local replica. It fits every strategy with
+/// as many.
 #[repr(transparent)] // so that arrays of mdist_value_t * are arrays of these
 pub struct Value(NonNull<sys::mdist_value>);
 
-// Safety: a value never changes; "whoever holds the handle may read it from any thread". Destroying it: any thread.
-// What it is made of (arrays here) is Send, so the last reference may go on any thread.
+// Safety: a value never changes; "whoever holds the handle may read it from any thread". Destroying
+// it: any thread. What it is made of (arrays here) is Send, so the last reference may go on any
+// thread.
 unsafe impl Send for Value {}
 unsafe impl Sync for Value {}
 
@@ -36,7 +38,8 @@ impl Value {
     pub fn new<'a>(tensor: impl Into<Tensor<'a>>) -> Result<Value> {
         let tensor = tensor.into();
         // Safety: the tensor is readable.
-        make(|out, error| unsafe { sys::mdist_value_create(tensor.raw(), out, error) }).map(Value::own)
+        make(|out, error| unsafe { sys::mdist_value_create(tensor.raw(), out, error) })
+            .map(Value::own)
     }
 
     /// A plain value of zeros.
@@ -81,8 +84,13 @@ impl Value {
 
     /// Tensor `index`: that of local replica `index`, or of a plain value the one, 0.
     pub fn tensor(&self, index: usize) -> Result<Tensor<'_>> {
-        let mut raw = raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), std::ptr::null_mut(), &[]);
-        // Safety: our handle; the memory is borrowed until the value is destroyed, and never changes.
+        let mut raw = raw_tensor::<u8>(
+            Dtype::from_raw(sys::MDIST_DTYPE_NONE),
+            std::ptr::null_mut(),
+            &[],
+        );
+        // Safety: our handle; the memory is borrowed until the value is destroyed, and never
+        // changes.
         call(|error| unsafe { sys::mdist_value_tensor(self.raw(), index, &mut raw, error) })?;
         Ok(unsafe { Tensor::from_raw(raw) })
     }
@@ -95,9 +103,12 @@ impl TryFrom<Array> for Value {
     fn try_from(array: Array) -> Result<Value> {
         let raw = *array.tensor().raw();
         let kept = Box::into_raw(Box::new(array)).cast();
-        // Safety: the memory stays where it is and as it is until free_array; which is called exactly once, whatever
-        // happens.
-        make(|out, error| unsafe { sys::mdist_value_wrap(&raw, kept, Some(free_array), out, error) }).map(Value::own)
+        // Safety: the memory stays where it is and as it is until free_array; which is called
+        // exactly once, whatever happens.
+        make(|out, error| unsafe {
+            sys::mdist_value_wrap(&raw, kept, Some(free_array), out, error)
+        })
+        .map(Value::own)
     }
 }
 
@@ -110,7 +121,9 @@ impl Drop for Value {
 
 impl fmt::Debug for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tensors: Vec<_> = (0..self.count()).filter_map(|index| self.tensor(index).ok()).collect();
+        let tensors: Vec<_> = (0..self.count())
+            .filter_map(|index| self.tensor(index).ok())
+            .collect();
         write!(out, "{:?}{:?}", self.kind(), tensors)
     }
 }

@@ -50,7 +50,10 @@ pub struct VariableOptions {
 
 impl Default for VariableOptions {
     fn default() -> Self {
-        VariableOptions { synchronization: Synchronization::OnWrite, aggregation: Aggregation::None }
+        VariableOptions {
+            synchronization: Synchronization::OnWrite,
+            aggregation: Aggregation::None,
+        }
     }
 }
 
@@ -85,9 +88,9 @@ impl Assign {
 
 /// State with one copy per replica. Clones are the same variable.
 ///
-/// [`copy`](Variable::copy) and [`copy_mut`](Variable::copy_mut) give a copy's memory as a slice, in steps and outside.
-/// What does not go together (two writers of one copy; an assignment or update while somebody holds a copy) is
-/// [`Status::FailedPrecondition`], reason "borrowed".
+/// [`copy`](Variable::copy) and [`copy_mut`](Variable::copy_mut) give a copy's memory as a slice,
+/// in steps and outside. What does not go together (two writers of one copy; an assignment or
+/// update while somebody holds a copy) is [`Status::FailedPrecondition`], reason "borrowed".
 #[derive(Clone)]
 pub struct Variable(Arc<Handle>);
 
@@ -96,8 +99,8 @@ pub(crate) struct Handle {
     locks: Box<[Lock]>,
 }
 
-// Safety: functions of variables are for any thread, one at a time per strategy, which the library checks; the copies'
-// memory is guarded by locks.
+// Safety: functions of variables are for any thread, one at a time per strategy, which the library
+// checks; the copies' memory is guarded by locks.
 unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
@@ -109,7 +112,8 @@ impl Drop for Handle {
 }
 
 impl Strategy {
-    /// Creates a variable with a copy of `initial` on every replica. The name is unique in this strategy.
+    /// Creates a variable with a copy of `initial` on every replica. The name is unique in this
+    /// strategy.
     pub fn variable<'a>(
         &self,
         name: &str,
@@ -120,15 +124,30 @@ impl Strategy {
     }
 
     /// The same, of zeros.
-    pub fn zeros(&self, name: &str, dtype: Dtype, shape: &[usize], options: VariableOptions) -> Result<Variable> {
+    pub fn zeros(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        shape: &[usize],
+        options: VariableOptions,
+    ) -> Result<Variable> {
         if shape.len() > sys::MDIST_MAX_RANK as usize {
             let sentence = format!("{shape:?} has {} dimensions; 8 are the most", shape.len());
             return Err(Error::invalid("mdist_variable_create", sentence));
         }
-        self.create_variable(name, &raw_tensor::<u8>(dtype, ptr::null_mut(), shape), options)
+        self.create_variable(
+            name,
+            &raw_tensor::<u8>(dtype, ptr::null_mut(), shape),
+            options,
+        )
     }
 
-    fn create_variable(&self, name: &str, initial: &sys::mdist_tensor, options: VariableOptions) -> Result<Variable> {
+    fn create_variable(
+        &self,
+        name: &str,
+        initial: &sys::mdist_tensor,
+        options: VariableOptions,
+    ) -> Result<Variable> {
         let (name, options) = (c_string(name, "mdist_variable_create")?, options.raw());
         // Safety: a tensor that is readable, or without data.
         let raw = make(|out, error| unsafe {
@@ -158,7 +177,8 @@ impl Variable {
     pub fn copy<T: Element>(&self, local_replica: u32) -> Result<CopyRef<'_, T>> {
         let (data, len) = self.memory::<T>(local_replica)?;
         let locked = self.lock("read", local_replica, Lock::try_read)?;
-        // Safety: the right to read this copy; its address never changes, and the borrow of self keeps it alive.
+        // Safety: the right to read this copy; its address never changes, and the borrow of self
+        // keeps it alive.
         Ok(unsafe { CopyRef::new(data, len, locked) })
     }
 
@@ -166,22 +186,28 @@ impl Variable {
     pub fn copy_mut<T: Element>(&self, local_replica: u32) -> Result<CopyMut<'_, T>> {
         let (data, len) = self.memory::<T>(local_replica)?;
         let locked = self.lock("written", local_replica, Lock::try_write)?;
-        // Safety: the right to write this copy; its address never changes, and the borrow of self keeps it alive.
+        // Safety: the right to write this copy; its address never changes, and the borrow of self
+        // keeps it alive.
         Ok(unsafe { CopyMut::new(data, len, locked) })
     }
 
-    /// Writes from outside of steps: a plain or mirrored value to every copy, a per-replica value each to its own.
+    /// Writes from outside of steps: a plain or mirrored value to every copy, a per-replica value
+    /// each to its own.
     pub fn assign(&self, assign: Assign, value: &Value) -> Result<()> {
         let _locked = self.lock_all("assigned", Lock::try_write)?;
         // Safety: handles of ours; no copy is held by anybody.
-        call(|error| unsafe { sys::mdist_variable_assign(self.raw(), assign.raw(), value.raw(), error) })
+        call(|error| unsafe {
+            sys::mdist_variable_assign(self.raw(), assign.raw(), value.raw(), error)
+        })
     }
 
-    /// Reads from outside of steps, as a plain value: copy 0, or copies aggregated if they are synchronized on read.
+    /// Reads from outside of steps, as a plain value: copy 0, or copies aggregated if they are
+    /// synchronized on read.
     pub fn read(&self) -> Result<Value> {
         let _locked = self.lock_all("read", Lock::try_read)?;
         // Safety: our handle; no copy is written by anybody.
-        make(|out, error| unsafe { sys::mdist_variable_read(self.raw(), out, ptr::null(), error) }).map(Value::own)
+        make(|out, error| unsafe { sys::mdist_variable_read(self.raw(), out, ptr::null(), error) })
+            .map(Value::own)
     }
 
     pub(crate) fn lock_all<'v>(
@@ -189,7 +215,9 @@ impl Variable {
         what: &str,
         lock: fn(&'v Lock) -> Option<Locked<'v>>,
     ) -> Result<Vec<Locked<'v>>> {
-        (0..self.0.locks.len() as u32).map(|local_replica| self.lock(what, local_replica, lock)).collect()
+        (0..self.0.locks.len() as u32)
+            .map(|local_replica| self.lock(what, local_replica, lock))
+            .collect()
     }
 
     fn lock<'v>(
@@ -208,11 +236,17 @@ impl Variable {
     }
 
     fn memory<T: Element>(&self, local_replica: u32) -> Result<(NonNull<T>, usize)> {
-        let mut raw = raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
+        let mut raw =
+            raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
         // Safety: our handle.
-        call(|error| unsafe { sys::mdist_variable_tensor(self.raw(), local_replica, &mut raw, error) })?;
+        call(|error| unsafe {
+            sys::mdist_variable_tensor(self.raw(), local_replica, &mut raw, error)
+        })?;
         let data = tensor::checked_data::<T>(&raw)?;
-        Ok((NonNull::new(data).expect("memory has an address"), tensor::elements_of(&raw)))
+        Ok((
+            NonNull::new(data).expect("memory has an address"),
+            tensor::elements_of(&raw),
+        ))
     }
 }
 
@@ -233,23 +267,37 @@ impl Replica<'_> {
         variable.copy_mut(self.local_index())
     }
 
-    /// Creates a variable from inside the step: the same call on every replica, and every one gets the same variable.
-    /// Replica 0's `initial` is everybody's.
+    /// Creates a variable from inside the step: the same call on every replica, and every one gets
+    /// the same variable. Replica 0's `initial` is everybody's.
     pub fn variable<'a>(
         &self,
         name: &str,
         initial: impl Into<Tensor<'a>>,
         options: VariableOptions,
     ) -> Result<Variable> {
-        let (name, options) = (c_string(name, "mdist_replica_variable_create")?, options.raw());
+        let (name, options) = (
+            c_string(name, "mdist_replica_variable_create")?,
+            options.raw(),
+        );
         let initial = initial.into();
         // Safety: a readable tensor.
         let raw = make(|out, error| unsafe {
-            sys::mdist_replica_variable_create(self.raw(), name.as_ptr(), initial.raw(), out, &options, error)
+            sys::mdist_replica_variable_create(
+                self.raw(),
+                name.as_ptr(),
+                initial.raw(),
+                out,
+                &options,
+                error,
+            )
         })?;
-        // All replicas receive one handle, to be destroyed once: whoever comes first owns it for all.
+        // All replicas receive one handle, to be destroyed once: whoever comes first owns it for
+        // all.
         let shared = self.shared();
-        let mut known = shared.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = shared
+            .variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(variable) = known.iter().find(|variable| variable.raw() == raw) {
             return Ok(variable.clone());
         }
@@ -258,14 +306,27 @@ impl Replica<'_> {
         Ok(variable)
     }
 
-    /// Writes from inside the step. A mirrored variable with an aggregation needs every replica to call: what they
-    /// write is reduced, and applied once to every copy. Else only this replica's copy is written.
-    pub fn assign<'a>(&self, variable: &Variable, assign: Assign, tensor: impl Into<Tensor<'a>>) -> Result<()> {
+    /// Writes from inside the step. A mirrored variable with an aggregation needs every replica to
+    /// call: what they write is reduced, and applied once to every copy. Else only this
+    /// replica's copy is written.
+    pub fn assign<'a>(
+        &self,
+        variable: &Variable,
+        assign: Assign,
+        tensor: impl Into<Tensor<'a>>,
+    ) -> Result<()> {
         let tensor = tensor.into();
         let _locked = variable.lock("assigned", self.local_index(), Lock::try_write)?;
         // Safety: every replica writes its own copy, and nobody else holds it.
         call(|error| unsafe {
-            sys::mdist_replica_assign(self.raw(), variable.raw(), assign.raw(), tensor.raw(), ptr::null(), error)
+            sys::mdist_replica_assign(
+                self.raw(),
+                variable.raw(),
+                assign.raw(),
+                tensor.raw(),
+                ptr::null(),
+                error,
+            )
         })
     }
 }

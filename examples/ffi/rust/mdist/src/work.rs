@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work: a collective under way. It owns its buffers, so that nobody can touch or free them before it is done, not even
-//! by leaking it.
+//! Work: a collective under way. It owns its buffers, so that nobody can touch or free them before
+//! it is done, not even by leaking it.
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
@@ -16,15 +16,16 @@ use crate::Memory;
 
 mod sealed {
     /// # Safety
-    /// What is described must stay where it is when self moves, be alive as long as self is, also when that is leaked,
-    /// and be nobody else's.
+    /// What is described must stay where it is when self moves, be alive as long as self is, also
+    /// when that is leaked, and be nobody else's.
     pub unsafe trait Owned {
         fn describe(&mut self, out: &mut Vec<mdist_sys::mdist_buffer>);
     }
 }
 use sealed::Owned;
 
-/// Buffers that a started collective can own: a `Vec` or a [`Memory`], or a tuple or `Vec` of such, one fused operation.
+/// Buffers that a started collective can own: a `Vec` or a [`Memory`], or a tuple or `Vec` of such,
+/// one fused operation.
 pub trait OwnedBuffers: Owned {}
 
 // Safety: memory on the heap that moves with nobody.
@@ -66,9 +67,9 @@ unsafe impl<A: Owned, B: Owned, C: Owned> Owned for (A, B, C) {
 }
 impl<B: Owned> OwnedBuffers for B {}
 
-/// A collective under way on this replica. It moves on inside calls of the replicas that take part: [`Work::test`] it
-/// between pieces of other work, then [`Work::wait`]. Dropped before it is done, it is finished if all replicas have
-/// come, else given up, which fails the run.
+/// A collective under way on this replica. It moves on inside calls of the replicas that take part:
+/// [`Work::test`] it between pieces of other work, then [`Work::wait`]. Dropped before it is done,
+/// it is finished if all replicas have come, else given up, which fails the run.
 pub struct Work<'step, B> {
     raw: NonNull<sys::mdist_work>, // a pointer: neither Send nor Sync, as the replica
     buffers: Option<B>,            // there until wait hands them back
@@ -86,7 +87,11 @@ impl<B> Work<'_, B> {
 
     /// Waits until it is done, or for this long at most, and says whether it is done.
     pub fn wait_for(&mut self, limit: Duration) -> Result<bool> {
-        self.wait_ns(u64::try_from(limit.as_nanos()).unwrap_or(sys::MDIST_FOREVER).min(sys::MDIST_FOREVER))
+        self.wait_ns(
+            u64::try_from(limit.as_nanos())
+                .unwrap_or(sys::MDIST_FOREVER)
+                .min(sys::MDIST_FOREVER),
+        )
     }
 
     /// Waits until it is done, and gives the buffers back.
@@ -119,14 +124,31 @@ impl Replica<'_> {
         self.start_in_place(buffers, |raw, out, error| unsafe {
             let (buffers, count) = (raw.as_ptr(), raw.len());
             // Safety, here and below: the work that comes out owns the buffers.
-            sys::mdist_all_reduce_start(self.raw(), op.raw(), buffers, buffers, count, out, ptr::null(), error)
+            sys::mdist_all_reduce_start(
+                self.raw(),
+                op.raw(),
+                buffers,
+                buffers,
+                count,
+                out,
+                ptr::null(),
+                error,
+            )
         })
     }
 
     /// [`Replica::broadcast`], started.
     pub fn broadcast_start<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Work<'_, B>> {
         self.start_in_place(buffers, |raw, out, error| unsafe {
-            sys::mdist_broadcast_start(self.raw(), root, raw.as_ptr(), raw.len(), out, ptr::null(), error)
+            sys::mdist_broadcast_start(
+                self.raw(),
+                root,
+                raw.as_ptr(),
+                raw.len(),
+                out,
+                ptr::null(),
+                error,
+            )
         })
     }
 
@@ -136,22 +158,54 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start("mdist_all_gather_start", inputs, outputs, |(inputs, outputs), out, error| unsafe {
-            let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-            sys::mdist_all_gather_start(self.raw(), inputs, outputs, count, out, ptr::null(), error)
-        })
+        self.start(
+            "mdist_all_gather_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_all_gather_start(
+                    self.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
     }
 
     /// [`Replica::reduce_scatter`], started.
-    pub fn reduce_scatter_start<I, O>(&self, op: Op, inputs: I, outputs: O) -> Result<Work<'_, (I, O)>>
+    pub fn reduce_scatter_start<I, O>(
+        &self,
+        op: Op,
+        inputs: I,
+        outputs: O,
+    ) -> Result<Work<'_, (I, O)>>
     where
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start("mdist_reduce_scatter_start", inputs, outputs, |(inputs, outputs), out, error| unsafe {
-            let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-            sys::mdist_reduce_scatter_start(self.raw(), op.raw(), inputs, outputs, count, out, ptr::null(), error)
-        })
+        self.start(
+            "mdist_reduce_scatter_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_reduce_scatter_start(
+                    self.raw(),
+                    op.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
     }
 
     /// [`Replica::all_to_all`], started.
@@ -160,10 +214,23 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start("mdist_all_to_all_start", inputs, outputs, |(inputs, outputs), out, error| unsafe {
-            let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-            sys::mdist_all_to_all_start(self.raw(), inputs, outputs, count, out, ptr::null(), error)
-        })
+        self.start(
+            "mdist_all_to_all_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_all_to_all_start(
+                    self.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
     }
 
     /// [`Replica::barrier`], started.
@@ -176,7 +243,11 @@ impl Replica<'_> {
     fn start_in_place<B: OwnedBuffers>(
         &self,
         mut buffers: B,
-        start: impl FnOnce(&[sys::mdist_buffer], *mut *mut sys::mdist_work, *mut *mut sys::mdist_error) -> i32,
+        start: impl FnOnce(
+            &[sys::mdist_buffer],
+            *mut *mut sys::mdist_work,
+            *mut *mut sys::mdist_error,
+        ) -> i32,
     ) -> Result<Work<'_, B>> {
         let mut raw = Vec::new();
         buffers.describe(&mut raw);
@@ -204,6 +275,10 @@ impl Replica<'_> {
 impl<B> Work<'_, B> {
     fn own(raw: *mut sys::mdist_work, buffers: B) -> Self {
         let raw = NonNull::new(raw).expect("a call that succeeds gives a work");
-        Work { raw, buffers: Some(buffers), replica: PhantomData }
+        Work {
+            raw,
+            buffers: Some(buffers),
+            replica: PhantomData,
+        }
     }
 }

@@ -6,7 +6,9 @@ use common::strategy;
 use mdist::{Bf16, Element, Op, Slice, SliceMut, Status, StepResult, F16};
 
 fn check(right: bool, what: impl std::fmt::Debug) -> StepResult {
-    right.then_some(()).ok_or_else(|| format!("{what:?}").into())
+    right
+        .then_some(())
+        .ok_or_else(|| format!("{what:?}").into())
 }
 
 /// Every replica brings id + 1; all leave with 1 + 2 + 3.
@@ -33,24 +35,41 @@ fn all_reduce_takes_every_type() {
     sums([F16(0x3c00), F16(0x4000), F16(0x4200)], F16(0x4600));
     sums([Bf16(0x3f80), Bf16(0x4000), Bf16(0x4040)], Bf16(0x40c0));
     assert_eq!(f32::from(Bf16(0x40c0)), 6.0);
-    assert_eq!((f32::dtype().name(), Bf16::dtype().name()), ("float32", "bfloat16"));
+    assert_eq!(
+        (f32::dtype().name(), Bf16::dtype().name()),
+        ("float32", "bfloat16")
+    );
 }
 
 #[test]
 fn one_call_fuses_buffers_of_several_types() {
     strategy(2)
         .run(|replica| {
-            let (mut floats, mut count, mut bytes) = (vec![0.5f32; 1000], 1u64, [replica.id() as u8; 3]);
-            let mut buffers = [SliceMut::new(&mut floats), SliceMut::one(&mut count), SliceMut::new(&mut bytes)];
+            let (mut floats, mut count, mut bytes) =
+                (vec![0.5f32; 1000], 1u64, [replica.id() as u8; 3]);
+            let mut buffers = [
+                SliceMut::new(&mut floats),
+                SliceMut::one(&mut count),
+                SliceMut::new(&mut bytes),
+            ];
             replica.all_reduce(Op::Sum, &mut buffers)?;
-            check(floats == vec![1.0; 1000] && count == 2 && bytes == [1; 3], (floats, count, bytes))
+            check(
+                floats == vec![1.0; 1000] && count == 2 && bytes == [1; 3],
+                (floats, count, bytes),
+            )
         })
         .unwrap();
 }
 
 #[test]
 fn operations_are_what_they_say() {
-    for (op, expected) in [(Op::Sum, 6.0), (Op::Mean, 2.0), (Op::Min, 1.0), (Op::Max, 3.0), (Op::Prod, 6.0)] {
+    for (op, expected) in [
+        (Op::Sum, 6.0),
+        (Op::Mean, 2.0),
+        (Op::Min, 1.0),
+        (Op::Max, 3.0),
+        (Op::Prod, 6.0),
+    ] {
         strategy(3)
             .run(|replica| {
                 let mut x = f64::from(replica.id() + 1);
@@ -93,7 +112,10 @@ fn reduce_scatter_gives_each_its_part() {
         .run(|replica| {
             let mut part = [0i32; 2];
             replica.reduce_scatter(Op::Sum, &[1, 2, 3, 4i32], &mut part)?;
-            check(part == if replica.id() == 0 { [2, 4] } else { [6, 8] }, part)
+            check(
+                part == if replica.id() == 0 { [2, 4] } else { [6, 8] },
+                part,
+            )
         })
         .unwrap();
 }
@@ -125,9 +147,14 @@ fn barrier_waits_for_all() {
 #[test]
 fn as_many_inputs_as_outputs() {
     let error = strategy(1)
-        .run(|replica| Ok(replica.all_gather(&[Slice::one(&1f32), Slice::one(&2f32)], &mut [0f32])?))
+        .run(
+            |replica| Ok(replica.all_gather(&[Slice::one(&1f32), Slice::one(&2f32)], &mut [0f32])?),
+        )
         .unwrap_err();
-    assert_eq!(common::cause(&error), "2 inputs and 1 outputs; there must be as many of both");
+    assert_eq!(
+        common::cause(&error),
+        "2 inputs and 1 outputs; there must be as many of both"
+    );
 }
 
 #[test]
@@ -140,5 +167,8 @@ fn replicas_that_differ_are_an_error_on_all() {
         .unwrap_err();
     assert_eq!(error.status(), Status::Mismatch, "{error}");
     assert_eq!(error.operation(), "mdist_all_reduce");
-    assert!(error.to_string().contains("float32") && error.to_string().contains("float64"), "{error}");
+    assert!(
+        error.to_string().contains("float32") && error.to_string().contains("float64"),
+        "{error}"
+    );
 }

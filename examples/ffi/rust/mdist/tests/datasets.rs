@@ -9,14 +9,26 @@ use common::{cause, strategy};
 use mdist::{Array, Dataset, Output, Status, Value, ValueKind, VariableOptions, ROWS};
 
 fn numbers(count: usize) -> Dataset {
-    let (numbers, squares) = ((0..count as i32).collect(), (0..count as i32).map(|i| i * i).collect());
-    Dataset::from_arrays(vec![Array::new(numbers, &[count]).unwrap(), Array::new(squares, &[count]).unwrap()]).unwrap()
+    let (numbers, squares) = (
+        (0..count as i32).collect(),
+        (0..count as i32).map(|i| i * i).collect(),
+    );
+    Dataset::from_arrays(vec![
+        Array::new(numbers, &[count]).unwrap(),
+        Array::new(squares, &[count]).unwrap(),
+    ])
+    .unwrap()
 }
 
 /// The first component of every element, joined.
 fn firsts(dataset: &Dataset) -> Vec<i32> {
-    let elements = dataset.iter().unwrap().map(|element| element.unwrap().remove(0));
-    elements.flat_map(|value| value.tensor(0).unwrap().as_slice::<i32>().unwrap().to_vec()).collect()
+    let elements = dataset
+        .iter()
+        .unwrap()
+        .map(|element| element.unwrap().remove(0));
+    elements
+        .flat_map(|value| value.tensor(0).unwrap().as_slice::<i32>().unwrap().to_vec())
+        .collect()
 }
 
 #[test]
@@ -28,7 +40,16 @@ fn transformations() {
     assert_eq!(firsts(&numbers(2).repeat(3).unwrap()), [0, 1, 0, 1, 0, 1]);
     assert_eq!(dataset.batch(4, true).unwrap().iter().unwrap().count(), 2);
     assert_eq!(dataset.batch(4, false).unwrap().iter().unwrap().count(), 3);
-    assert_eq!(numbers(1).repeat_forever().unwrap().iter().unwrap().take(100).count(), 100);
+    assert_eq!(
+        numbers(1)
+            .repeat_forever()
+            .unwrap()
+            .iter()
+            .unwrap()
+            .take(100)
+            .count(),
+        100
+    );
 
     let shuffled = dataset.shuffle(10, 7, true).unwrap();
     let (one, two) = (firsts(&shuffled), firsts(&shuffled));
@@ -37,7 +58,10 @@ fn transformations() {
     assert_eq!((firsts(&again), firsts(&again)), (one, two));
     let same = dataset.shuffle(10, 7, false).unwrap();
     assert_eq!(firsts(&same), firsts(&same));
-    assert_eq!(dataset.shard(3, 3).map(drop).unwrap_err().status(), Status::InvalidArgument);
+    assert_eq!(
+        dataset.shard(3, 3).map(drop).unwrap_err().status(),
+        Status::InvalidArgument
+    );
 }
 
 #[test]
@@ -47,12 +71,22 @@ fn a_map_computes_and_finds_zeros_in_its_outputs() {
         .batch(4, false)
         .and_then(|batches| {
             batches.map(&[Output::new::<i64>(&[ROWS]), dirty], |inputs, outputs| {
-                if outputs[1].as_mut_slice::<f32>()?.iter().any(|&element| element != 0.0) {
+                if outputs[1]
+                    .as_mut_slice::<f32>()?
+                    .iter()
+                    .any(|&element| element != 0.0)
+                {
                     return Err("not zeros".into());
                 }
                 outputs[1].as_mut_slice::<f32>()?.fill(1.0); // for the next that gets this memory
-                let (numbers, squares) = (inputs[0].as_slice::<i32>()?, inputs[1].as_slice::<i32>()?);
-                for ((sum, number), square) in outputs[0].as_mut_slice::<i64>()?.iter_mut().zip(numbers).zip(squares) {
+                let (numbers, squares) =
+                    (inputs[0].as_slice::<i32>()?, inputs[1].as_slice::<i32>()?);
+                for ((sum, number), square) in outputs[0]
+                    .as_mut_slice::<i64>()?
+                    .iter_mut()
+                    .zip(numbers)
+                    .zip(squares)
+                {
                     *sum = i64::from(number + square);
                 }
                 Ok(())
@@ -63,7 +97,14 @@ fn a_map_computes_and_finds_zeros_in_its_outputs() {
         let sums: Vec<i64> = mapped
             .iter()
             .unwrap()
-            .flat_map(|element| element.unwrap()[0].tensor(0).unwrap().as_slice::<i64>().unwrap().to_vec())
+            .flat_map(|element| {
+                element.unwrap()[0]
+                    .tensor(0)
+                    .unwrap()
+                    .as_slice::<i64>()
+                    .unwrap()
+                    .to_vec()
+            })
             .collect();
         assert_eq!(sums, [0, 2, 6, 12, 20, 30, 42, 56]);
     }
@@ -80,7 +121,14 @@ fn distributed_batches_are_cut_over_replicas() {
         .flat_map(|element| {
             let value = element.unwrap().remove(0);
             assert_eq!(value.kind(), ValueKind::PerReplica);
-            (0..2).map(move |replica| value.tensor(replica).unwrap().as_slice::<i32>().unwrap().to_vec())
+            (0..2).map(move |replica| {
+                value
+                    .tensor(replica)
+                    .unwrap()
+                    .as_slice::<i32>()
+                    .unwrap()
+                    .to_vec()
+            })
         })
         .collect();
     assert_eq!(parts, [&[0, 1][..], &[2, 3], &[4, 5], &[6]]);
@@ -107,7 +155,11 @@ fn a_failing_map_ends_the_iteration_with_its_cause() {
             let mut elements = dataset.iter().unwrap();
             assert_eq!(elements.by_ref().take(3).filter(Result::is_ok).count(), 3);
             let error = elements.next().unwrap().unwrap_err();
-            assert_eq!((error.status(), error.reason()), (Status::Callback, "map_returned"), "{error}");
+            assert_eq!(
+                (error.status(), error.reason()),
+                (Status::Callback, "map_returned"),
+                "{error}"
+            );
             assert_eq!(cause(&error), "panicked: three is too much");
             assert!(elements.next().is_none());
         }
@@ -116,10 +168,19 @@ fn a_failing_map_ends_the_iteration_with_its_cause() {
 
 #[test]
 fn elements_outlive_everything_they_came_from() {
-    let mut elements = numbers(3).batch(3, false).unwrap().prefetch(1).unwrap().iter().unwrap();
+    let mut elements = numbers(3)
+        .batch(3, false)
+        .unwrap()
+        .prefetch(1)
+        .unwrap()
+        .iter()
+        .unwrap();
     let element = elements.next().unwrap().unwrap();
     drop(elements);
-    assert_eq!(element[1].tensor(0).unwrap().as_slice::<i32>().unwrap(), [0, 1, 4]);
+    assert_eq!(
+        element[1].tensor(0).unwrap().as_slice::<i32>().unwrap(),
+        [0, 1, 4]
+    );
 }
 
 #[test]
@@ -136,7 +197,9 @@ fn a_map_may_own_handles_of_the_library() {
         alive.fetch_add(1, Ordering::SeqCst);
         let counted = Counted(alive.clone());
         let table = Value::new(&[5i32, 6, 7][..]).unwrap();
-        let variable = strategy.variable("owned", &1f32, VariableOptions::default()).unwrap();
+        let variable = strategy
+            .variable("owned", &1f32, VariableOptions::default())
+            .unwrap();
         let mut dataset = numbers(3)
             .map(&[Output::new::<i32>(&[])], move |inputs, outputs| {
                 let _all = (&counted, &variable);
@@ -151,7 +214,8 @@ fn a_map_may_own_handles_of_the_library() {
         assert_eq!(firsts(&dataset), [5, 6, 7]);
         assert_eq!(alive.load(Ordering::SeqCst), 1);
         drop(dataset);
-        // A prefetching thread may hold the last reference a little longer; then a later drop sweeps.
+        // A prefetching thread may hold the last reference a little longer; then a later drop
+        // sweeps.
         while alive.load(Ordering::SeqCst) != 0 {
             std::thread::yield_now();
             drop(numbers(1));
@@ -163,9 +227,17 @@ fn a_map_may_own_handles_of_the_library() {
 fn two_iterators_fail_each_with_its_own_cause() {
     let calls = AtomicU32::new(0);
     let dataset = numbers(1)
-        .map(&[Output::new::<i32>(&[])], move |_, _| Err(format!("call {}", calls.fetch_add(1, Ordering::SeqCst)).into()))
+        .map(&[Output::new::<i32>(&[])], move |_, _| {
+            Err(format!("call {}", calls.fetch_add(1, Ordering::SeqCst)).into())
+        })
         .unwrap();
     let (mut a, mut b) = (dataset.iter().unwrap(), dataset.iter().unwrap());
-    let (first, second) = (a.next().unwrap().unwrap_err(), b.next().unwrap().unwrap_err());
-    assert_eq!((cause(&first), cause(&second)), ("call 0".to_string(), "call 1".to_string()));
+    let (first, second) = (
+        a.next().unwrap().unwrap_err(),
+        b.next().unwrap().unwrap_err(),
+    );
+    assert_eq!(
+        (cause(&first), cause(&second)),
+        ("call 0".to_string(), "call 1".to_string())
+    );
 }

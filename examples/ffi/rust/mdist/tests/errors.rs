@@ -12,16 +12,35 @@ use mdist::{Assign, Config, Dataset, Error, Op, Panic, Status, Value, VariableOp
 fn the_librarys_sentence_with_status_reason_and_operation() {
     let mut config = Config::new().unwrap();
     let error = config.set("devises", "cpu*2").map(drop).unwrap_err();
-    assert_eq!((error.status(), error.reason()), (Status::Config, "unknown_key"));
-    assert_eq!((error.operation(), error.replica(), error.native()), ("mdist_config_set", None, 0));
-    assert!(error.to_string().contains("devises") && error.to_string().contains("devices"), "{error}");
+    assert_eq!(
+        (error.status(), error.reason()),
+        (Status::Config, "unknown_key")
+    );
+    assert_eq!(
+        (error.operation(), error.replica(), error.native()),
+        ("mdist_config_set", None, 0)
+    );
+    assert!(
+        error.to_string().contains("devises") && error.to_string().contains("devices"),
+        "{error}"
+    );
     assert!(error.source().is_none());
 
     let strategy = strategy(2);
-    let variable = strategy.variable("w", &1f32, VariableOptions::default()).unwrap();
-    let error = variable.assign(Assign::Set, &Value::new(&1f64).unwrap()).unwrap_err();
-    assert_eq!((error.status(), error.operation()), (Status::InvalidArgument, "mdist_variable_assign"));
-    assert!(error.to_string().contains("float64") && error.to_string().contains("float32"), "{error}");
+    let variable = strategy
+        .variable("w", &1f32, VariableOptions::default())
+        .unwrap();
+    let error = variable
+        .assign(Assign::Set, &Value::new(&1f64).unwrap())
+        .unwrap_err();
+    assert_eq!(
+        (error.status(), error.operation()),
+        (Status::InvalidArgument, "mdist_variable_assign")
+    );
+    assert!(
+        error.to_string().contains("float64") && error.to_string().contains("float32"),
+        "{error}"
+    );
     assert_eq!(error.status().name(), "MDIST_ERR_INVALID_ARGUMENT");
 }
 
@@ -45,8 +64,15 @@ fn a_failing_step_comes_back_as_itself() {
                 _ => Ok(replica.barrier()?),
             })
             .unwrap_err();
-        assert_eq!((error.status(), error.replica()), (Status::Callback, Some(guilty)), "{error}");
-        assert_eq!(error.source().unwrap().downcast_ref(), Some(&OwnError(guilty)));
+        assert_eq!(
+            (error.status(), error.replica()),
+            (Status::Callback, Some(guilty)),
+            "{error}"
+        );
+        assert_eq!(
+            error.source().unwrap().downcast_ref(),
+            Some(&OwnError(guilty))
+        );
         assert_usable(&strategy);
     }
 }
@@ -85,7 +111,8 @@ fn a_panic_with_a_payload_that_panics_in_its_turn() {
 
 #[test]
 fn the_first_cause_wins() {
-    // Replica 1 fails because replica 0 has; only replica 0's error is the cause, whichever returns first.
+    // Replica 1 fails because replica 0 has; only replica 0's error is the cause, whichever returns
+    // first.
     let strategy = strategy(2);
     for _ in 0..200 {
         let error = strategy
@@ -93,10 +120,15 @@ fn the_first_cause_wins() {
                 if replica.id() == 0 {
                     return Err("first".into());
                 }
-                replica.barrier().map_err(|error| format!("second, after {error}").into())
+                replica
+                    .barrier()
+                    .map_err(|error| format!("second, after {error}").into())
             })
             .unwrap_err();
-        assert_eq!((cause(&error).as_str(), error.replica()), ("first", Some(0)));
+        assert_eq!(
+            (cause(&error).as_str(), error.replica()),
+            ("first", Some(0))
+        );
     }
 }
 
@@ -108,14 +140,20 @@ fn a_collective_that_fails_is_the_cause_itself() {
             answer.map_err(|error| format!("wrapped: {error}").into())
         })
         .unwrap_err();
-    assert_eq!((error.status(), error.operation()), (Status::InvalidArgument, "mdist_all_reduce"), "{error}");
+    assert_eq!(
+        (error.status(), error.operation()),
+        (Status::InvalidArgument, "mdist_all_reduce"),
+        "{error}"
+    );
 }
 
 #[test]
 fn wrong_context_says_what_to_call() {
     let strategy = strategy(2);
     let error = strategy.run(|_| Ok(strategy.run(|_| Ok(()))?)).unwrap_err();
-    let inner: &Error = error.source().map_or(&error, |source| source.downcast_ref().unwrap());
+    let inner: &Error = error
+        .source()
+        .map_or(&error, |source| source.downcast_ref().unwrap());
     assert_eq!(inner.status(), Status::WrongContext, "{error}");
     assert!(inner.to_string().contains("merge"), "{inner}");
     assert_usable(&strategy);
@@ -135,7 +173,11 @@ fn aborted_from_another_thread() {
 
 #[test]
 fn text_with_a_nul_is_refused() {
-    let error = Config::new().unwrap().set("devices", "cpu\0*2").map(drop).unwrap_err();
+    let error = Config::new()
+        .unwrap()
+        .set("devices", "cpu\0*2")
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument);
     assert!(error.to_string().contains("NUL at byte 3"), "{error}");
 }
@@ -143,5 +185,8 @@ fn text_with_a_nul_is_refused() {
 #[test]
 fn a_dataset_of_nothing_is_refused() {
     let error = Dataset::from_arrays(Vec::new()).map(drop).unwrap_err();
-    assert_eq!((error.status(), error.operation()), (Status::InvalidArgument, "mdist_dataset_from_tensors"));
+    assert_eq!(
+        (error.status(), error.operation()),
+        (Status::InvalidArgument, "mdist_dataset_from_tensors")
+    );
 }

@@ -15,12 +15,19 @@ fn merge_a_sum(replica: &Replica<'_>, merges: &AtomicU32) -> StepResult<f32> {
         if values.len() != 1 || values[0].kind() != ValueKind::PerReplica {
             return Err(format!("{values:?}").into());
         }
-        Ok(vec![Some(strategy.reduce_to(Op::Sum, &values[0], None)?), None])
+        Ok(vec![
+            Some(strategy.reduce_to(Op::Sum, &values[0], None)?),
+            None,
+        ])
     })?;
     if results.len() != 2 || results[1].is_some() {
         return Err(format!("{results:?}").into());
     }
-    Ok(results[0].as_ref().ok_or("no sum")?.tensor().as_slice::<f32>()?[0])
+    Ok(results[0]
+        .as_ref()
+        .ok_or("no sum")?
+        .tensor()
+        .as_slice::<f32>()?[0])
 }
 
 #[test]
@@ -53,13 +60,22 @@ fn a_merge_on_threads_of_ones_own() {
 #[test]
 fn results_outlive_the_next_merge() {
     let strategy = strategy(2);
-    let one_value = |value: f32| move |_: &mdist::Strategy, _: &[Value]| Ok(vec![Some(Value::new(&value)?)]);
+    let one_value =
+        |value: f32| move |_: &mdist::Strategy, _: &[Value]| Ok(vec![Some(Value::new(&value)?)]);
     strategy
         .run(|replica| {
             let first = replica.merge_call(&[], 1, one_value(1.0))?;
             replica.merge_call(&[], 1, one_value(2.0))?;
-            let kept = first[0].as_ref().ok_or("nothing")?.tensor().as_slice::<f32>()?[0];
-            if kept == 1.0 { Ok(()) } else { Err(format!("{kept}").into()) }
+            let kept = first[0]
+                .as_ref()
+                .ok_or("nothing")?
+                .tensor()
+                .as_slice::<f32>()?[0];
+            if kept == 1.0 {
+                Ok(())
+            } else {
+                Err(format!("{kept}").into())
+            }
         })
         .unwrap();
 }
@@ -87,21 +103,39 @@ fn a_merge_runs_nested_steps() {
 fn a_failing_merge_fails_the_run_with_its_cause() {
     let strategy = strategy(2);
     let error = strategy
-        .run(|replica| Ok(drop(replica.merge_call(&[], 0, |_, _| panic!("cannot agree"))?)))
+        .run(|replica| {
+            Ok(drop(
+                replica.merge_call(&[], 0, |_, _| panic!("cannot agree"))?,
+            ))
+        })
         .unwrap_err();
-    assert_eq!((error.status(), error.operation()), (Status::Callback, "mdist_merge_call"), "{error}");
+    assert_eq!(
+        (error.status(), error.operation()),
+        (Status::Callback, "mdist_merge_call"),
+        "{error}"
+    );
     assert_eq!(cause(&error), "panicked: cannot agree");
     assert_usable(&strategy);
 
-    let error = strategy.run(|replica| Ok(drop(replica.merge_call(&[], 2, |_, _| Ok(vec![None]))?))).unwrap_err();
+    let error = strategy
+        .run(|replica| Ok(drop(replica.merge_call(&[], 2, |_, _| Ok(vec![None]))?)))
+        .unwrap_err();
     assert_eq!(cause(&error), "the merge returned 1 values, not 2");
     assert_usable(&strategy);
 
     let nested = |strategy: &mdist::Strategy, _: &[Value]| {
-        strategy.run(|replica| if replica.id() == 1 { Err("deep down".into()) } else { Ok(()) })?;
+        strategy.run(|replica| {
+            if replica.id() == 1 {
+                Err("deep down".into())
+            } else {
+                Ok(())
+            }
+        })?;
         Ok(Vec::new())
     };
-    let error = strategy.run(|replica| Ok(drop(replica.merge_call(&[], 0, nested)?))).unwrap_err();
+    let error = strategy
+        .run(|replica| Ok(drop(replica.merge_call(&[], 0, nested)?)))
+        .unwrap_err();
     let text = format!("{error:?}");
     assert!(text.contains("deep down"), "{text}");
     assert_usable(&strategy);

@@ -16,7 +16,10 @@ fn the_same_run_on_our_threads() {
     let value = Value::new(&7f32).unwrap();
     let results = strategy
         .run_on_threads(Run::new().arguments(&[&value]).results(1), |replica| {
-            threads.lock().unwrap().insert(thread::current().name().map(String::from));
+            threads
+                .lock()
+                .unwrap()
+                .insert(thread::current().name().map(String::from));
             let mut x = replica.argument(0)?.as_slice::<f32>()?[0];
             replica.all_reduce(Op::Sum, &mut x)?;
             Ok(replica.set_result(0, &x)?)
@@ -24,13 +27,24 @@ fn the_same_run_on_our_threads() {
         .unwrap();
     let names = (0..3).map(|i| Some(format!("replica {i}"))).collect();
     assert_eq!(threads.into_inner().unwrap(), names);
-    assert_eq!(results[0].as_ref().unwrap().tensor(2).unwrap().as_slice::<f32>().unwrap(), [21.0]);
+    assert_eq!(
+        results[0]
+            .as_ref()
+            .unwrap()
+            .tensor(2)
+            .unwrap()
+            .as_slice::<f32>()
+            .unwrap(),
+        [21.0]
+    );
 }
 
 #[test]
 fn without_threads_of_the_library() {
     let strategy = configured(2, &[("executor", "caller")]);
-    strategy.run_on_threads(Run::new(), |replica| Ok(replica.barrier()?)).unwrap();
+    strategy
+        .run_on_threads(Run::new(), |replica| Ok(replica.barrier()?))
+        .unwrap();
 }
 
 #[test]
@@ -43,7 +57,11 @@ fn failures_and_panics_come_back() {
                 _ => Ok(replica.barrier()?),
             })
             .unwrap_err();
-        assert_eq!((error.status(), error.replica()), (Status::Callback, Some(guilty)), "{error}");
+        assert_eq!(
+            (error.status(), error.replica()),
+            (Status::Callback, Some(guilty)),
+            "{error}"
+        );
         assert_eq!(cause(&error), format!("panicked: thread {guilty} gave up"));
         assert_usable(&strategy);
     }
@@ -61,7 +79,8 @@ fn threads_that_stay_enter_run_after_run() {
             for _ in 0..RUNS {
                 gate.wait();
                 let run: std::sync::Arc<mdist::OpenRun<'_>> = open.lock().unwrap().clone().unwrap();
-                run.step(1, |replica| Ok(replica.broadcast(0, &mut 0u64)?)).unwrap();
+                run.step(1, |replica| Ok(replica.broadcast(0, &mut 0u64)?))
+                    .unwrap();
                 drop(run);
                 gate.wait();
             }
@@ -94,16 +113,25 @@ fn whatever_is_dropped_in_between_leaves_a_usable_strategy() {
     assert_eq!(strategy.run(|_| Ok(())).unwrap_err().reason(), "busy");
     drop(open.enter(0).unwrap());
     let error = open.end().unwrap_err();
-    assert_eq!(cause(&error), "the replica was dropped inside its step; leave it by exit");
+    assert_eq!(
+        cause(&error),
+        "the replica was dropped inside its step; leave it by exit"
+    );
     assert_usable(&strategy);
 
-    assert_eq!(one_open_run(&strategy).end().unwrap_err().reason(), "not_entered");
+    assert_eq!(
+        one_open_run(&strategy).end().unwrap_err().reason(),
+        "not_entered"
+    );
     drop(one_open_run(&strategy));
     assert_usable(&strategy);
 
     let open = one_open_run(&strategy);
     open.step(0, |_| Ok(())).unwrap();
-    assert!(open.enter(0).map(drop).is_err(), "a replica was entered twice");
+    assert!(
+        open.enter(0).map(drop).is_err(),
+        "a replica was entered twice"
+    );
     open.end().unwrap();
     assert_usable(&strategy);
 }

@@ -5,10 +5,14 @@ mod common;
 use std::time::Duration;
 
 use common::{assert_usable, cause, strategy};
-use mdist::{Memory, Op, Replica, Run, Status, Strategy, StepResult, Work};
+use mdist::{Memory, Op, Replica, Run, Status, StepResult, Strategy, Work};
 
 fn equal<T: PartialEq + std::fmt::Debug>(left: T, right: T) -> StepResult {
-    if left == right { Ok(()) } else { Err(format!("{left:?} is not {right:?}").into()) }
+    if left == right {
+        Ok(())
+    } else {
+        Err(format!("{left:?} is not {right:?}").into())
+    }
 }
 
 /// Once on the library's threads, once on our own.
@@ -36,12 +40,25 @@ fn waited_for() {
         let mut work = replica.broadcast_start(1, vec![vec![replica.id() as u8; 2], vec![7]])?;
         while !work.wait_for(Duration::from_millis(1))? {}
         equal(work.wait()?, vec![vec![1, 1], vec![7]])?;
-        let (_, all) = replica.all_gather_start(vec![replica.id()], vec![9u32; 2])?.wait()?;
+        let (_, all) = replica
+            .all_gather_start(vec![replica.id()], vec![9u32; 2])?
+            .wait()?;
         equal(all, vec![0, 1])?;
-        let (_, part) = replica.reduce_scatter_start(Op::Sum, vec![1i8, 2], vec![0i8])?.wait()?;
+        let (_, part) = replica
+            .reduce_scatter_start(Op::Sum, vec![1i8, 2], vec![0i8])?
+            .wait()?;
         equal(part, vec![2 * (replica.id() as i8 + 1)])?;
-        let (_, turned) = replica.all_to_all_start(vec![replica.id(), 5], vec![0u32; 2])?.wait()?;
-        equal(turned, if replica.id() == 0 { vec![0, 1] } else { vec![5, 5] })?;
+        let (_, turned) = replica
+            .all_to_all_start(vec![replica.id(), 5], vec![0u32; 2])?
+            .wait()?;
+        equal(
+            turned,
+            if replica.id() == 0 {
+                vec![0, 1]
+            } else {
+                vec![5, 5]
+            },
+        )?;
         Ok(replica.barrier_start()?.wait()?)
     });
 }
@@ -50,7 +67,10 @@ fn waited_for() {
 fn one_starts_what_others_call() {
     both_ways(&strategy(2), |replica| {
         if replica.id() == 0 {
-            return equal(replica.all_reduce_start(Op::Sum, vec![1i64])?.wait()?, vec![2]);
+            return equal(
+                replica.all_reduce_start(Op::Sum, vec![1i64])?.wait()?,
+                vec![2],
+            );
         }
         let mut x = 1i64;
         replica.all_reduce(Op::Sum, &mut x)?;
@@ -70,7 +90,13 @@ fn in_memory_of_the_library() {
         equal(memory.iter().all(|&element| element == 4.0), true)
     });
     assert_eq!(Memory::<u8>::new(0).unwrap().len(), 0);
-    assert_eq!(Memory::<u64>::new(usize::MAX / 2).map(drop).unwrap_err().status(), Status::InvalidArgument);
+    assert_eq!(
+        Memory::<u64>::new(usize::MAX / 2)
+            .map(drop)
+            .unwrap_err()
+            .status(),
+        Status::InvalidArgument
+    );
     let mut memory = Memory::<i32>::new(3).unwrap();
     drop(strategy);
     memory[2] = 5;
@@ -88,7 +114,11 @@ fn one_at_a_time_per_replica() {
             }
         })
         .unwrap_err();
-    assert_eq!((error.status(), error.reason()), (Status::FailedPrecondition, "work_under_way"), "{error}");
+    assert_eq!(
+        (error.status(), error.reason()),
+        (Status::FailedPrecondition, "work_under_way"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -100,7 +130,11 @@ fn given_up_it_fails_the_run_and_frees_the_strategy() {
             _ => Ok(()), // never comes
         })
         .unwrap_err();
-    assert_eq!((error.status(), error.reason()), (Status::Aborted, "work_destroyed"), "{error}");
+    assert_eq!(
+        (error.status(), error.reason()),
+        (Status::Aborted, "work_destroyed"),
+        "{error}"
+    );
     assert_usable(&strategy);
 }
 
@@ -129,12 +163,21 @@ fn a_panic_with_a_work_under_way() {
         })
         .unwrap_err();
     // Whether the work was given up or finished while the panic passed it, nobody hangs.
-    assert!(error.status() == Status::Aborted || cause(&error).contains("out of patience"), "{error:?}");
+    assert!(
+        error.status() == Status::Aborted || cause(&error).contains("out of patience"),
+        "{error:?}"
+    );
     assert_usable(&strategy);
 }
 
 #[test]
 fn a_wrong_start_gives_an_error_at_once() {
-    let error = strategy(1).run(|replica| Ok(drop(replica.broadcast_start(5, vec![1f32])?))).unwrap_err();
-    assert_eq!((error.status(), error.operation()), (Status::InvalidArgument, "mdist_broadcast_start"), "{error}");
+    let error = strategy(1)
+        .run(|replica| Ok(drop(replica.broadcast_start(5, vec![1f32])?)))
+        .unwrap_err();
+    assert_eq!(
+        (error.status(), error.operation()),
+        (Status::InvalidArgument, "mdist_broadcast_start"),
+        "{error}"
+    );
 }

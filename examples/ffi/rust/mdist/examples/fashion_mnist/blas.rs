@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The few functions of OpenBLAS and libm that the model computes with, the same as those of the C program.
+//! The few functions of OpenBLAS and libm that the model computes with, the same as those of the C
+//! program.
 use std::os::raw::{c_float, c_int};
 
 const ROW_MAJOR: c_int = 101;
@@ -58,25 +59,44 @@ pub struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     pub fn new(elements: &'a [f32], columns: usize) -> Matrix<'a> {
-        Matrix { elements, columns, turned: false }
+        Matrix {
+            elements,
+            columns,
+            turned: false,
+        }
     }
     pub fn turned(self) -> Matrix<'a> {
-        Matrix { turned: !self.turned, ..self }
+        Matrix {
+            turned: !self.turned,
+            ..self
+        }
     }
     /// Rows and columns after turning.
     fn size(&self) -> (usize, usize) {
         let rows = self.elements.len() / self.columns;
-        if self.turned { (self.columns, rows) } else { (rows, self.columns) }
+        if self.turned {
+            (self.columns, rows)
+        } else {
+            (rows, self.columns)
+        }
     }
     fn order(&self) -> c_int {
-        if self.turned { TRANS } else { NO_TRANS }
+        if self.turned {
+            TRANS
+        } else {
+            NO_TRANS
+        }
     }
 }
 
 /// result = a * b + beta * result, row-major.
 pub fn multiply(a: Matrix<'_>, b: Matrix<'_>, beta: f32, result: &mut [f32]) {
     let ((m, k), (inner, n)) = (a.size(), b.size());
-    assert!(k == inner && result.len() == m * n, "{m} x {k} by {inner} x {n} into {}", result.len());
+    assert!(
+        k == inner && result.len() == m * n,
+        "{m} x {k} by {inner} x {n} into {}",
+        result.len()
+    );
     // Safety: the sizes fit, as just checked.
     unsafe {
         cblas_sgemm(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on plain slices. It knows nothing of replicas: gradients and
-//! totals are sums over the rows it is given, so that sums over replicas are sums over the whole batch.
+//! A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on plain slices. It knows nothing of
+//! replicas: gradients and totals are sums over the rows it is given, so that sums over replicas
+//! are sums over the whole batch.
 use crate::blas::{exp, log, multiply, Matrix};
 use crate::mnist::{CLASSES, PIXELS};
 
@@ -30,7 +31,10 @@ impl Totals {
         self.0[2]
     }
     pub fn add(&mut self, other: &Totals) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+        self.0
+            .iter_mut()
+            .zip(other.0)
+            .for_each(|(sum, more)| *sum += more);
     }
     /// Loss and accuracy per row.
     pub fn means(&self) -> (f64, f64) {
@@ -42,9 +46,11 @@ impl Totals {
 pub fn initial_parameters(seed: u64) -> [Vec<f32>; 4] {
     let mut state = seed;
     let mut random = |part: usize, inputs: usize| {
-        // Uniform within +-sqrt(6 / inputs), whose variance 2 / inputs keeps a ReLU layer's signal at its size.
+        // Uniform within +-sqrt(6 / inputs), whose variance 2 / inputs keeps a ReLU layer's signal
+        // at its size.
         let bound = (6.0 / inputs as f32).sqrt();
-        let mut weight = || bound * (2.0 * ((next_random(&mut state) >> 40) as f32 / 16777216.0) - 1.0);
+        let mut weight =
+            || bound * (2.0 * ((next_random(&mut state) >> 40) as f32 / 16777216.0) - 1.0);
         (0..elements(part)).map(|_| weight()).collect()
     };
     let (hidden, output) = (random(0, PIXELS), random(2, HIDDEN));
@@ -70,11 +76,20 @@ pub struct Workspace {
 impl Workspace {
     pub fn new(max_rows: usize) -> Workspace {
         let zeros = |columns| vec![0.0; max_rows * columns];
-        Workspace { hidden: zeros(HIDDEN), hidden_gradient: zeros(HIDDEN), output: zeros(CLASSES) }
+        Workspace {
+            hidden: zeros(HIDDEN),
+            hidden_gradient: zeros(HIDDEN),
+            output: zeros(CLASSES),
+        }
     }
 
     /// Counts loss and correct answers.
-    pub fn evaluate(&mut self, parameters: Parameters<'_>, images: &[f32], labels: &[u8]) -> Totals {
+    pub fn evaluate(
+        &mut self,
+        parameters: Parameters<'_>,
+        images: &[f32],
+        labels: &[u8],
+    ) -> Totals {
         let rows = labels.len();
         let mut totals = Totals::default();
         if rows == 0 {
@@ -91,7 +106,8 @@ impl Workspace {
         totals
     }
 
-    /// The same, and overwrites gradients with those of the summed loss (not the mean: only the caller knows all rows).
+    /// The same, and overwrites gradients with those of the summed loss (not the mean: only the
+    /// caller knows all rows).
     pub fn gradients(
         &mut self,
         parameters: Parameters<'_>,
@@ -110,7 +126,12 @@ impl Workspace {
         let output = &self.output[..rows * CLASSES];
         backward(hidden, output, output_weights, output_bias);
         let hidden_gradient = &mut self.hidden_gradient[..rows * HIDDEN];
-        multiply(Matrix::new(output, CLASSES), Matrix::new(parameters[2], CLASSES).turned(), 0.0, hidden_gradient);
+        multiply(
+            Matrix::new(output, CLASSES),
+            Matrix::new(parameters[2], CLASSES).turned(),
+            0.0,
+            hidden_gradient,
+        );
         for (gradient, &unit) in hidden_gradient.iter_mut().zip(hidden) {
             if unit <= 0.0 {
                 *gradient = 0.0;
@@ -124,22 +145,43 @@ impl Workspace {
 /// result = input * weights + bias in every row
 fn forward(input: &[f32], weights: &[f32], bias: &[f32], result: &mut [f32]) {
     let outputs = bias.len();
-    result.chunks_exact_mut(outputs).for_each(|row| row.copy_from_slice(bias));
-    multiply(Matrix::new(input, weights.len() / outputs), Matrix::new(weights, outputs), 1.0, result);
+    result
+        .chunks_exact_mut(outputs)
+        .for_each(|row| row.copy_from_slice(bias));
+    multiply(
+        Matrix::new(input, weights.len() / outputs),
+        Matrix::new(weights, outputs),
+        1.0,
+        result,
+    );
 }
 
 /// weights_gradient = input^T * output_gradient; bias_gradient = its column sums
-fn backward(input: &[f32], output_gradient: &[f32], weights_gradient: &mut [f32], bias_gradient: &mut [f32]) {
+fn backward(
+    input: &[f32],
+    output_gradient: &[f32],
+    weights_gradient: &mut [f32],
+    bias_gradient: &mut [f32],
+) {
     let outputs = bias_gradient.len();
     let inputs = weights_gradient.len() / outputs;
-    multiply(Matrix::new(input, inputs).turned(), Matrix::new(output_gradient, outputs), 0.0, weights_gradient);
+    multiply(
+        Matrix::new(input, inputs).turned(),
+        Matrix::new(output_gradient, outputs),
+        0.0,
+        weights_gradient,
+    );
     bias_gradient.fill(0.0);
     for row in output_gradient.chunks_exact(outputs) {
-        bias_gradient.iter_mut().zip(row).for_each(|(sum, gradient)| *sum += gradient);
+        bias_gradient
+            .iter_mut()
+            .zip(row)
+            .for_each(|(sum, gradient)| *sum += gradient);
     }
 }
 
-/// Turns one row's logits into the gradient of the cross-entropy (softmax minus the right answer), and counts.
+/// Turns one row's logits into the gradient of the cross-entropy (softmax minus the right answer),
+/// and counts.
 fn softmax_cross_entropy(logits: &mut [f32], label: usize, totals: &mut Totals) {
     let mut answer = 0;
     for i in 1..CLASSES {
@@ -156,15 +198,32 @@ fn softmax_cross_entropy(logits: &mut [f32], label: usize, totals: &mut Totals) 
     }
     logits.iter_mut().for_each(|logit| *logit /= sum);
     logits[label] -= 1.0;
-    totals.add(&Totals([f64::from(log(sum) - right), f64::from(u8::from(answer == label)), 1.0]));
+    totals.add(&Totals([
+        f64::from(log(sum) - right),
+        f64::from(u8::from(answer == label)),
+        1.0,
+    ]));
 }
 
-/// One step of SGD with momentum on one part. `scale` turns summed gradients into what is to be followed.
-pub fn update(parameters: &mut [f32], momentum: &mut [f32], gradients: &[f32], scale: f32, rate: f32, decay: f32) {
+/// One step of SGD with momentum on one part. `scale` turns summed gradients into what is to be
+/// followed.
+pub fn update(
+    parameters: &mut [f32],
+    momentum: &mut [f32],
+    gradients: &[f32],
+    scale: f32,
+    rate: f32,
+    decay: f32,
+) {
     for ((parameter, momentum), gradient) in parameters.iter_mut().zip(momentum).zip(gradients) {
-        // The momentum of units that never fire would fade into subnormal numbers, on which every operation is slow.
+        // The momentum of units that never fire would fade into subnormal numbers, on which every
+        // operation is slow.
         let next = decay * *momentum + scale * gradient;
-        *momentum = if next.abs() < f32::MIN_POSITIVE { 0.0 } else { next };
+        *momentum = if next.abs() < f32::MIN_POSITIVE {
+            0.0
+        } else {
+            next
+        };
         *parameter -= rate * *momentum;
     }
 }

@@ -29,7 +29,14 @@ impl Options {
     /// `None` after --help; or what is wrong.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
         let data = PathBuf::from("/usr/share/datasets/fashion-mnist");
-        let mut options = Options { replicas: 0, epochs: 10, batch: 128, limit_steps: 0, config: None, data };
+        let mut options = Options {
+            replicas: 0,
+            epochs: 10,
+            batch: 128,
+            limit_steps: 0,
+            config: None,
+            data,
+        };
         while let Some(word) = words.next() {
             if word == "--help" {
                 println!("{HELP}");
@@ -60,11 +67,21 @@ impl Options {
 
 fn number(name: &str, value: Option<String>, range: RangeInclusive<u64>) -> Result<u64, String> {
     let value = value.ok_or_else(|| format!("{name}: needs a number"))?;
-    value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
-        format!("{name} {value}: must be a whole number from {} to {}", range.start(), range.end())
-    })
+    value
+        .parse()
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            format!(
+                "{name} {value}: must be a whole number from {} to {}",
+                range.start(),
+                range.end()
+            )
+        })
 }
 
 fn path(name: &str, value: Option<String>) -> Result<PathBuf, String> {
-    value.map(PathBuf::from).ok_or_else(|| format!("{name}: needs a path"))
+    value
+        .map(PathBuf::from)
+        .ok_or_else(|| format!("{name}: needs a path"))
 }
