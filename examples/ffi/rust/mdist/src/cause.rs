@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{BoxError, Error, Result, Status, StepResult};
 
-/// Ends a closure's panic: the message it was made with.
+/// How a closure ended: by a panic with this message.
 #[derive(Debug)]
 pub struct Panic(String);
 

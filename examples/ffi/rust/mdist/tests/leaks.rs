@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 
 use common::strategy;
-use mdist::{Array, Dataset, Op, Output, Run, Value, VariableOptions};
+use mdist::{Array, Dataset, Memory, Op, Output, Run, Value, VariableOptions};
 
 /// Everything that can be made, used once.
 fn cycle() {
@@ -36,6 +36,8 @@ fn cycle() {
             let mut x = vec![replica.argument(0)?.as_slice::<f32>()?.len() as f32; 64];
             replica.all_reduce(Op::Sum, &mut x)?;
             replica.copy_mut::<f32>(&variable)?[0] = x[0];
+            let memory = Memory::<f32>::of_replica(&strategy, replica.local_index(), 64)?;
+            replica.all_reduce_start(Op::Sum, memory)?.wait()?;
             Ok(replica.set_result(0, &x[..])?)
         };
         let element = element.unwrap();
