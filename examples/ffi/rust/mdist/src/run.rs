@@ -158,8 +158,7 @@ impl Strategy {
             );
             return Err(Error::invalid("mdist_run", sentence));
         }
-        // Nobody waits for these: each replica takes its own. A panic in a nested run leaves no
-        // harm behind.
+        // Nobody waits for these: each replica takes its own.
         let states: Vec<Mutex<&mut S>> = states.iter_mut().map(Mutex::new).collect();
         self.run_with(run, |replica| {
             let state = &states[replica.local_index() as usize];
