@@ -198,7 +198,7 @@ template <typename Void>
 class BasicBuffers {
   public:
     template <typename Data, typename = std::enable_if_t<std::is_convertible_v<Data &&, BasicBuffer<Void>>>>
-    BasicBuffers(Data &&data) : one_(std::forward<Data>(data)), count_(1) {}
+    BasicBuffers(Data &&data) : one_(BasicBuffer<Void>(std::forward<Data>(data))), count_(1) {}
     BasicBuffers(std::initializer_list<BasicBuffer<Void>> list) : BasicBuffers(Span<const BasicBuffer<Void>>(list)) {}
     BasicBuffers(const std::vector<BasicBuffer<Void>> &list) : BasicBuffers(Span<const BasicBuffer<Void>>(list)) {}
 
