@@ -39,13 +39,15 @@ void for_each_result(Function function, Take take) {
     }
 }
 
-// What stands for Returned on the other side: nothing, an array, or one.
-template <typename Returned, typename Result>
-auto hand_over(std::array<Result, result_count<Returned>> results) {
-    if constexpr (is_tuple<Returned>)
-        return results;
-    else if constexpr (!std::is_void_v<Returned>)
-        return std::move(results[0]);
+// What the caller gets for what was returned: nothing, a std::array of Result, or one Result, each made from a handle.
+template <typename Returned, typename Result, typename Handle>
+auto make_results(const std::array<Handle, result_count<Returned>> &handles) {
+    if constexpr (is_tuple<Returned>) {
+        const auto make = [](const auto &...each) { return std::array<Result, sizeof...(each)>{Result(each)...}; };
+        return std::apply(make, handles);
+    } else if constexpr (!std::is_void_v<Returned>) {
+        return Result(handles[0]);
+    }
 }
 
 } // namespace mdist::detail

@@ -2,7 +2,6 @@
 // Strategy: this process's replicas, the step that runs on each of them, and what is done with their values outside.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -126,9 +125,7 @@ auto Strategy::run(Step &&step, const Values &arguments, Timeout timeout) {
     StepCall call{step, {}};
     call.thrown.call(mdist_run, get(), StepCall::on_replica, &call, detail::handles(arguments).data(), arguments.size(),
                      handles.data(), handles.size(), timeout.options());
-    std::array<Value, handles.size()> results;
-    std::transform(handles.begin(), handles.end(), results.begin(), [](mdist_value_t *one) { return Value(one); });
-    return detail::hand_over<Returned>(std::move(results));
+    return detail::make_results<Returned, Value>(handles);
 }
 
 template <typename Merge>
@@ -139,7 +136,7 @@ auto Replica::merge(Merge &&merge, std::initializer_list<ConstTensor> arguments,
     MergeCall call{merge, thrown_};
     thrown_.call(mdist_merge_call, handle_, MergeCall::once, &call, arguments.begin(), arguments.size(), tensors.data(),
                  tensors.size(), timeout.options());
-    return detail::hand_over<Returned>(tensors);
+    return detail::make_results<Returned, ConstTensor>(tensors);
 }
 
 } // namespace mdist
