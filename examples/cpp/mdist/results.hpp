@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results: what a lambda returns are the results of the step or merge: none for void, N for a std::tuple of N, else
-// one.
+// Results: what a lambda returns are those of the step or merge. None for void, N for a std::tuple of N, else one.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -11,11 +11,11 @@
 namespace mdist::detail {
 
 template <typename Returned>
-inline constexpr size_t result_count = 1;
+inline constexpr std::size_t result_count = 1;
 template <>
-inline constexpr size_t result_count<void> = 0;
+inline constexpr std::size_t result_count<void> = 0;
 template <typename... Parts>
-inline constexpr size_t result_count<std::tuple<Parts...>> = sizeof...(Parts);
+inline constexpr std::size_t result_count<std::tuple<Parts...>> = sizeof...(Parts);
 
 template <typename Returned>
 inline constexpr bool is_tuple = false;
@@ -30,12 +30,12 @@ void for_each_result(Function function, Take take) {
         function();
     } else if constexpr (is_tuple<Returned>) {
         auto take_all = [&](auto &&...results) {
-            size_t index = 0;
+            std::size_t index = 0;
             (take(index++, std::move(results)), ...);
         };
         std::apply(take_all, function());
     } else {
-        take(size_t{0}, function());
+        take(std::size_t{0}, function());
     }
 }
 
