@@ -95,7 +95,8 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     Dataset prefetch(uint64_t elements) const { return make(mdist_dataset_prefetch, elements); }
 
     // map(ConstTensors inputs, Tensors outputs) computes each element, on the thread that asks for it or on that of a
-    // prefetch that follows. It is kept. outputs: what it gives, made by Tensor::of<T>(shape).
+    // prefetch that follows. outputs: what it gives, made by Tensor::of<T>(shape). It is kept as long as it is needed,
+    // which may be a moment longer than its iterator if the arrays have an owner: it should own what it uses, then.
     template <typename Map>
     Dataset map(Map map, std::initializer_list<Tensor> outputs) const {
         using MapCall = detail::MapCall<Map>;
