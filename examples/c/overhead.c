@@ -12,10 +12,34 @@
 
 enum { BLOCKS = 5, MAX_REPLICAS = 256 };
 
+// Returns when as many threads as there are have come.
+typedef struct Barrier {
+    pthread_mutex_t mutex;
+    pthread_cond_t all_have_come;
+    long threads, come, round;
+} Barrier;
+
+static void barrier_create(Barrier *self, long threads) {
+    *self =
+        (Barrier){.mutex = PTHREAD_MUTEX_INITIALIZER, .all_have_come = PTHREAD_COND_INITIALIZER, .threads = threads};
+}
+
+static void barrier_wait(Barrier *self) {
+    pthread_mutex_lock(&self->mutex);
+    const long round = self->round;
+    if (++self->come == self->threads) {
+        self->come = 0;
+        ++self->round;
+        pthread_cond_broadcast(&self->all_have_come);
+    }
+    while (self->round == round) pthread_cond_wait(&self->all_have_come, &self->mutex);
+    pthread_mutex_unlock(&self->mutex);
+}
+
 typedef struct Bench {
     mdist_strategy_t *strategy;
     long replicas, runs;
-    pthread_barrier_t start, finish; // of every run, for `entered`
+    Barrier start, finish; // of every run, for `entered`
     int over;
 } Bench;
 
@@ -51,18 +75,18 @@ static void enter_and_exit(const Bench *self, uint32_t local_replica) {
 static void *work(void *argument) {
     const Worker *const self = argument;
     for (;;) {
-        pthread_barrier_wait(&self->bench->start);
+        barrier_wait(&self->bench->start);
         if (self->bench->over) return NULL;
         enter_and_exit(self->bench, self->local_replica);
-        pthread_barrier_wait(&self->bench->finish);
+        barrier_wait(&self->bench->finish);
     }
 }
 
 static void run_entered(Bench *self) {
     must(mdist_run_begin(self->strategy, NULL, 0, 0, NULL, &problem));
-    pthread_barrier_wait(&self->start);
+    barrier_wait(&self->start);
     enter_and_exit(self, 0);
-    pthread_barrier_wait(&self->finish);
+    barrier_wait(&self->finish);
     must(mdist_run_end(self->strategy, NULL, 0, &problem));
 }
 
@@ -79,8 +103,8 @@ static void measure(Bench *self, const char *way, void (*run)(Bench *self)) {
 
 static void measure_entered(Bench *self) {
     Worker workers[MAX_REPLICAS];
-    pthread_barrier_init(&self->start, NULL, (unsigned)self->replicas);
-    pthread_barrier_init(&self->finish, NULL, (unsigned)self->replicas);
+    barrier_create(&self->start, self->replicas);
+    barrier_create(&self->finish, self->replicas);
     for (uint32_t i = 1; i < self->replicas; ++i) {
         workers[i] = (Worker){.bench = self, .local_replica = i};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
@@ -90,10 +114,8 @@ static void measure_entered(Bench *self) {
     }
     measure(self, "entered", run_entered);
     self->over = 1;
-    pthread_barrier_wait(&self->start);
+    barrier_wait(&self->start);
     for (uint32_t i = 1; i < self->replicas; ++i) pthread_join(workers[i].thread, NULL);
-    pthread_barrier_destroy(&self->start);
-    pthread_barrier_destroy(&self->finish);
 }
 
 // The number behind an option, or 0 if it is none within bounds.
