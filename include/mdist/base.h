@@ -60,8 +60,8 @@ extern "C" {
 
 /**
  * Releases what a callback was registered with. Called exactly once for every registration that took it, also when the
- * registration failed, as soon as nothing that kept it is left. May run on a thread of the library; must not call the
- * library, throw, or end its thread.
+ * registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`
+ * functions and mdist_free, nothing else of the library; must not throw or end its thread.
  */
 typedef void (*mdist_free_fn)(void *user_data);
 

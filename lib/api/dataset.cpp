@@ -150,6 +150,10 @@ mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **o
     });
 }
 
+mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_error_t **error) {
+    return guard("mdist_iterator_close", error, [&] { pin(iterator)->close(); });
+}
+
 void mdist_iterator_destroy(mdist_iterator_t *iterator) {
     give_up(iterator);
 }

@@ -135,7 +135,7 @@ pthread_t start_producer(const std::shared_ptr<Producer> &producer) {
 class PrefetchStream final : public Stream {
   public:
     PrefetchStream(std::shared_ptr<const Prefetch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)) {
+        : Stream(iteration), dataset_(std::move(dataset)), awaited_(iteration.awaited) {
         Iteration inner = iteration;
         auto stop = std::make_shared<Stop>(iteration.stop);
         inner.stop = stop;
@@ -165,7 +165,8 @@ class PrefetchStream final : public Stream {
     void halt() {
         if (!running_) return;
         producer_->stop();
-        if (prefetching || !dataset_->borrows())
+        const bool awaited = dataset_->borrows() || (awaited_ != nullptr && *awaited_);
+        if (prefetching || !awaited)
             pthread_detach(thread_);
         else
             pthread_join(thread_, nullptr);
@@ -173,6 +174,7 @@ class PrefetchStream final : public Stream {
     }
 
     std::shared_ptr<const Prefetch> dataset_;
+    std::shared_ptr<const std::atomic<bool>> awaited_;
     std::shared_ptr<Producer> producer_;
     pthread_t thread_ = {};
     bool running_ = false; // a thread was started and not yet joined

@@ -172,8 +172,7 @@ CALL(replica_variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
     const mdist_status_t status = mdist_replica_variable_create(w->replica, "in a step", &tensor, &out, NULL, error);
-    if (status == MDIST_OK && mdist_barrier(w->replica, NULL, NULL) == MDIST_OK && mdist_replica_id(w->replica) == 0)
-        mdist_variable_destroy(out); // one handle for all
+    mdist_variable_destroy(out);
     return status;
 }
 CALL(replica_assign) {

@@ -28,7 +28,17 @@ struct MapCall {
 
 } // namespace detail
 
-class Iterator : public Handle<mdist_iterator_t, mdist_iterator_destroy> {
+namespace detail {
+
+// At the end of a scope a map function must be through with what it refers to, on the prefetching thread too.
+inline void end_iteration(mdist_iterator_t *iterator) noexcept {
+    mdist_iterator_close(iterator, nullptr);
+    mdist_iterator_destroy(iterator);
+}
+
+} // namespace detail
+
+class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
   public:
     // As Dataset::iterator() makes them.
     Iterator(mdist_iterator_t *handle, size_t component_count, std::shared_ptr<detail::Thrown> thrown)
@@ -96,7 +106,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
 
     // map(ConstTensors inputs, Tensors outputs) computes each element, on the thread that asks for it or on that of a
     // prefetch that follows. outputs: what it gives, made by Tensor::of<T>(shape). It is kept as long as it is needed,
-    // which may be a moment longer than its iterator if the arrays have an owner: it should own what it uses, then.
+    // and not called any more when the iterators are gone.
     template <typename Map>
     Dataset map(Map map, std::initializer_list<Tensor> outputs) const {
         using MapCall = detail::MapCall<Map>;

@@ -13,8 +13,8 @@ pub type __uint32_t = ::std::os::raw::c_uint;
 pub type __int64_t = ::std::os::raw::c_long;
 pub type __uint64_t = ::std::os::raw::c_ulong;
 #[doc = " Releases what a callback was registered with. Called exactly once for every registration that took it, also when the"]
-#[doc = " registration failed, as soon as nothing that kept it is left. May run on a thread of the library; must not call the"]
-#[doc = " library, throw, or end its thread."]
+#[doc = " registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`"]
+#[doc = " functions and mdist_free, nothing else of the library; must not throw or end its thread."]
 pub type mdist_free_fn =
     ::std::option::Option<unsafe extern "C" fn(user_data: *mut ::std::os::raw::c_void)>;
 extern "C" {
@@ -428,7 +428,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Fills @p out with a description of host memory at @p data (may be NULL: to be filled in, or zeros where a function"]
-    #[doc = " says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits."]
+    #[doc = " says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits. Without data the"]
+    #[doc = " first dimension may be MDIST_ROWS, for mdist_dataset_map."]
     #[doc = " @param shape  @p rank dimensions; may be NULL for a scalar"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_tensor_describe(
@@ -520,7 +521,7 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Frees a value. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap says   @since 0.1"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1"]
     pub fn mdist_value_destroy(value: *mut mdist_value_t);
 }
 #[repr(C)]
@@ -655,7 +656,8 @@ extern "C" {
 #[doc = " thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on"]
 #[doc = " the calling thread, and whatever waits for other replicas (collectives, merges, creating a variable, assigning to one"]
 #[doc = " that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns"]
-#[doc = " 0, or any other number to fail the run. May call any function of replica context."]
+#[doc = " 0, or any other number to fail the run, which mdist_error_native then gives if that was the first cause. May call any"]
+#[doc = " function of replica context."]
 pub type mdist_step_fn = ::std::option::Option<
     unsafe extern "C" fn(
         replica: *mut mdist_replica_t,
@@ -706,7 +708,8 @@ extern "C" {
     pub fn mdist_replica_count(replica: *const mdist_replica_t) -> u32;
 }
 extern "C" {
-    #[doc = " Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns; only read it."]
+    #[doc = " Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns, or as long as that"]
+    #[doc = " value lives; only read it."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument(
         replica: *mut mdist_replica_t,
@@ -728,7 +731,7 @@ extern "C" {
 #[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the"]
 #[doc = " replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and"]
 #[doc = " hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to"]
-#[doc = " fail the run. May call any function of cross-replica context."]
+#[doc = " fail the run, as a step does. May call any function of cross-replica context."]
 pub type mdist_merge_fn = ::std::option::Option<
     unsafe extern "C" fn(
         strategy: *mut mdist_strategy_t,
@@ -1008,8 +1011,9 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Computes one element from another, into memory that is already there: outputs have the dtypes and shapes given to"]
-#[doc = " mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK. Runs on the thread"]
+#[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
+#[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
+#[doc = " mdist_error_native then gives. Runs on the thread"]
 #[doc = " that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per"]
 #[doc = " iterator. Must not call the iterator it serves."]
 pub type mdist_map_fn = ::std::option::Option<
@@ -1166,6 +1170,17 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
+    #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
+    #[doc = " @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns"]
+    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_close(
+        iterator: *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source"]
     #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
     #[doc = " all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions."]
@@ -1184,9 +1199,11 @@ pub struct DLManagedTensorVersioned {
     _unused: [u8; 0],
 }
 extern "C" {
-    #[doc = " Makes a plain value around the memory of @p managed, which is not copied and must not change as long as the value"]
-    #[doc = " lives. On success the library owns @p managed and calls its deleter with the last reference; on failure it is still"]
-    #[doc = " yours. MDIST_ERR_UNSUPPORTED says what does not fit: device, strides, element type or lanes, dimensions, version."]
+    #[doc = " Makes a plain value around the memory of @p managed (kept, not copied), which must not change as long as anything may"]
+    #[doc = " read the value. On success the library owns @p managed and calls its deleter once, with the last reference; as a"]
+    #[doc = " free_user_data it must not call the library, throw, or end its thread. On failure @p managed is still yours and as it"]
+    #[doc = " was. With NULL for a deleter, @p managed is not needed after the call, and the memory as long as with"]
+    #[doc = " mdist_value_wrap. From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\"."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_from_dlpack(
@@ -1196,7 +1213,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same for the layout with a version in front."]
+    #[doc = " The same for the layout with a version in front (in Python \"used_dltensor_versioned\")."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_from_dlpack_versioned(
@@ -1206,8 +1223,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes tensor @p index of a value for another library. The memory is shared and stays until the deleter of @p out"]
-    #[doc = " is called, also when the value is destroyed before. Only read it: values never change, which this layout cannot say."]
+    #[doc = " Describes tensor @p index of a value for another library, with its strides written out. The memory is shared and"]
+    #[doc = " stays until that library calls the deleter of @p out, from any thread, also when the value is destroyed before. (What"]
+    #[doc = " mdist_value_wrap was given without free_user_data stays as long as its owner lets it.) Only read it: values never"]
+    #[doc = " change, which this layout cannot say."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_to_dlpack(
         value: *const mdist_value_t,
@@ -1280,6 +1299,7 @@ extern "C" {
 extern "C" {
     #[doc = " Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with"]
     #[doc = " the memory as user_data, to functions that keep memory, and the library frees it without a call into your language."]
+    #[doc = " (Several arrays of one dataset then lie in one such memory.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
 }
@@ -1327,7 +1347,8 @@ extern "C" {
 extern "C" {
     #[doc = " Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that"]
     #[doc = " returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run"]
-    #[doc = " likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same."]
+    #[doc = " likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,"]
+    #[doc = " and mdist_run_end tells the first cause: one may look there only."]
     #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_exit(
         replica: *mut mdist_replica_t,
@@ -1338,7 +1359,8 @@ extern "C" {
 extern "C" {
     #[doc = " Opens a merge without a function: every local replica, entered by mdist_replica_enter, calls this and then"]
     #[doc = " mdist_merge_end. What local replica 0 does in between happens once for all, in cross-replica context: the functions"]
-    #[doc = " that take a strategy are the right ones there, by any thread. (In a step of mdist_run: mdist_merge_call.)"]
+    #[doc = " that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a"]
+    #[doc = " step of mdist_run it is the only way.)"]
     #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
     #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are"]
     #[doc = "                   yours; on the others: NULLs. May be NULL if @p argument_count is 0."]
@@ -1507,7 +1529,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's"]
-    #[doc = " @p initial is everybody's initial value, random ones too. All receive the same handle, to be destroyed once."]
+    #[doc = " @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,"]
+    #[doc = " which goes with the last of them."]
     #[doc = " @thread replica   @blocks until every replica has called it   @collective all replicas"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_replica_variable_create(
@@ -1593,8 +1616,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 #[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns"]
-#[doc = " 0, or any other number to fail the update. Runs on the thread that called mdist_update; may call any function of"]
-#[doc = " cross-replica context, where mdist_variable_assign writes the copy at hand only."]
+#[doc = " 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called"]
+#[doc = " mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand"]
+#[doc = " only."]
 pub type mdist_update_fn = ::std::option::Option<
     unsafe extern "C" fn(
         local_replica: u32,

@@ -52,7 +52,6 @@ mod cause;
 mod config;
 mod copies;
 mod dataset;
-mod dropped;
 mod element;
 mod error;
 mod map;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use mdist_sys as sys;
 
-use crate::cause::{catch, Causes};
-use crate::dropped;
+use crate::cause::{catch, drop_quietly, Causes};
 use crate::element::Element;
 use crate::error::{Error, Result, StepResult};
 use crate::tensor::{elements_of, raw_tensor, Tensor, TensorMut};
@@ -70,7 +69,7 @@ impl Dataset {
             causes: self.causes().clone(),
         });
         let kept = Box::into_raw(mapping).cast();
-        let dataset = self.derive(|from, out, error| unsafe {
+        self.derive(|from, out, error| unsafe {
             // Safety: the closure may be called from any thread until free_mapping, which is called
             // exactly once, whatever happens.
             sys::mdist_dataset_map(
@@ -83,9 +82,7 @@ impl Dataset {
                 out,
                 error,
             )
-        });
-        dropped::sweep(); // the closure, if that failed
-        dataset
+        })
     }
 }
 
@@ -120,8 +117,7 @@ unsafe fn zeroed<'a>(output: &sys::mdist_tensor) -> TensorMut<'a> {
     TensorMut::from_raw(*output)
 }
 
-/// An mdist_free_fn: the closure is not dropped here, since it may own what calls the library when
-/// it is dropped.
+/// An mdist_free_fn. What the closure owns may be handles: destroying those is allowed here.
 unsafe extern "C" fn free_mapping<F: Send + 'static>(mapping: *mut c_void) {
-    dropped::lay_down(Box::from_raw(mapping.cast::<Mapping<F>>()));
+    drop_quietly(Box::from_raw(mapping.cast::<Mapping<F>>()));
 }

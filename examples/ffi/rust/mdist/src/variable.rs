@@ -291,17 +291,17 @@ impl Replica<'_> {
                 error,
             )
         })?;
-        // All replicas receive one handle, to be destroyed once: whoever comes first owns it for
-        // all.
+        // Each replica has a handle of its own, but they must share what guards the copies: the
+        // wrapper of whoever comes first serves all.
         let shared = self.shared();
+        let variable = Variable::own(raw, shared.local_replica_count);
         let mut known = shared
             .variables
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(variable) = known.iter().find(|variable| variable.raw() == raw) {
-            return Ok(variable.clone());
+        if let Some(same) = known.iter().find(|other| other.name() == variable.name()) {
+            return Ok(same.clone());
         }
-        let variable = Variable::own(raw, shared.local_replica_count);
         known.push(variable.clone());
         Ok(variable)
     }
