@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """libmdist for Python: mirrored training on all devices of a machine. One file; copy it to where you need it.
 
-    import numpy as np, mdist
+    import mdist
+    import numpy as np
 
-    def step(replica, x):                           # runs on every replica at the same time
+    def step(replica, x):  # runs on every replica at the same time
         total = x * (replica.id + 1)
-        replica.all_reduce(mdist.ReduceOp.SUM, total)     # in place
+        replica.all_reduce(mdist.ReduceOp.SUM, total)  # in place
         return total
 
     with mdist.Strategy(devices="cpu*2") as strategy:
-        total = strategy.run(step, np.ones(3, "float32"), results=1)    # a Value: one array per replica
-        print(total.numpy(0))                       # [3. 3. 3.]
+        total = strategy.run(step, np.ones(3, "float32"), results=1)  # a Value: one array per replica
+        print(total.numpy(0))  # [3. 3. 3.]
 
 Needs CPython 3.9 or later, 64-bit Linux and libmdist (MDIST_LIBRARY says where, if the loader does not know). NumPy is
-optional: without it, arrays are flat memoryviews, and anything with a C-contiguous buffer goes in (array.array, ctypes).
+optional: without it arrays are flat memoryviews, and anything with a C-contiguous buffer goes in (array.array, ctypes).
 
 Memory. Arrays go in and come out without copies, except where a docstring says "a copy". What the library keeps, it
 keeps alive; an array that looks into the library keeps that memory alive. Dtypes are those of the array, exactly;
@@ -24,8 +25,8 @@ run on threads of the library, replica 0 on the caller's; with Strategy.run_begi
 thread may use any object; two at once on one strategy, iterator or replica is an Error, reason `busy`, or forbidden by
 the C header (see @thread there).
 
-Errors. Failures are Error. An exception in a step, merge, map or update function fails the whole run, and the Error that
-run() raises has the first of them as its __cause__.
+Errors. Failures are Error. An exception in a step, merge, map or update function fails the whole run, and the Error
+that run() raises has the first of them as its __cause__.
 """
 import ctypes
 import itertools
@@ -34,7 +35,7 @@ import sys
 import threading
 import traceback
 import weakref
-from collections import namedtuple
+from collections import deque, namedtuple
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
                     c_void_p, py_object)
 from enum import IntEnum
@@ -330,6 +331,15 @@ def _load():
 _lib = _load()
 
 
+def _python(name, result, *parameters):
+    """A function of the interpreter itself."""
+    return ctypes.PYFUNCTYPE(result, *parameters)((name, ctypes.pythonapi))
+
+
+_get_buffer = _python("PyObject_GetBuffer", ctypes.c_int, py_object, c_void_p, ctypes.c_int)
+_release_buffer = _python("PyBuffer_Release", None, c_void_p)
+
+
 # ---- Errors
 
 
@@ -404,7 +414,8 @@ class _Failures(dict):
         """What is behind this error; KeyboardInterrupt and its like go through as themselves."""
         found = self.get(error.native) if error.status == Status.CALLBACK else None
         if found is None:  # a collective that failed, of which the steps had news, too
-            found = next((one for one in self.values() if isinstance(one, Error) and one.args[0] == error.args[0]), None)
+            same = (one for one in self.values() if isinstance(one, Error) and one.args[0] == error.args[0])
+            found = next(same, None)
         if found is not None and not isinstance(found, Exception):
             raise found
         return found
@@ -467,6 +478,8 @@ _TYPES = {
     Dtype.INT32: ("<i4", c_int32, "i"), Dtype.UINT32: ("<u4", c_uint32, "I"),
     Dtype.INT64: ("<i8", c_int64, "q"), Dtype.UINT64: ("<u8", c_uint64, "Q"),
 }
+_KNOWN = ", ".join(one.name.lower() for one in _TYPES)
+# A buffer's format and size for each Dtype, in this machine's order.
 _FORMATS = {"f4": Dtype.FLOAT32, "d8": Dtype.FLOAT64, "e2": Dtype.FLOAT16, "b1": Dtype.INT8, "B1": Dtype.UINT8,
             "i4": Dtype.INT32, "I4": Dtype.UINT32, "l8": Dtype.INT64, "L8": Dtype.UINT64, "q8": Dtype.INT64,
             "Q8": Dtype.UINT64}
@@ -483,8 +496,7 @@ def _dtype(name):
     try:
         return Dtype[text.upper()]
     except KeyError:
-        known = ", ".join(one.name.lower() for one in _TYPES)
-        raise TypeError(f"no dtype {text}; there are {known}") from None
+        raise TypeError(f"no dtype {text}; there are {_KNOWN}") from None
 
 
 def _flat(tensor, owner, writable):
@@ -526,8 +538,7 @@ def _tensor(thing, writable=False):
         if _lib.mdist_dtype_size(found) != view.itemsize:
             raise TypeError(f"elements of {view.itemsize} bytes are not {found.name.lower()}")
     if found is None:
-        raise TypeError(f"elements of {getattr(array, 'dtype', repr(view.format))}; "
-                        f"an array of {', '.join(one.name.lower() for one in _TYPES)} is needed, in this machine's order")
+        raise TypeError(f"elements of {getattr(array, 'dtype', repr(view.format))}; there are {_KNOWN}")
     if not view.c_contiguous:
         raise ValueError(f"an array of shape {view.shape} that is not C-contiguous; numpy.ascontiguousarray gives one")
     if writable and view.readonly:
@@ -535,9 +546,9 @@ def _tensor(thing, writable=False):
     if view.ndim > MAX_RANK:
         raise ValueError(f"an array of {view.ndim} dimensions; {MAX_RANK} is the most")
     raw = (c_void_p * 16)()  # a Py_buffer, whose first field is the address
-    ctypes.pythonapi.PyObject_GetBuffer(py_object(view), raw, 0)
+    _get_buffer(view, raw, 0)
     tensor = Tensor(raw[0], found, view.ndim, 0, 0, (c_uint64 * 8)(*view.shape))
-    ctypes.pythonapi.PyBuffer_Release(raw)
+    _release_buffer(raw)
     return tensor, view
 
 
@@ -618,7 +629,11 @@ class Value(_Held):
     Value(array) holds a copy; Value.wrap(array) the array itself, which must not change as long as the value lives.
     """
 
-    _destroy = _lib.mdist_value_destroy
+    @staticmethod
+    def _destroy(handle):
+        _lib.mdist_value_destroy(handle)
+        _Export.sweep()
+
     _borrowed = False  # dies with a callback
     _seen = False  # arrays may look at its memory
 
@@ -673,6 +688,18 @@ class Value(_Held):
         self._seen = True
         tensor = self._describe(index)
         return _copied(tensor) if self._borrowed else _array(tensor, self)
+
+    def part(self, index):
+        """One of its arrays, for the from_dlpack of another library, which shares the memory and must only read it."""
+        return _Part(self, index)
+
+    def __dlpack_device__(self):
+        return self.part(0).__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        if len(self) != 1:
+            raise BufferError(f"a value of {len(self)} arrays; value.part(i) is one of them")
+        return self.part(0).__dlpack__(**options)
 
     def _give_away(self, strategy):
         """A handle for the library to own: this one, or that of a copy if anybody may still look at this one."""
@@ -825,7 +852,7 @@ class Replica:
         pairs = [_buffers(things, writable) for things, writable in arrays]
         buffers = [pair[0] for pair in pairs]
         if len({len(one) for one in buffers}) > 1:
-            raise ValueError(f"{' and '.join(str(len(one)) for one in buffers)} arrays; as many outputs as inputs are needed")
+            raise ValueError(f"{len(buffers[0])} inputs and {len(buffers[1])} outputs; they must be as many")
         count = [len(buffers[0])] if buffers else []
         function = getattr(_lib, "mdist_" + name)
         arguments = [self._handle, *head, *buffers, *count]
@@ -1101,7 +1128,8 @@ class Strategy(_Held):
 
     def reduce(self, op, value, axes=(), timeout=None):
         """Over replicas, and first over axes of each array: a plain Value."""
-        return Value._of(_new(_lib.mdist_reduce, self._handle, op, value._handle, (c_int32 * len(axes))(*axes), len(axes),
+        numbers = (c_int32 * len(axes))(*axes)
+        return Value._of(_new(_lib.mdist_reduce, self._handle, op, value._handle, numbers, len(axes),
                               options=[_options(timeout)]))
 
     def reduce_to(self, op, value, destination="", timeout=None):
@@ -1112,7 +1140,8 @@ class Strategy(_Held):
     def batch_reduce_to(self, op, values, destinations=None, timeout=None):
         names = destinations and (c_char_p * len(values))(*(name.encode() for name in destinations))
         out = (c_void_p * len(values))()
-        _call(_lib.mdist_batch_reduce_to, self._handle, op, _handles(values), names, len(values), out, _options(timeout))
+        _call(_lib.mdist_batch_reduce_to, self._handle, op, _handles(values), names, len(values), out,
+              _options(timeout))
         return [Value._of(handle) for handle in out]
 
     def gather(self, value, axis=0, timeout=None):
@@ -1246,6 +1275,91 @@ def alloc(dtype, shape, strategy=None, local_replica=0):
     return _array(tensor, memory, True)
 
 
+# The two layouts: name of a capsule, name once it is taken, where a DLManagedTensor has its deleter, functions.
+_LAYOUTS = {
+    "legacy": (b"dltensor", b"used_dltensor", 56, _lib.mdist_value_from_dlpack, _lib.mdist_value_to_dlpack),
+    "versioned": (b"dltensor_versioned", b"used_dltensor_versioned", 16, _lib.mdist_value_from_dlpack_versioned,
+                  _lib.mdist_value_to_dlpack_versioned),
+}
+_capsule_new = _python("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
+_capsule_has_name = _python("PyCapsule_IsValid", ctypes.c_int, py_object, c_char_p)
+_capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+_capsule_rename = _python("PyCapsule_SetName", ctypes.c_int, py_object, c_char_p)
+
+
+def from_dlpack(source):
+    """A Value around the memory of anything with __dlpack__ (NumPy, PyTorch, JAX ...), not to be changed meanwhile."""
+    try:
+        capsule = source.__dlpack__(max_version=(1, 0))
+    except TypeError:  # older than DLPack 1.0
+        capsule = source.__dlpack__()
+    for name, used, _, from_dlpack_, _ in _LAYOUTS.values():
+        if _capsule_has_name(capsule, name):
+            managed = _capsule_pointer(capsule, name)
+            _capsule_rename(capsule, used)  # before the call: an interrupt in between costs memory, and not a crash
+            try:
+                return Value._of(_new(from_dlpack_, managed))
+            except Error:
+                _capsule_rename(capsule, name)
+                raise
+    raise TypeError(f"{type(source).__name__}.__dlpack__ gave {capsule!r}, which is no DLPack capsule, or a used one")
+
+
+class _Export:
+    """A capsule that was given out. It has no destructor: one in Python would lose the exception under way where a
+    capsule dies of it. Instead it is looked after here, and what nobody took in time is deleted later."""
+
+    waiting = deque()
+
+    def __init__(self, value, index, layout):
+        self.name, _, self.deleter_at, _, to_dlpack = _LAYOUTS[layout]
+        self.managed = _new(to_dlpack, value._handle, index)
+        self.capsule = _capsule_new(self.managed, self.name, None)
+        self.waiting.append(self)
+
+    def finished(self):
+        if not _capsule_has_name(self.capsule, self.name):
+            return True  # taken: the taker deletes it
+        if sys.getrefcount(self.capsule) > 2:  # ours, and this call's
+            return False
+        deleter = c_void_p.from_address(self.managed + self.deleter_at).value
+        CFUNCTYPE(None, c_void_p)(deleter)(self.managed)
+        return True
+
+    @classmethod
+    def sweep(cls):
+        for _ in range(len(cls.waiting)):
+            try:
+                one = cls.waiting.popleft()
+            except IndexError:  # another thread sweeps, too
+                return
+            if not one.finished():
+                cls.waiting.append(one)
+
+
+class _Part:
+    """One array of a value, for other libraries to take: numpy.from_dlpack(value.part(1))."""
+
+    def __init__(self, value, index):
+        self._value, self._index = value, index
+
+    def __dlpack_device__(self):
+        tensor = self._value._describe(self._index)
+        return (2, tensor.device_index) if tensor.device_kind == DeviceKind.GPU else (1, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy:
+            raise BufferError("a value is shared, never copied; copy what comes out")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"a value on device {self.__dlpack_device__()} does not move to {tuple(dl_device)}")
+        _Export.sweep()
+        layout = "versioned" if max_version and max_version[0] >= 1 else "legacy"
+        return _Export(self._value, self._index, layout).capsule
+
+
+# ---- Library
+
+
 def version():
     """Of the library that is running: 10000 * major + 100 * minor + patch."""
     return _lib.mdist_version()
@@ -1254,3 +1368,21 @@ def version():
 def has(feature):
     """Whether this build on this host can do "cuda", "shm", "avx2" ..."""
     return bool(_lib.mdist_has(feature.encode()))
+
+
+def log_set_level(level):
+    """Messages above this LogLevel are dropped."""
+    _call(_lib.mdist_log_set_level, level)
+
+
+def log_set_sink(function=None):
+    """Sends messages to function(level, text) instead of stderr; None brings stderr back."""
+    if function is None:
+        _call(_lib.mdist_log_set_sink, LogFn(), None, FreeFn())
+    else:
+        _call(_lib.mdist_log_set_sink, _LOG, _keep(function), _FREE)
+
+
+@LogFn
+def _LOG(level, text, length, key):
+    _kept[key](LogLevel(level), text.decode(errors="replace"))
