@@ -355,7 +355,10 @@ class Error(Exception):
         self.native = native  # the number underneath: errno and the like
 
     def __str__(self):
-        return f"{self.args[0]} ({self.status.name})"
+        text = self.args[0]
+        if self.status == Status.CALLBACK and self.__cause__ is not None:
+            text = text.replace(f"returned {self.native}", f"raised {self.__cause__!r}")
+        return f"{text} ({self.status.name})"
 
     @classmethod
     def _take(cls, handle):
