@@ -414,11 +414,13 @@ class _Failures(dict):
         return code
 
     def cause(self, error):
-        """What is behind this error; KeyboardInterrupt and its like go through as themselves."""
+        """What is behind an error; KeyboardInterrupt and its like go through as themselves."""
         found = self.get(error.native) if error.status == Status.CALLBACK else None
-        if found is None:  # a collective that failed, of which the steps had news, too
+        if found is None:  # a collective that failed, of which steps had news, too
             same = (one for one in self.values() if isinstance(one, Error) and one.args[0] == error.args[0])
             found = next(same, None)
+        if found is None and error.reason == "merge_open":  # the replica left a merge by an exception
+            found = next((one for one in self.values() if not isinstance(one, Error)), None)
         if found is not None and not isinstance(found, Exception):
             raise found
         return found
@@ -743,8 +745,9 @@ class Variable(_Held):
         return _flat(self._describe(local_replica), self, True)
 
     def assign(self, value, assign=Assign.SET):
-        """Outside of steps. In one: Replica.assign."""
-        _call(_lib.mdist_variable_assign, self._handle, assign, _value(value)._handle)
+        """Outside of steps, a Value or an array. In a step: Replica.assign."""
+        value = _value(value)
+        _call(_lib.mdist_variable_assign, self._handle, assign, value._handle)
 
     def read(self, timeout=None):
         """Outside of steps: a Value with a copy, aggregated if the variable is sync-on-read."""
@@ -1022,6 +1025,8 @@ class Run:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
             raise error from self.failures.cause(error)
+        finally:
+            self.failures.clear()  # their tracebacks lead back here
         return _unlisted([Value._of(handle) if handle else None for handle in results])
 
 
@@ -1094,7 +1099,6 @@ class Strategy(_Held):
                               options=[_options(timeout)])
         finally:
             del _kept[key]
-            run.failures.clear()  # their tracebacks lead back here
 
     def run_begin(self, *arguments, results=0, timeout=None):
         """Opens a run whose steps are on threads of your own, one for each local replica."""
@@ -1219,6 +1223,7 @@ class Iterator(_Held):
     """Elements of a dataset. The values stay when it moves on."""
 
     _destroy = _lib.mdist_iterator_destroy
+    _cause = None  # of the error that it gives for ever
 
     def __iter__(self):
         return self
@@ -1228,8 +1233,11 @@ class Iterator(_Held):
         try:
             status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
         except Error as error:
-            causes = (mapping.failures.cause(error) for mapping in self._maps)
-            raise error from next(filter(None, causes), None)
+            for mapping in self._maps:
+                # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
+                self._cause = self._cause or mapping.failures.cause(error)
+                mapping.failures.pop(error.native, None)
+            raise error from self._cause
         if status == Status.END:
             raise StopIteration
         return tuple(Value._of(handle) for handle in out)

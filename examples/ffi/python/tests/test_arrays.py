@@ -99,9 +99,9 @@ class LibraryMemory(WithStrategy):
             self.assertFalse(memory.any())
             part = memory[1]
             del memory
-            self.strategy.destroy()
             part[:] = 5
-            self.assertEqual(part.tolist(), [5] * 4)
+        self.strategy.destroy()
+        self.assertEqual(part.tolist(), [5] * 4)
         self.assertEqual(mdist.alloc("uint8", (0,)).shape, (0,))
 
     def test_it_is_given_back(self):
