@@ -28,11 +28,13 @@ the C header (see @thread there).
 Errors. Failures are Error. An exception in a step, merge, map or update function fails the whole run, and the Error
 that run() raises has the first of them as its __cause__.
 """
+import atexit
 import ctypes
 import itertools
 import os
 import sys
 import threading
+import time
 import traceback
 import weakref
 from collections import deque, namedtuple
@@ -357,7 +359,8 @@ class Error(Exception):
     def __str__(self):
         text = self.args[0]
         if self.status == Status.CALLBACK and self.__cause__ is not None:
-            text = text.replace(f"returned {self.native}", f"raised {self.__cause__!r}")
+            cause = f"{type(self.__cause__).__name__}: {self.__cause__}"
+            text = text.replace(f"returned {self.native}", f"raised {cause}")
         return f"{text} ({self.status.name})"
 
     @classmethod
@@ -1215,8 +1218,10 @@ class Dataset(_Held):
         return _lib.mdist_dataset_component_count(self._handle)
 
     def __iter__(self):
-        return Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
-                            _count=self.component_count)
+        iterator = Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
+                                _count=self.component_count)
+        _iterators.add(iterator)
+        return iterator
 
 
 class Iterator(_Held):
@@ -1268,6 +1273,32 @@ class _Mapping:
 def _MAP(inputs, input_count, outputs, output_count, key):
     mapping = _kept[key]
     return mapping.failures.guard(mapping.call, inputs, input_count, outputs, output_count)
+
+
+_iterators = weakref.WeakSet()
+
+
+@atexit.register
+def _settle():
+    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
+    for iterator in list(_iterators):
+        iterator.destroy()
+    log_set_sink()
+    last = time.monotonic() + 10
+    while _prefetching() and time.monotonic() < last:
+        time.sleep(0.001)
+
+
+def _prefetching():
+    """Whether threads of destroyed iterators are still at work. The library does not tell, but names its threads."""
+    for task in os.scandir("/proc/self/task"):
+        try:
+            with open(f"{task.path}/comm") as name:
+                if name.read() == "mdist prefetch\n":
+                    return True
+        except OSError:  # has just ended
+            pass
+    return False
 
 
 # ---- Memory and DLPack

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets: NumPy arrays in without copies, Python functions in the middle, Python's iteration out."""
 import gc
+import subprocess
+import sys
 import threading
+import unittest
 import weakref
 
 import mdist
@@ -83,15 +86,15 @@ class Lifetimes(WithStrategy):
             def __call__(self, inputs, outputs):
                 double(inputs, outputs)
 
-        function = Double()
-        reference = weakref.ref(function)
+        function, released = Double(), threading.Event()
+        weakref.finalize(function, released.set)
         iterator = iter(mdist.Dataset.from_tensors(floats(1, 2)).map(function, [("float32", ())]).prefetch(1))
         del function
-        self.assertFalse(gone(reference))
+        gc.collect()
+        self.assertFalse(released.is_set())
         self.assertEqual(next(iterator)[0].numpy(), 2)
         del iterator
-        self.assertTrue(gone(reference))
-        self.assertEqual(mdist._kept, {})
+        released.wait()  # by the prefetching thread
 
     def test_an_array_kept_by_the_map_function_is_told(self):
         kept = []
@@ -138,7 +141,10 @@ class Failures(WithStrategy):
                 raise LookupError("row 3")
             double(inputs, outputs)
 
+        released = threading.Event()
+        weakref.finalize(fail, released.set)
         mapped = mdist.Dataset.from_tensors(np.arange(5)).map(fail, [("int64", ())])
+        del fail
         for dataset in mapped, mapped.prefetch(2):
             iterator = iter(dataset)
             self.assertEqual([next(iterator)[0].numpy() for _ in range(3)], [0, 2, 4])
@@ -149,4 +155,23 @@ class Failures(WithStrategy):
                 self.assertEqual(caught.exception.status, mdist.Status.CALLBACK)
         del iterator, dataset, mapped, caught
         gc.collect()
-        self.assertEqual(mdist._kept, {})
+        released.wait()
+
+
+class TheEnd(unittest.TestCase):
+    def test_a_program_ends_while_threads_prefetch(self):
+        program = """if True:
+            import mdist, numpy, sys
+            def slow(inputs, outputs):
+                for _ in range(2000):
+                    outputs[0][...] = inputs[0]
+            rows = mdist.Dataset.from_tensors(numpy.arange(1000.0)).map(slow, [("float64", ())])
+            iterators = [iter(rows.prefetch(50)) for _ in range(4)]
+            for iterator in iterators:
+                next(iterator)
+            if "destroyed" in sys.argv:
+                del iterators, iterator
+        """
+        for argument in "alive", "destroyed":
+            found = subprocess.run([sys.executable, "-c", program, argument], capture_output=True, text=True)
+            self.assertEqual((found.returncode, found.stdout, found.stderr), (0, "", ""))

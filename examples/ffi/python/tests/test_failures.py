@@ -33,7 +33,7 @@ class Failures(WithStrategy):
             error = self.fails(step)
             self.assertIs(error.__cause__, original)
             self.assertEqual((error.status, error.replica), (mdist.Status.CALLBACK, bad))
-            self.assertEqual(str(error), f"the step of replica {bad} raised LookupError('on {bad}') (CALLBACK)")
+            self.assertEqual(str(error), f"the step of replica {bad} raised LookupError: on {bad} (CALLBACK)")
 
     def test_the_first_of_many_wins(self):
         def step(replica):
@@ -136,8 +136,8 @@ class Configs(unittest.TestCase):
         self.addCleanup(mdist.log_set_sink)
         with mock.patch.dict(os.environ, MDIST_ABACUS="1"):
             mdist.Config().load_environment()
-            mdist.log_set_level(mdist.LogLevel.ERROR)
-            self.addCleanup(mdist.log_set_level, mdist.LogLevel.WARN)
+            mdist.log_set_level(mdist.LogLevel.WARN)
+            self.addCleanup(mdist.log_set_level, mdist.LogLevel.OFF)
             mdist.Config().load_environment()
         self.assertEqual([level for level, _ in heard], [mdist.LogLevel.WARN])
         self.assertIn("MDIST_ABACUS", heard[0][1])

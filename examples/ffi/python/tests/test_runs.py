@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps: arguments, results, collectives of every kind, merges, started collectives; on 2 and 3 replicas."""
 import gc
-import unittest
+import threading
 
 import mdist
 import numpy as np
@@ -136,29 +136,35 @@ class Collectives(WithStrategy):
 
 class StartedWork(WithStrategy):
     def test_it_keeps_its_arrays_until_it_is_done(self):
+        others_may_come = threading.Event()
+        seen = {}
+
         def step(replica):
             if replica.id == 1:
-                self.strategy_may_go_on.wait()
+                others_may_come.wait()
                 replica.all_reduce(SUM, floats(1))
                 return
             array, reference = watched(floats(2))
             work = replica.all_reduce_start(SUM, array)
             del array
-            self.kept = not gone(reference) and not work.test()
-            self.strategy_may_go_on.set()
-            self.done = work.wait()
-            self.let_go = gone(reference)
+            seen["kept"] = not gone(reference)
+            seen["done too early"] = work.test()
+            others_may_come.set()
+            seen["done"] = work.wait()
+            seen["let go"] = gone(reference)
 
-        import threading
-        self.strategy_may_go_on = threading.Event()
         self.strategy.run(step)
-        self.assertEqual((self.kept, self.done, self.let_go), (True, True, True))
+        self.assertEqual(seen, {"kept": True, "done too early": False, "done": True, "let go": True})
 
     def test_one_that_nobody_waits_for_fails_the_step(self):
+        let_go = threading.Event()
+
         def step(replica):
             if replica.id == 0:
-                replica.all_reduce_start(SUM, floats(1))  # and let go of it
-            replica.barrier()
+                replica.all_reduce_start(SUM, floats(1))  # and nobody holds it
+                let_go.set()
+            let_go.wait()
+            replica.all_reduce(SUM, floats(1))
 
         with self.assertRaises(mdist.Error) as caught:
             self.strategy.run(step)
@@ -230,7 +236,3 @@ class Outside(WithStrategy):
         rows = [[floats(1), floats(2, 3)], [floats(4), floats(5, 6)]]
         self.strategy.all_reduce(SUM, rows)
         self.assertEqual([[x.tolist() for x in row] for row in rows], [[[5], [7, 9]]] * 2)
-
-
-if __name__ == "__main__":
-    unittest.main()
