@@ -463,6 +463,10 @@ class _Held:
         self.__dict__.update(attributes)
         return self
 
+
+class _Destroyable(_Held):
+    """One behind whose back nobody looks at memory: it can go before its time."""
+
     def destroy(self):
         """Gives the handle back now."""
         self._finalizer()
@@ -551,18 +555,26 @@ def _tensor(thing, writable=False):
         raise ValueError(f"an array of shape {view.shape} that is not C-contiguous; numpy.ascontiguousarray gives one")
     if writable and view.readonly:
         raise ValueError(f"a read-only array of shape {view.shape}, where results are to be written")
-    if view.ndim > MAX_RANK:
-        raise ValueError(f"an array of {view.ndim} dimensions; {MAX_RANK} is the most")
+    tensor = _described(found, view.shape)
     raw = (c_void_p * 16)()  # a Py_buffer, whose first field is the address
     _get_buffer(view, raw, 0)
-    tensor = Tensor(raw[0], found, view.ndim, 0, 0, (c_uint64 * 8)(*view.shape))
+    tensor.data = raw[0]
     _release_buffer(raw)
     return tensor, view
 
 
 def _described(dtype, shape):
     """A Tensor without memory."""
-    return Tensor(None, _dtype(dtype), len(shape), 0, 0, (c_uint64 * 8)(*shape))
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"an array of {len(shape)} dimensions; {MAX_RANK} is the most")
+    return Tensor(None, _dtype(dtype), len(shape), 0, 0, (c_uint64 * MAX_RANK)(*map(_count, shape)))
+
+
+def _count(number):
+    """ctypes would take -1 for the largest number there is."""
+    if number < 0:
+        raise ValueError(f"{number} is below 0")
+    return number
 
 
 def _tensors(things, writable=False):
@@ -588,13 +600,17 @@ def _handles(owned):
 def _options(timeout):
     if timeout is None:
         return None
-    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, max(1, round(timeout * 1e9))))
+    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, max(1, _nanoseconds(timeout))))
+
+
+def _nanoseconds(timeout):
+    return FOREVER if timeout is None else min(FOREVER, _count(round(timeout * 1e9)))
 
 
 # ---- Config and values
 
 
-class Config(_Held):
+class Config(_Destroyable):
     """String keys that decide devices, executor and limits: Config({"communication.timeout": "30s"}, devices="cpu*2").
 
     Reads and takes keys like a dict. An empty one does not look at the environment; load_environment() does.
@@ -721,7 +737,10 @@ class Value(_Held):
 
 
 def _value(thing):
-    return thing if isinstance(thing, Value) else Value.wrap(thing)
+    """For a step or update to look at, as long as it likes."""
+    value = thing if isinstance(thing, Value) else Value.wrap(thing)
+    value._seen = True
+    return value
 
 
 class Variable(_Held):
@@ -792,7 +811,7 @@ def _variable_options(synchronization, aggregation):
 # ---- Replicas and runs
 
 
-class Work(_Held):
+class Work(_Destroyable):
     """A collective under way. Its arrays belong to it, and are kept, until it is done, has failed or is destroyed."""
 
     def __init__(self, handle, views):
@@ -819,7 +838,7 @@ class Work(_Held):
 
     def wait(self, timeout=None):
         """Whether it is done, after so many seconds at most."""
-        return self._ask(_lib.mdist_work_wait, FOREVER if timeout is None else round(timeout * 1e9))
+        return self._ask(_lib.mdist_work_wait, _nanoseconds(timeout))
 
 
 class Replica:
@@ -1058,7 +1077,7 @@ def _MERGE(_, arguments, count, results, __, key):
     return merge.run.failures.guard(merge.call, arguments, count, results)
 
 
-class Strategy(_Held):
+class Strategy(_Destroyable):
     """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
     asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
 
@@ -1121,8 +1140,9 @@ class Strategy(_Held):
         """All variables of a dtype on a replica as one array to read and write; None if there are none."""
         buffer = Buffer()
         _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
-        tensor = Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * 8)(buffer.elements))
-        return _array(tensor, self, True) if buffer.data else None
+        if not buffer.data:
+            return None
+        return _array(Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements)), self, True)
 
     def per_replica(self, *arrays):
         """A Value with copies of the arrays, one for each local replica."""
@@ -1188,19 +1208,20 @@ class Dataset(_Held):
         return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
 
     def shard(self, shards, index):
-        return self._derive(_lib.mdist_dataset_shard, self._handle, shards, index)
+        return self._derive(_lib.mdist_dataset_shard, self._handle, _count(shards), _count(index))
 
     def shuffle(self, buffer_size, seed, reshuffle_each_iteration=True):
-        return self._derive(_lib.mdist_dataset_shuffle, self._handle, buffer_size, seed, reshuffle_each_iteration)
+        return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
+                            reshuffle_each_iteration)
 
     def repeat(self, count=FOREVER):
-        return self._derive(_lib.mdist_dataset_repeat, self._handle, count)
+        return self._derive(_lib.mdist_dataset_repeat, self._handle, _count(count))
 
     def batch(self, batch_size, drop_remainder=False):
-        return self._derive(_lib.mdist_dataset_batch, self._handle, batch_size, drop_remainder)
+        return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size), drop_remainder)
 
     def prefetch(self, elements):
-        return self._derive(_lib.mdist_dataset_prefetch, self._handle, elements)
+        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements))
 
     def map(self, function, outputs):
         """Calls function(inputs, outputs), two lists of arrays, of which it fills the second in place.
@@ -1224,7 +1245,7 @@ class Dataset(_Held):
         return iterator
 
 
-class Iterator(_Held):
+class Iterator(_Destroyable):
     """Elements of a dataset. The values stay when it moves on."""
 
     _destroy = _lib.mdist_iterator_destroy
@@ -1283,7 +1304,6 @@ def _settle():
     """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
     for iterator in list(_iterators):
         iterator.destroy()
-    log_set_sink()
     last = time.monotonic() + 10
     while _prefetching() and time.monotonic() < last:
         time.sleep(0.001)
@@ -1420,8 +1440,10 @@ def log_set_level(level):
 def log_set_sink(function=None):
     """Sends messages to function(level, text) instead of stderr; None brings stderr back."""
     if function is None:
+        atexit.unregister(log_set_sink)
         _call(_lib.mdist_log_set_sink, LogFn(), None, FreeFn())
     else:
+        atexit.register(log_set_sink)
         _call(_lib.mdist_log_set_sink, _LOG, _keep(function), _FREE)
 
 

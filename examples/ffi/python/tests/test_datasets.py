@@ -52,6 +52,11 @@ class Datasets(WithStrategy):
             result = self.strategy.run(lambda replica, x: x + 1, *element, results=1)
             self.assertEqual([result.numpy(i).tolist() for i in range(2)], [[1, 3, 5], [7, 9]])
 
+    def test_numbers_below_zero_are_no_large_numbers(self):
+        numbers = mdist.Dataset.from_tensors(np.arange(6))
+        for refused in numbers.batch, numbers.repeat, numbers.prefetch:
+            self.assertRaisesRegex(ValueError, "-1 is below 0", refused, -1)
+
     def test_the_end_comes_again_and_again(self):
         iterator = iter(mdist.Dataset.from_tensors(floats(1)))
         self.assertIs(iter(iterator), iterator)
