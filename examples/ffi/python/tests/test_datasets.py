@@ -99,7 +99,7 @@ class Lifetimes(WithStrategy):
         self.assertFalse(released.is_set())
         self.assertEqual(next(iterator)[0].numpy(), 2)
         del iterator
-        released.wait()  # by the prefetching thread
+        self.assertTrue(released.wait(60))  # by the prefetching thread
 
     def test_an_array_kept_by_the_map_function_is_told(self):
         kept = []
@@ -135,7 +135,7 @@ class Lifetimes(WithStrategy):
         del iterator
         may_collect.set()
         consumer.join()
-        self.assertTrue(collected.wait())
+        self.assertTrue(collected.wait(60))
         self.assertTrue(gone(reference))
 
 
@@ -160,7 +160,18 @@ class Failures(WithStrategy):
                 self.assertEqual(caught.exception.status, mdist.Status.CALLBACK)
         del iterator, dataset, mapped, caught
         gc.collect()
-        released.wait()
+        self.assertTrue(released.wait(60))
+
+    def test_a_failed_iteration_leaves_nothing(self):
+        def fail(inputs, outputs):
+            raise LookupError
+
+        reference = weakref.ref(fail)
+        try:  # assertRaises would clear the frames that may not hold on to the iterator
+            next(iter(mdist.Dataset.from_tensors(floats(1)).map(fail, [("float32", ())])))
+        except mdist.Error:
+            del fail
+        self.assertTrue(gone(reference))
 
 
 class TheEnd(unittest.TestCase):

@@ -26,6 +26,14 @@ class Producer:
         return self.capsules[-1]
 
 
+class Given:
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options):
+        return self.capsule
+
+
 def name_of(capsule):
     return repr(capsule).split('"')[1]
 
@@ -57,31 +65,20 @@ class In(unittest.TestCase):
 
     def test_what_is_refused_stays_with_its_capsule(self):
         array, reference = watched(np.zeros(8, np.float32))
-        capsule = array[::2].__dlpack__()
-
-        class Given:
-            def __dlpack__(self, **options):
-                return capsule
-
+        given = Given(array[::2].__dlpack__())
         with self.assertRaises(mdist.Error) as caught:
-            mdist.from_dlpack(Given())
+            mdist.from_dlpack(given)
         self.assertEqual(caught.exception.status, mdist.Status.UNSUPPORTED)
         self.assertIn("stride", str(caught.exception))
-        self.assertEqual(name_of(capsule), "dltensor")
+        self.assertEqual(name_of(given.capsule), "dltensor")
         del array, caught
         self.assertFalse(gone(reference))
-        del capsule, Given
+        del given
         self.assertTrue(gone(reference))
 
     def test_what_is_no_capsule_or_a_used_one(self):
-        class Given:
-            def __dlpack__(self, **options):
-                return self.capsule
-
-        given = Given()
-        given.capsule = "paper"
-        self.assertRaisesRegex(TypeError, "no DLPack capsule", mdist.from_dlpack, given)
-        given.capsule = floats(1).__dlpack__()
+        self.assertRaisesRegex(TypeError, "no DLPack capsule", mdist.from_dlpack, Given("paper"))
+        given = Given(floats(1).__dlpack__())
         mdist.from_dlpack(given)
         self.assertRaisesRegex(TypeError, "or a used one", mdist.from_dlpack, given)
         self.assertRaises(AttributeError, mdist.from_dlpack, 5)

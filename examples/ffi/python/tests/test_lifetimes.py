@@ -108,7 +108,7 @@ class Stress(WithStrategy):
         beside.join()
         del result
         gc.collect()
-        released.wait()  # by the last prefetching thread
+        self.assertTrue(released.wait(60))  # by the last prefetching thread
         self.assertEqual(set(self.iterated), {0})
 
     def test_failing_steps(self):
