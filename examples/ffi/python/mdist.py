@@ -700,7 +700,7 @@ class Value(_Held):
     def numpy(self, index=0):
         """Read-only; bfloat16 as its bits. In a merge function: a copy, since the value dies with that call."""
         _need_numpy()
-        return self._view(index)
+        return self._look(self._describe(index))
 
     def memory(self, index=0):
         """The same as a flat memoryview."""
@@ -708,9 +708,9 @@ class Value(_Held):
         view = _flat(self._describe(index), self, False)
         return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
 
-    def _view(self, index):
+    def _look(self, tensor):
+        """An array on a tensor of this value."""
         self._seen = True
-        tensor = self._describe(index)
         return _copied(tensor) if self._borrowed else _array(tensor, self)
 
     def part(self, index):
@@ -737,10 +737,7 @@ class Value(_Held):
 
 
 def _value(thing):
-    """For a step or update to look at, as long as it likes."""
-    value = thing if isinstance(thing, Value) else Value.wrap(thing)
-    value._seen = True
-    return value
+    return thing if isinstance(thing, Value) else Value.wrap(thing)
 
 
 class Variable(_Held):
@@ -794,7 +791,7 @@ class _Update:
         self.variable, self.function, self.values, self.failures = variable, function, values, _Failures()
 
     def call(self, local_replica, copy, arguments):
-        views = [_array(arguments[i], value) for i, value in enumerate(self.values)]
+        views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
         self.function(local_replica, _array(copy[0], self.variable, True), *views)
 
 
@@ -868,7 +865,7 @@ class Replica:
         """This replica's array of an argument of the run; read-only."""
         tensor = Tensor()
         _call(_lib.mdist_replica_argument, self._handle, index, byref(tensor))
-        return _array(tensor, self._run.arguments[index])
+        return self._run.arguments[index]._look(tensor)
 
     def set_result(self, index, array):
         """A copy of the array becomes this replica's part of a result of the run."""

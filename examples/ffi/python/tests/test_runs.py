@@ -211,6 +211,15 @@ class Merges(WithStrategy):
         self.strategy.run(step)
         self.assertEqual(inner[0].numpy(1), 1)
 
+    def test_what_a_nested_step_kept_of_a_merges_value_stays(self):
+        def merge(strategy, values):
+            strategy.run(lambda replica, x: kept.append(x), values)
+
+        kept = []
+        self.strategy.run(lambda replica: replica.merge_call(merge, np.full(1000, replica.id + 1, np.float32)))
+        self.strategy.run(lambda replica: replica.merge_call(merge, np.zeros(1000, np.float32)))
+        self.assertEqual(sorted(x.sum() for x in kept), [0, 0, 1000, 2000])
+
     def test_a_merge_that_raises_fails_the_run(self):
         def merge(strategy):
             raise LookupError("in the merge")
