@@ -146,9 +146,10 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
                                              mdist_error_t **error);
 
 /**
- * Frees an iterator. NULL is fine.
- * (A finalizer with a lock that the map function needs would wait for ever: destroy such an iterator explicitly.)
- * @thread any   @blocks until a map function under way on the prefetching thread returns   @collective no
+ * Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source
+ * or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where
+ * all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions.
+ * @thread any   @blocks no, but for what is said above   @collective no
  * @calls-back free functions given to its sources   @since 0.1
  */
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);

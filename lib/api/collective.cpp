@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/replica_guard.h"
+#include "api/collective_call.h"
 #include "api/values.h"
 #include "comm/collectives.h"
 #include "strategy/cross.h"
@@ -16,27 +16,11 @@ namespace {
 using Collective = void (*)(Group &, uint32_t, const Call &, uint64_t);
 
 /// What all collectives in replica context have in common.
-mdist_status_t collective(Collective run, Call call, mdist_replica_t *replica, const mdist_call_options_t *options,
-                          mdist_error_t **error) {
-    const char *function = call_name(call.kind);
-    return replica_guard(function, replica, true, error, [&](Replica &self) {
-        need_array(call.inputs, call.buffer_count, call.kind == CallKind::kBroadcast ? "buffers" : "inputs");
-        need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(options);
-        self.strategy().require_concurrent(function);
-        check_call(call, self.strategy().replica_count());
-        run(self.strategy().group(), self.local_index(), call, timeout_ns);
+mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
+                          const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        run(self.strategy().group(), self.local_index(), call, timeout);
     });
-}
-
-Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count) {
-    Call call;
-    call.kind = kind;
-    call.op = op;
-    call.inputs = inputs;
-    call.outputs = outputs;
-    call.buffer_count = count;
-    return call;
 }
 
 std::string destination_of(const char *const *destinations, size_t i) {
@@ -56,27 +40,25 @@ mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, 
 
 mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
                                size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    Call call = call_of(CallKind::kBroadcast, 0, buffers, buffers, buffer_count);
-    call.root = root;
-    return collective(broadcast, call, replica, options, error);
+    return collective(exchange, broadcast_of(root, buffers, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(all_gather, call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica, options,
+    return collective(exchange, call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica, options,
                       error);
 }
 
 mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(reduce_scatter, call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count), replica,
-                      options, error);
+    return collective(exchange, call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count), replica, options,
+                      error);
 }
 
 mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(all_to_all, call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, options,
+    return collective(exchange, call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, options,
                       error);
 }
 

@@ -72,6 +72,7 @@ Kept::~Kept() {
 }
 
 std::shared_ptr<void> Kept::share() {
+    if (free_ == nullptr) return nullptr;
     // NULL may be what the caller's function wants to see, so the pointer kept is the registration itself.
     auto kept = std::make_shared<Kept>(user_data_, free_);
     release();

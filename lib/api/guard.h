@@ -58,7 +58,8 @@ class Kept {
 
     /// The last step before handing it to what frees it from then on.
     void release() noexcept { free_ = nullptr; }
-    /// Shared by those who keep it; freed with the last reference, also if this throws bad_alloc.
+    /// Shared by those who keep it; freed with the last reference, also if this throws bad_alloc. Null if nobody wants
+    /// to be told.
     std::shared_ptr<void> share();
 
   private:

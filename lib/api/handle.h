@@ -23,8 +23,9 @@ class Value;
 class Variable;
 class Dataset;
 class Iterator;
+class Work;
 
-enum class Kind : uint8_t { kConfig = 1, kStrategy, kReplica, kValue, kVariable, kDataset, kIterator };
+enum class Kind : uint8_t { kConfig = 1, kStrategy, kReplica, kValue, kVariable, kDataset, kIterator, kWork };
 
 /// What stands behind a public type.
 template <class Public>
@@ -63,6 +64,11 @@ template <>
 struct HandleTraits<mdist_iterator_t> {
     using Object = Iterator;
     static constexpr Kind kKind = Kind::kIterator;
+};
+template <>
+struct HandleTraits<mdist_work_t> {
+    using Object = Work;
+    static constexpr Kind kKind = Kind::kWork;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

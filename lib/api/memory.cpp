@@ -1,13 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/check.h"
 #include "api/guard.h"
+#include "device/device.h"
+#include "strategy/strategy.h"
+#include "util/text.h"
 
 #include <mdist/memory.h>
 
-#include "util/failure.h"
+#include <mutex>
+#include <unordered_map>
+#include <utility>
 
 using namespace mdist;
 
-mdist_status_t mdist_alloc(mdist_strategy_t *, uint32_t, size_t, void **, mdist_error_t **error) {
-    return guard("mdist_alloc", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+namespace {
+
+/// What was given out. Never destroyed: finalizers may run when the program ends.
+class GivenOut {
+  public:
+    static GivenOut &all() {
+        static auto &blocks = *new GivenOut;
+        return blocks;
+    }
+    void *add(Memory memory) {
+        void *const address = memory.get();
+        const std::lock_guard lock(mutex_);
+        blocks_.emplace(address, std::move(memory));
+        return address;
+    }
+    /// Null if it was never given out, or was taken back before.
+    Memory remove(void *address) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto found = blocks_.find(address);
+        if (found == blocks_.end()) return nullptr;
+        Memory memory = std::move(found->second);
+        blocks_.erase(found);
+        return memory; // freed outside of the lock
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_map<void *, Memory> blocks_;
+};
+
+} // namespace
+
+mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, size_t bytes, void **out,
+                           mdist_error_t **error) {
+    return guard("mdist_alloc", error, [&] {
+        const auto pinned = strategy == nullptr ? Pinned<Strategy>() : pin(strategy);
+        need(out, "out");
+        const uint32_t replicas = pinned ? pinned->local_replica_count() : 1;
+        if (local_replica >= replicas)
+            throw invalid(pinned ? text("local_replica is ", local_replica, "; this strategy has ", replicas)
+                                 : text("local_replica is ", local_replica, "; without a strategy it must be 0"));
+        Device &device = pinned ? pinned->device(local_replica) : *host();
+        Memory memory = device.allocate(bytes);
+        device.zero(memory.get(), bytes);
+        *out = GivenOut::all().add(std::move(memory));
+    });
 }
-void mdist_free(void *) {}
+
+void mdist_free(void *memory) {
+    if (memory == nullptr || process_forked()) return;
+    GivenOut::all().remove(memory);
+}

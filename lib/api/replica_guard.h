@@ -14,14 +14,14 @@ namespace mdist {
 /// Keeps the words for the case that the step fails too; and if replicas had to do this together, lets the others go.
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
 
-/// For functions that take a replica: runs `body(Replica &)` if this thread runs the replica's step right now.
+/// For functions that take a replica: runs `body(Replica &)` where functions of replica context belong.
 /// `together`: other replicas may be waiting for this one in the same call.
 template <class Body>
 mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
                              Body &&body) {
     return guard(function, error, [&] {
         const auto replica = pin(handle);
-        Context::require_replica(*replica, function);
+        const ReplicaUse use(*replica, function);
         try {
             body(*replica);
         } catch (const Failure &failure) {

@@ -1,30 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/guard.h"
+#include "api/replica_guard.h"
+#include "api/replica_handle.h"
+#include "api/values.h"
+#include "util/callback.h"
+#include "util/text.h"
 
 #include <mdist/step.h>
 
-#include "util/failure.h"
+#include <utility>
 
 using namespace mdist;
 
-mdist_status_t mdist_run_begin(mdist_strategy_t *, mdist_value_t *const *, size_t, size_t, const mdist_call_options_t *,
-                               mdist_error_t **error) {
-    return guard("mdist_run_begin", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                               size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return guard("mdist_run_begin", error, [&] {
+        const auto pinned = pin(strategy);
+        const uint64_t timeout_ns = timeout_of(options);
+        pinned->open_runs().begin(values_of(arguments, argument_count, "arguments"), result_count, timeout_ns);
+    });
 }
-mdist_status_t mdist_run_end(mdist_strategy_t *, mdist_value_t **, size_t, mdist_error_t **error) {
-    return guard("mdist_run_end", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_run_end(mdist_strategy_t *strategy, mdist_value_t **results, size_t result_count,
+                             mdist_error_t **error) {
+    return guard("mdist_run_end", error, [&] {
+        const auto pinned = pin(strategy);
+        need_array(results, result_count, "results");
+        std::vector<ValuePointer> values(result_count);
+        pinned->open_runs().end(values);
+        const std::vector<mdist_value_t *> handles = publish_values(values);
+        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+    });
 }
-mdist_status_t mdist_replica_enter(mdist_strategy_t *, uint32_t, mdist_replica_t **, mdist_error_t **error) {
-    return guard("mdist_replica_enter", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_t local_replica, mdist_replica_t **out,
+                                   mdist_error_t **error) {
+    return guard("mdist_replica_enter", error, [&] {
+        const auto pinned = pin(strategy);
+        need(out, "out");
+        mdist_replica_t *handle = nullptr;
+        pinned->open_runs().enter(local_replica, [&](Replica &replica) { handle = renew_handle(replica); });
+        *out = handle;
+    });
 }
-mdist_status_t mdist_replica_exit(mdist_replica_t *, int32_t, mdist_error_t **error) {
-    return guard("mdist_replica_exit", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_error_t **error) {
+    return guard("mdist_replica_exit", error, [&] {
+        const auto pinned = pin(replica);
+        const ReplicaUse use(*pinned, "mdist_replica_exit", true);
+        if (!pinned->entered)
+            throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                          "mdist_replica_exit is for replicas of mdist_replica_enter; a step of mdist_run returns");
+        pinned->strategy().open_runs().exit(*pinned, code, [&] { retire_handle(*pinned); });
+    });
 }
-mdist_status_t mdist_merge_begin(mdist_replica_t *, const mdist_tensor_t *, size_t, mdist_value_t **,
-                                 const mdist_call_options_t *, mdist_error_t **error) {
-    return guard("mdist_merge_begin", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t *arguments, size_t argument_count,
+                                 mdist_value_t **values, const mdist_call_options_t *options, mdist_error_t **error) {
+    return replica_guard("mdist_merge_begin", replica, true, error, [&](Replica &self) {
+        if (!self.entered)
+            throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                          "mdist_merge_begin is for replicas of mdist_replica_enter: call mdist_merge_call in a step "
+                          "of mdist_run");
+        need_array(values, argument_count, "values");
+        self.require_together("mdist_merge_begin");
+        const uint64_t timeout_ns = timeout_of(options);
+        std::vector<Tensor> copies = copies_of(self, arguments, argument_count);
+        for (size_t i = 0; i < argument_count; ++i) values[i] = nullptr;
+        self.strategy().open_runs().open_merge(
+            self, std::move(copies), 0, timeout_ns, [&](const std::vector<ValuePointer> &regrouped) {
+                const std::vector<mdist_value_t *> handles = publish_values(regrouped);
+                for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
+            });
+    });
 }
-mdist_status_t mdist_merge_end(mdist_replica_t *, int32_t, mdist_value_t *const *, mdist_tensor_t *, size_t,
-                               mdist_error_t **error) {
-    return guard("mdist_merge_end", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_value_t *const *values,
+                               mdist_tensor_t *results, size_t count, mdist_error_t **error) {
+    return guard("mdist_merge_end", error, [&] {
+        const auto pinned = pin(replica);
+        const ReplicaUse use(*pinned, "mdist_merge_end", true);
+        need_array(results, count, "results");
+        std::vector<ValuePointer> merged;
+        if (pinned->local_index() == 0 && code == 0) merged = values_or_none(values, count, "values");
+        OpenRuns &runs = pinned->strategy().open_runs();
+        if (code == 0) {
+            runs.close_merge(*pinned, nullptr, std::move(merged), count);
+        } else {
+            const Failure failure = callback_returned("the merge", code);
+            runs.close_merge(*pinned, &failure, {}, count);
+        }
+        for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+    });
 }

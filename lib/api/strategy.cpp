@@ -2,6 +2,7 @@
 #include "strategy/strategy.h"
 
 #include "api/replica_guard.h"
+#include "api/replica_handle.h"
 #include "api/values.h"
 #include "cluster/config.h"
 #include "util/callback.h"
@@ -14,23 +15,13 @@ using namespace mdist;
 
 namespace {
 
-/// A replica's handle, kept from run to run under a new id for each. Lives in the replica; the slot keeps the strategy
-/// alive meanwhile, until the strategy is closed.
-struct ReplicaHandle : Attachment {
-    explicit ReplicaHandle(Replica &replica)
-        : slot(std::shared_ptr<Replica>(replica.strategy().shared_from_this(), &replica)) {}
-    Renewable<mdist_replica_t> slot;
-};
-
 int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
-    if (!replica.attachment) replica.attachment = std::make_unique<ReplicaHandle>(replica);
-    auto &slot = static_cast<ReplicaHandle &>(*replica.attachment).slot;
     struct Retirement {
-        Renewable<mdist_replica_t> &slot;
-        ~Retirement() { slot.retire(); }
+        Replica &replica;
+        ~Retirement() { retire_handle(replica); }
     };
-    const Retirement retirement{slot};
-    mdist_replica_t *const handle = slot.renew();
+    const Retirement retirement{replica};
+    mdist_replica_t *const handle = renew_handle(replica);
     return call_back([&] { return text("the step of replica ", replica.id()); },
                      [&] { return step(handle, user_data); });
 }
@@ -148,14 +139,9 @@ mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, 
                                 size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
     return replica_guard("mdist_merge_call", replica, true, error, [&](Replica &self) {
         if (merge == nullptr) throw invalid("merge is NULL");
-        need_array(arguments, argument_count, "arguments");
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);
-        std::vector<Tensor> copies;
-        for (size_t i = 0; i < argument_count; ++i) {
-            checked_filled(arguments[i], "argument");
-            copies.push_back(Tensor::copy_of(self.strategy().device(self.local_index()), arguments[i], "argument"));
-        }
+        std::vector<Tensor> copies = copies_of(self, arguments, argument_count);
         mdist_strategy_t *strategy = self.strategy().public_handle;
         self.strategy().merge(
             self,

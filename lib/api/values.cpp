@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/values.h"
 
+#include "strategy/strategy.h"
+
 namespace mdist {
 
 std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t count, const char *name) {
@@ -9,6 +11,24 @@ std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t c
     values.reserve(count);
     for (std::size_t i = 0; i < count; ++i) values.push_back(pin(handles[i]).shared());
     return values;
+}
+
+std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name) {
+    need_array(handles, count, name);
+    std::vector<ValuePointer> values(count);
+    for (std::size_t i = 0; i < count; ++i)
+        if (handles[i] != nullptr) values[i] = pin(handles[i]).shared();
+    return values;
+}
+
+std::vector<Tensor> copies_of(const Replica &replica, const mdist_tensor_t *arguments, std::size_t count) {
+    need_array(arguments, count, "arguments");
+    std::vector<Tensor> copies;
+    for (std::size_t i = 0; i < count; ++i) {
+        checked_filled(arguments[i], "argument");
+        copies.push_back(Tensor::copy_of(replica.strategy().device(replica.local_index()), arguments[i], "argument"));
+    }
+    return copies;
 }
 
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values) {

@@ -4,7 +4,7 @@
 
 #include "api/check.h"
 #include "api/handle.h"
-#include "strategy/value.h"
+#include "strategy/replica.h"
 
 #include <utility>
 #include <vector>
@@ -13,6 +13,12 @@ namespace mdist {
 
 /// The values of `count` handles; throws for NULL where there should be some, and for a bad handle.
 std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t count, const char *name);
+
+/// The same, but NULL handles give nullptr.
+std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name);
+
+/// Copies of a replica's tensors on its device.
+std::vector<Tensor> copies_of(const Replica &replica, const mdist_tensor_t *arguments, std::size_t count);
 
 /// A handle for each value, NULL for nullptr; all or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);

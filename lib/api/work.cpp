@@ -1,42 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/guard.h"
+#include "api/collective_call.h"
+#include "api/replica_guard.h"
+#include "comm/operation.h"
+#include "util/text.h"
 
 #include <mdist/work.h>
 
-#include "util/failure.h"
+#include <utility>
+
+namespace mdist {
+
+/// What a handle of a work holds: the operation, which its replica knows too until it is over.
+class Work {
+  public:
+    Work(std::shared_ptr<Strategy> strategy, std::shared_ptr<Operation> operation, uint32_t replica)
+        : strategy_(std::move(strategy)), operation_(std::move(operation)), replica_(replica) {}
+    ~Work() {
+        if (operation_->over()) return;
+        try {
+            operation_->settle(Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
+                                                               operation_->name(), "_start before it was done"))
+                                   .operation(operation_->name())
+                                   .replica(static_cast<int32_t>(replica_))
+                                   .reason("work_destroyed"));
+        } catch (const std::bad_alloc &) {
+            operation_->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        }
+    }
+    Operation &operation() const { return *operation_; }
+
+  private:
+    std::shared_ptr<Strategy> strategy_; // whose group the operation is of
+    std::shared_ptr<Operation> operation_;
+    uint32_t replica_;
+};
+
+} // namespace mdist
 
 using namespace mdist;
 
-mdist_status_t mdist_all_reduce_start(mdist_replica_t *, mdist_reduce_op_t, const mdist_buffer_t *,
-                                      const mdist_buffer_t *, size_t, mdist_work_t **, const mdist_call_options_t *,
-                                      mdist_error_t **error) {
-    return guard("mdist_all_reduce_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+namespace {
+
+mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
+                     const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective_guard(function, call, replica, options, error, [&](Replica &self, uint64_t timeout_ns) {
+        need(out, "out");
+        Strategy &strategy = self.strategy();
+        const auto operation = std::make_shared<Operation>(strategy.group(), self.local_index(), call, timeout_ns);
+        try {
+            *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
+        } catch (...) {
+            operation->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            throw;
+        }
+        self.under_way = operation;
+    });
 }
-mdist_status_t mdist_broadcast_start(mdist_replica_t *, uint32_t, const mdist_buffer_t *, size_t, mdist_work_t **,
-                                     const mdist_call_options_t *, mdist_error_t **error) {
-    return guard("mdist_broadcast_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+} // namespace
+
+mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                      const mdist_call_options_t *options, mdist_error_t **error) {
+    return start("mdist_all_reduce_start", call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count), replica,
+                 out, options, error);
 }
-mdist_status_t mdist_all_gather_start(mdist_replica_t *, const mdist_buffer_t *, const mdist_buffer_t *, size_t,
-                                      mdist_work_t **, const mdist_call_options_t *, mdist_error_t **error) {
-    return guard("mdist_all_gather_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
+                                     size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
+                                     mdist_error_t **error) {
+    return start("mdist_broadcast_start", broadcast_of(root, buffers, buffer_count), replica, out, options, error);
 }
-mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *, mdist_reduce_op_t, const mdist_buffer_t *,
-                                          const mdist_buffer_t *, size_t, mdist_work_t **, const mdist_call_options_t *,
-                                          mdist_error_t **error) {
-    return guard("mdist_reduce_scatter_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                      const mdist_call_options_t *options, mdist_error_t **error) {
+    return start("mdist_all_gather_start", call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica,
+                 out, options, error);
 }
-mdist_status_t mdist_all_to_all_start(mdist_replica_t *, const mdist_buffer_t *, const mdist_buffer_t *, size_t,
-                                      mdist_work_t **, const mdist_call_options_t *, mdist_error_t **error) {
-    return guard("mdist_all_to_all_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                          const mdist_call_options_t *options, mdist_error_t **error) {
+    return start("mdist_reduce_scatter_start", call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count),
+                 replica, out, options, error);
 }
-mdist_status_t mdist_barrier_start(mdist_replica_t *, mdist_work_t **, const mdist_call_options_t *,
+
+mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                      const mdist_call_options_t *options, mdist_error_t **error) {
+    return start("mdist_all_to_all_start", call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
+                 options, error);
+}
+
+mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,
                                    mdist_error_t **error) {
-    return guard("mdist_barrier_start", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+    return start("mdist_barrier_start", call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, out, options,
+                 error);
 }
-mdist_status_t mdist_work_test(mdist_work_t *, int32_t *, mdist_error_t **error) {
-    return guard("mdist_work_test", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdist_error_t **error) {
+    return guard("mdist_work_test", error, [&] {
+        const auto pinned = pin(work);
+        need(done, "done");
+        *done = pinned->operation().advance() ? 1 : 0;
+    });
 }
-mdist_status_t mdist_work_wait(mdist_work_t *, uint64_t, int32_t *, mdist_error_t **error) {
-    return guard("mdist_work_wait", error, [] { throw Failure(MDIST_ERR_UNSUPPORTED, "not built yet"); });
+
+mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done, mdist_error_t **error) {
+    return guard("mdist_work_wait", error, [&] {
+        const auto pinned = pin(work);
+        need(done, "done");
+        *done = pinned->operation().wait(timeout_ns) ? 1 : 0;
+    });
 }
-void mdist_work_destroy(mdist_work_t *) {}
+
+void mdist_work_destroy(mdist_work_t *work) {
+    give_up(work);
+}

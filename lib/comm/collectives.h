@@ -7,6 +7,7 @@
 //                   (each party reduces 1/n of all inputs into 1/n of all outputs)
 //   reduce_scatter  meet, read b, write b/n, finish
 //   others          meet, read what the party receives, write it, finish
+// Each comes in two forms: one call, and Operation (operation.h) for those that do not wait.
 #pragma once
 
 #include "comm/group.h"
@@ -14,10 +15,8 @@
 namespace mdist {
 
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
-void broadcast(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
-void all_gather(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
-void reduce_scatter(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
-void all_to_all(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
+/// broadcast, all_gather, reduce_scatter, all_to_all: the call says which.
+void exchange(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
 void barrier(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
 
 /// all_reduce for parties that need not meet, since one thread has already seen all their calls: parties only share the

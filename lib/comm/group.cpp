@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/group.h"
 
+#include "comm/parts.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -32,6 +33,10 @@ std::string seconds(uint64_t ns) {
 /// Those that are wrong together are told alike; a step's failure lets the others go with ABORTED.
 bool concerns_everyone(const Failure &cause) {
     return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT;
+}
+
+bool has_parts(const Call &call) {
+    return call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
 }
 
 } // namespace
@@ -69,6 +74,12 @@ bool Group::departed(uint32_t party) const {
 }
 
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
+    const Arrival arrival = arrive(party, call);
+    if (!arrival.last) await(party, call, arrival, timeout_ns != 0 ? timeout_ns : timeout_ns_);
+    if (!well_) throw_cause(true);
+}
+
+Group::Arrival Group::arrive(uint32_t party, const Call &call) {
     if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
     enter(slots_[party], call);
 
@@ -76,41 +87,69 @@ void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     const uint32_t seen = round_.now();
     prints_.fetch_add(print, std::memory_order_relaxed);
     const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
-    if (arrived(tally) == parties_) {
+    const bool last = arrived(tally) == parties_;
+    if (last) {
         complete(print);
-    } else {
-        // From here on the call may be read by whoever arrives last, unless this party withdraws first.
-        if (departures(tally) != 0) release_gone();
-        await(party, call, print, generation(tally), seen, timeout_ns != 0 ? timeout_ns : timeout_ns_);
+    } else if (departures(tally) != 0) {
+        release_gone();
     }
-    if (!well_) throw_cause(true);
+    // From here on the call may be read by whoever arrives last, unless this party withdraws first.
+    return {print, generation(tally), seen, last, false};
+}
+
+Group::Arrival Group::arrive_started(uint32_t party, const Call &call) {
+    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    starting_.fetch_add(1, std::memory_order_relaxed); // before the arrival, which publishes it
+    Arrival arrival = arrive(party, call);
+    arrival.started = true;
+    return arrival;
 }
 
 /// Returns when the meeting is complete; else withdraws and throws. Whoever arrived last has the last word: if all went
 /// well for one party it went well for all, whatever ends the group in the same moment, since they count on each other
 /// in finish().
-void Group::await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
-                  uint64_t limit_ns) {
+void Group::await(uint32_t party, const Call &call, const Arrival &arrival, uint64_t limit_ns) {
+    uint32_t seen = arrival.seen;
     // The round also advances for the meeting before this one, if its last party was slow to say so.
-    while (completed_.load(std::memory_order_acquire) == own_generation) {
+    while (completed_.load(std::memory_order_acquire) == arrival.generation) {
         if (state_.load(std::memory_order_seq_cst) != kReady) {
-            if (withdraw(own_generation, print)) throw_cause(true);
-        } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(own_generation, print)) {
-            fail_late(party, call, limit_ns);
-            throw_cause(true);
+            if (withdraw(arrival)) throw_cause(true);
+        } else if (!round_.wait(seen, patience_, limit_ns) && withdraw(arrival)) {
+            throw_late(party, call, limit_ns);
         }
         seen = round_.now();
     }
 }
 
+bool Group::met(const Arrival &arrival) {
+    if (completed_.load(std::memory_order_acquire) == arrival.generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady && withdraw(arrival)) throw_cause(true);
+        if (completed_.load(std::memory_order_acquire) == arrival.generation) return false;
+    }
+    if (!well_) throw_cause(true);
+    return true;
+}
+
+void Group::throw_late(uint32_t party, const Call &call, uint64_t waited_ns) {
+    fail_late(party, call, waited_ns);
+    throw_cause(true);
+}
+
 /// The last to arrive compares the calls and lets everybody go. All others wait, so their calls can be read.
 void Group::complete(uint64_t print) noexcept {
     try {
-        if (prints_.load(std::memory_order_relaxed) != parties_ * print) compare();
+        if (prints_.load(std::memory_order_relaxed) != parties_ * print)
+            compare();
+        else if (has_parts(call_of(0)))
+            check_parts(*this);
     } catch (const std::bad_alloc &) {
         release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    } catch (const Failure &failure) {
+        end(kReleased, failure, true);
     }
     reset_work();
+    any_started_ = starting_.load(std::memory_order_relaxed) != 0;
+    if (any_started_) starting_.store(0, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
     well_ = state_.load(std::memory_order_seq_cst) == kReady;
     uint64_t tally = tally_.load(std::memory_order_relaxed);
@@ -125,25 +164,27 @@ void Group::compare() {
     for (uint32_t other = 1; other < parties_; ++other) {
         if (same_call(call_of(0), call_of(other))) continue;
         const uint64_t operation = entered(0);
-        return release(Failure(MDIST_ERR_MISMATCH,
-                               text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                                    call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
-                                    difference_text(call_of(0), call_of(other))))
-                           .operation(call_name(call_of(0).kind))
-                           .reason("different_calls"));
+        throw Failure(MDIST_ERR_MISMATCH,
+                      text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
+                           call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
+                           difference_text(call_of(0), call_of(other))))
+            .operation(call_name(call_of(0).kind))
+            .reason("different_calls");
     }
 }
 
 /// Takes the party's arrival back, so that nobody reads its call any more; true if it did. False: the meeting is
 /// complete; returns only when the last to arrive has read all calls.
-bool Group::withdraw(uint64_t own_generation, uint64_t print) {
+bool Group::withdraw(const Arrival &arrival) {
     uint64_t tally = tally_.load(std::memory_order_seq_cst);
-    while (generation(tally) == own_generation) {
+    while (generation(tally) == arrival.generation) {
         if (arrived(tally) == parties_) {
             sched_yield(); // the last one is comparing calls: some hundred nanoseconds
             tally = tally_.load(std::memory_order_seq_cst);
         } else if (tally_.compare_exchange_weak(tally, tally - kOneArrived, std::memory_order_seq_cst)) {
-            prints_.fetch_sub(print, std::memory_order_relaxed); // nobody can be last without this party
+            // Nobody can be last without this party.
+            prints_.fetch_sub(arrival.print, std::memory_order_relaxed);
+            if (arrival.started) starting_.fetch_sub(1, std::memory_order_relaxed);
             return true;
         }
     }
@@ -161,13 +202,11 @@ void Group::finish() noexcept {
     }
 }
 
-void Group::finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept {
-    if (done != 0 && finished_.fetch_add(done, std::memory_order_acq_rel) + done == total) {
-        finished_.store(0, std::memory_order_relaxed);
-        finish_round_.advance();
-    } else if (finish_round_.now() == before) {
-        finish_round_.wait(before, patience_, kNoDeadline);
-    }
+bool Group::add_work(uint64_t done, uint64_t total) noexcept {
+    if (done == 0 || finished_.fetch_add(done, std::memory_order_acq_rel) + done != total) return false;
+    finished_.store(0, std::memory_order_relaxed);
+    finish_round_.advance();
+    return true;
 }
 
 void Group::depart(uint32_t party) noexcept {
@@ -192,14 +231,17 @@ void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noex
     }
 }
 
-void Group::end(State state, const Failure &cause) noexcept {
+void Group::end(State state, const Failure &cause, bool alike) noexcept {
     {
         const std::lock_guard lock(cause_mutex_);
         const uint32_t now = state_.load(std::memory_order_relaxed);
         if (now == kFailed || now == state) return;
         try {
             // A released group that fails keeps the cause of the release till the step is over: that came first.
-            if (!cause_) cause_.emplace(cause);
+            if (!cause_) {
+                alike_ = alike;
+                cause_.emplace(cause);
+            }
             if (state == kFailed) failed_cause_.emplace(cause);
         } catch (const std::bad_alloc &) {
             // The state alone must do; cause() says so.
@@ -210,12 +252,12 @@ void Group::end(State state, const Failure &cause) noexcept {
 }
 
 void Group::release(const Failure &cause) noexcept {
-    end(kReleased, cause);
+    end(kReleased, cause, concerns_everyone(cause));
 }
 
 void Group::fail(const Failure &cause) noexcept {
     if (!failed()) log_error("collectives have ended: ", cause.message());
-    end(kFailed, cause);
+    end(kFailed, cause, concerns_everyone(cause));
 }
 
 std::optional<Failure> Group::cause() const {
@@ -226,14 +268,23 @@ std::optional<Failure> Group::cause() const {
     return cause_;
 }
 
+bool Group::alike() const {
+    const std::lock_guard lock(cause_mutex_);
+    return alike_;
+}
+
 void Group::reset() noexcept {
     tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
+    starting_.store(0, std::memory_order_relaxed);
     run_.fetch_add(1, std::memory_order_relaxed);
     if (state_.load(std::memory_order_acquire) == kReady) return; // an abort from now on is for the next run
     const std::lock_guard lock(cause_mutex_);
     if (state_.load(std::memory_order_relaxed) == kFailed) {
-        if (failed_cause_) cause_.swap(failed_cause_);
+        if (failed_cause_) {
+            cause_.swap(failed_cause_);
+            alike_ = concerns_everyone(*cause_);
+        }
         failed_cause_.reset();
         return;
     }
@@ -243,7 +294,7 @@ void Group::reset() noexcept {
 
 void Group::throw_cause(bool waiting) const {
     const Failure first = cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
-    if (waiting && concerns_everyone(first)) throw first;
+    if (waiting && alike()) throw first;
     const bool for_ever = failed();
     throw Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
                                                    : "the step has failed already: ",

@@ -6,9 +6,11 @@
 //
 // A collective opens with meet(): everybody posts a Call, the last to arrive compares all of them, and all go on or all
 // fail alike. Between meet() and finish() only library code runs, so that finish() cannot be left early: a caller gets
-// its buffers back when nobody reads or writes them any more.
-// Party = local replica index. Each party's functions are called by that replica's thread; release, fail and abort by
-// any.
+// its buffers back when nobody reads or writes them any more. Who has other things to do than wait uses the halves of
+// meet(): arrive(), and met() until it says so; what follows the meeting must then be such that nobody waits for a
+// party that is not in a call of the library (finish_work(), never finish()).
+// Party = local replica index. Each party's functions are called by that replica's thread, or by one thread at a time
+// on its behalf; release, fail and abort by any.
 #pragma once
 
 #include "comm/call.h"
@@ -36,6 +38,30 @@ class Group {
     /// Posts `call` and returns when every party has posted the same; throws what every party then throws alike.
     /// `timeout_ns` 0: the group's own. The call must stay valid until finish(), or until this throws.
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
+
+    /// The first half of meet(), which does not wait.
+    struct Arrival {
+        uint64_t print;      // fingerprint of the call
+        uint64_t generation; // of the meeting
+        uint32_t seen;       // round() before it
+        bool last;           // the meeting is complete
+        bool started;
+    };
+    /// For a party that may not come back soon: nobody may leave work to it (see started()).
+    Arrival arrive_started(uint32_t party, const Call &call);
+    /// Whether the meeting is complete; throws what every party throws alike, and withdraws if the group has ended.
+    bool met(const Arrival &arrival);
+    /// Takes the arrival back, unless the meeting is complete: true if it did, and nobody reads the call any more.
+    bool withdraw(const Arrival &arrival);
+    /// For a withdrawn party that waited too long: ends all collectives, and throws why.
+    [[noreturn]] void throw_late(uint32_t party, const Call &call, uint64_t waited_ns);
+    /// Sleeps until round() or finishes() is no longer what was seen, or for `timeout_ns`.
+    uint32_t round() const { return round_.now(); }
+    void wait_round(uint32_t seen, uint64_t timeout_ns) const { round_.wait(seen, patience_, timeout_ns); }
+    void wait_finish(uint32_t seen, uint64_t timeout_ns) const { finish_round_.wait(seen, patience_, timeout_ns); }
+    /// Whether some party of this meeting only started its call; after meet().
+    bool started() const { return any_started_; }
+
     /// The call that a party posted; between meet() and finish().
     const Call &call_of(uint32_t party) const { return *slots_[party].call; }
     /// Its only buffer's input and output, for calls with one buffer: without a look at the other's stack.
@@ -51,7 +77,12 @@ class Group {
     /// The other way to finish: returns when all `total` pieces of work are done, whoever did them; `done` of them did
     /// this party. A party that found no work left need not be waited for, since until it meets again nothing moves on.
     /// `before` is what finishes() gave before the meeting.
-    void finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept;
+    void finish_work(uint32_t before, uint64_t done, uint64_t total) noexcept {
+        if (add_work(done, total) || finishes() != before) return;
+        finish_round_.wait(before, patience_, kNoDeadline);
+    }
+    /// Counts pieces as done; true if they were the last.
+    bool add_work(uint64_t done, uint64_t total) noexcept;
     uint32_t finishes() const { return finish_round_.now(); }
     /// Whether each party has a core of its own.
     bool spins() const { return patience_.spin_ns != 0; }
@@ -74,6 +105,12 @@ class Group {
     /// Makes a released group READY again. Nobody is inside.
     void reset() noexcept;
 
+    /// One piece of work per party, each to be claimed once in each meeting; after meet(), also by those who come so
+    /// late that all is done.
+    bool claim(uint32_t piece) {
+        const uint64_t meeting = completed_.load(std::memory_order_relaxed) + 1;
+        return slots_[piece].claimed.exchange(meeting, std::memory_order_relaxed) != meeting;
+    }
     /// One number per collective for parties to draw work from, set to 0 by meet(); between meet() and finish().
     std::atomic<uint64_t> &work() { return work_; }
     /// Memory for a small call's data, one piece per party, so that it needs no finish(). A party fills its piece for
@@ -91,6 +128,8 @@ class Group {
         std::atomic<uint64_t> entered_run{0};
         std::atomic<uint64_t> departed_run{0};
         std::atomic<CallKind> last_kind{CallKind::kBarrier};
+        /// The last meeting whose piece of this number was taken.
+        std::atomic<uint64_t> claimed{0};
         /// What others read in every call, so written only where it changes: that it stays the same is the usual case.
         alignas(64) const Call *call = nullptr;
         const void *input = nullptr;
@@ -105,12 +144,12 @@ class Group {
     void reset_work() {
         if (work_.load(std::memory_order_relaxed) != 0) work_.store(0, std::memory_order_relaxed);
     }
-    void await(uint32_t party, const Call &call, uint64_t print, uint64_t own_generation, uint32_t seen,
-               uint64_t limit_ns);
+    Arrival arrive(uint32_t party, const Call &call);
+    void await(uint32_t party, const Call &call, const Arrival &arrival, uint64_t limit_ns);
     void complete(uint64_t print) noexcept;
     void compare();
-    bool withdraw(uint64_t generation, uint64_t print);
-    void end(State state, const Failure &cause) noexcept;
+    bool alike() const;
+    void end(State state, const Failure &cause, bool alike) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
     Failure gone() const;
@@ -128,6 +167,8 @@ class Group {
     alignas(64) std::atomic<uint64_t> tally_{0};
     /// Sum of the fingerprints of those who have arrived: as many times one's own if all calls are the same.
     std::atomic<uint64_t> prints_{0};
+    /// How many of those who have arrived only started their call.
+    std::atomic<uint32_t> starting_{0};
 
     // What those who wait look at, on another, written once for each meeting.
     alignas(64) EventCount round_;
@@ -136,6 +177,8 @@ class Group {
     /// Whether the last complete meeting was well: written by the last to arrive before it completes the meeting, read
     /// by all after that.
     bool well_ = true;
+    /// Whether some party only started its call; as well_.
+    bool any_started_ = false;
 
     // What is read in every meeting and seldom written.
     alignas(64) std::atomic<uint32_t> state_{kReady};
@@ -147,6 +190,7 @@ class Group {
     alignas(64) mutable std::mutex cause_mutex_;
     std::optional<Failure> cause_;
     std::optional<Failure> failed_cause_; // of FAILED, where a release came first
+    bool alike_ = false;                  // the cause is everybody's: all who wait get it as it is
 };
 
 } // namespace mdist

@@ -94,6 +94,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     /// for each component in turn.
     virtual std::size_t replica_count() const { return 0; }
 
+    /// Whether it uses the caller's memory or function without a way to tell when it needs them no more. Its streams
+    /// then must have come to rest before they are gone; else threads of theirs may finish later.
+    virtual bool borrows() const = 0;
+
     const std::vector<Spec> &spec() const { return spec_; }
     std::size_t component_count() const { return spec_.size(); }
 
@@ -116,6 +120,7 @@ class Transform : public Dataset {
   public:
     Transform(std::shared_ptr<const Dataset> source, std::vector<Spec> spec);
     const Dataset &source() const { return *source_; }
+    bool borrows() const override { return source_->borrows(); }
 
   private:
     std::shared_ptr<const Dataset> source_;

@@ -16,6 +16,7 @@ class FromTensors final : public Dataset {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return rows_; }
+    bool borrows() const override { return arrays_->part(0).tensor.owner() == nullptr; }
     const std::shared_ptr<const Block> &arrays() const { return arrays_; }
 
   private:

@@ -20,6 +20,7 @@ class Map final : public Transform {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return source().size(); }
+    bool borrows() const override { return owner_ == nullptr || source().borrows(); }
 
     /// The caller's function; whatever goes wrong in it leaves as a Failure, but for the unwinding of a thread that
     /// ends in it, which nobody may stop.

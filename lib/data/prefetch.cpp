@@ -108,7 +108,9 @@ class Producer {
 };
 
 // Whether this thread prefetches. One that lets go of a stream (a map function that destroys its own iterator, though
-// it must not) waits for no thread: it may be the very one, or one that waits for it.
+// it must not) waits for no thread: it may be the very one, or one that waits for it. Nor does anybody if all that the
+// thread still uses is released by itself: who destroys an iterator may be a finalizer, with locks that a map function
+// needs.
 thread_local bool prefetching = false;
 
 void *run_producer(void *argument) {
@@ -163,7 +165,7 @@ class PrefetchStream final : public Stream {
     void halt() {
         if (!running_) return;
         producer_->stop();
-        if (prefetching)
+        if (prefetching || !dataset_->borrows())
             pthread_detach(thread_);
         else
             pthread_join(thread_, nullptr);

@@ -20,7 +20,8 @@ std::shared_ptr<Dataset> make_shuffle(Source source, uint64_t buffer_size, uint6
 /// A source that turns out empty ends the repetition, however often it was asked for.
 std::shared_ptr<Dataset> make_repeat(Source source, uint64_t count);
 
-/// `map` gets `user_data`, which stays valid as long as `owner` is held: by the result and by what is made from it.
+/// `map` gets `user_data`, which stays valid as long as `owner` is held, by the result and by what is made from it;
+/// null: as long as they live.
 std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_data, std::shared_ptr<void> owner,
                                   const mdist_tensor_t *outputs, std::size_t output_count);
 

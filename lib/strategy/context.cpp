@@ -40,17 +40,39 @@ bool Context::in_step() {
     return innermost != nullptr && innermost->kind_ == Kind::kReplica;
 }
 
-void Context::require_replica(const Replica &replica, const char *function) {
-    const Context *context = of(replica.strategy());
-    if (context != nullptr && context->replica_ == &replica) return;
-    const bool merging = context != nullptr && context->kind_ != Kind::kReplica;
-    throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                  merging ? text(function,
-                                 " belongs in a step, and this is a merge or update function: take the "
-                                 "functions of cross-replica context (those with a strategy) here")
-                          : text(function, " for replica ", replica.id(),
-                                 " belongs on the thread that runs the step of that replica"))
+namespace {
+
+Failure wrong_context(const Replica &replica, const char *function, bool merging) {
+    return Failure(MDIST_ERR_WRONG_CONTEXT,
+                   merging ? text(function,
+                                  " belongs in a step, and this is a merge or update function: take the "
+                                  "functions of cross-replica context (those with a strategy) here")
+                           : text(function, " for replica ", replica.id(),
+                                  " belongs on the thread that runs the step of that replica"))
         .replica(static_cast<int32_t>(replica.id()));
+}
+
+} // namespace
+
+ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
+    if (!replica.entered) {
+        const Context *context = Context::of(replica.strategy());
+        if (context != nullptr && context->replica() == &replica) return;
+        throw wrong_context(replica, function, context != nullptr && context->kind() != Context::Kind::kReplica);
+    }
+    if (replica.in_use.exchange(true))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(function, ": another thread is in a call with replica ", replica.id(), "; one at a time"))
+            .reason("busy");
+    taken_ = &replica;
+    const bool left = !replica.entered; // while this waited for its turn
+    if (!left && (merging || !replica.merging)) return;
+    replica.in_use = false;
+    throw wrong_context(replica, function, !left);
+}
+
+ReplicaUse::~ReplicaUse() {
+    if (taken_ != nullptr) taken_->in_use = false;
 }
 
 } // namespace mdist

@@ -29,14 +29,13 @@ class Context {
 
     Kind kind() const { return kind_; }
     uint32_t local_replica() const { return local_replica_; }
+    /// The replica whose step this is; nullptr in a merge or update.
+    const Replica *replica() const { return replica_; }
 
     /// The innermost context of this thread that is about `strategy`; nullptr: none.
     static const Context *of(const Strategy &strategy);
     /// Whether this thread is inside a step of any strategy and not in a merge of it.
     static bool in_step();
-
-    /// Throws WRONG_CONTEXT unless this thread runs the step of `replica` right now.
-    static void require_replica(const Replica &replica, const char *function);
 
   private:
     Kind kind_;
@@ -44,6 +43,21 @@ class Context {
     const Strategy *strategy_;
     const Replica *replica_;
     Context *outer_;
+};
+
+/// The right to call a function of replica context, for as long as it lives: on the thread that runs the step of the
+/// replica or, if it was entered, on any thread, one at a time. Throws WRONG_CONTEXT elsewhere, FAILED_PRECONDITION
+/// while another thread uses the replica.
+class ReplicaUse {
+  public:
+    /// `merging`: for functions that belong between mdist_merge_begin and mdist_merge_end, too.
+    ReplicaUse(Replica &replica, const char *function, bool merging = false);
+    ~ReplicaUse();
+    ReplicaUse(const ReplicaUse &) = delete;
+    ReplicaUse &operator=(const ReplicaUse &) = delete;
+
+  private:
+    Replica *taken_ = nullptr; // the entered replica that this thread uses
 };
 
 } // namespace mdist

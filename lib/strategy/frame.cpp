@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/frame.h"
 
+#include "comm/operation.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
 #include "util/callback.h"
@@ -28,6 +29,34 @@ void Replica::set_result(std::size_t index, Tensor tensor) {
     if (index >= results.size())
         throw invalid(text("result index is ", index, "; this run has ", results.size(), " results"));
     results[index] = std::move(tensor);
+}
+
+void Replica::require_together(const char *function) {
+    if (!entered.load(std::memory_order_relaxed)) strategy_.require_concurrent(function);
+    if (!under_way) return;
+    if (!under_way->over())
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(function, ": ", under_way->name(), "_start of this replica is under way; wait for it first"))
+            .replica(static_cast<int32_t>(id()))
+            .reason("work_under_way");
+    under_way.reset();
+}
+
+bool Replica::end_work() noexcept {
+    const std::shared_ptr<Operation> work = std::move(under_way);
+    if (!work || work->over()) return false;
+    const auto end = [&](const Failure &cause) {
+        work->settle(cause);
+        release_failure(strategy_.group(), work->name(), id(), cause);
+    };
+    try {
+        end(Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ", work->name(),
+                                                        "_start was under way; wait for it first"))
+                .reason("work_under_way"));
+    } catch (const std::bad_alloc &) {
+        end(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+    return true;
 }
 
 Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {
@@ -84,10 +113,13 @@ void Frame::execute(uint32_t local, const Step &step) {
     Group &group = strategy_.group();
     struct Departure {
         Group &group;
-        uint32_t local;
-        ~Departure() { group.depart(local); }
+        Replica &replica;
+        ~Departure() {
+            replica.end_work();
+            group.depart(replica.local_index());
+        }
     };
-    const Departure departure{group, local};
+    const Departure departure{group, replica};
     const Context context(replica);
     const uint32_t id = replica.id();
     try {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merging: all local replicas meet, replica 0 runs the merge function while the others stand by for nested runs, and
 // each takes its own part of what came out.
+#include "strategy/merge.h"
+
 #include "strategy/context.h"
 #include "strategy/strategy.h"
 #include "util/callback.h"
@@ -30,29 +32,64 @@ std::string summary_of_merge(const std::vector<Tensor> &arguments, std::size_t r
 
 } // namespace
 
-void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
-                     uint64_t timeout_ns) {
-    require_concurrent("mdist_merge_call");
-    Frame &frame = replica.frame();
-    const uint32_t local = replica.local_index();
-    replica.merge_arguments = std::move(arguments);
+void meet_to_merge(Group &group, const Replica &replica, std::size_t result_count, uint64_t timeout_ns) {
     const std::string summary = summary_of_merge(replica.merge_arguments, result_count);
     Call call;
     call.kind = CallKind::kMerge;
     call.subject = shape_of_merge(replica.merge_arguments, result_count);
     call.subject_text = summary.c_str();
-    group_.meet(local, call, timeout_ns);
+    group.meet(replica.local_index(), call, timeout_ns);
+}
 
-    if (local == 0)
+void take_merged(Replica &replica) {
+    const std::vector<ValuePointer> &merged = replica.frame().shared.merged;
+    replica.merge_results.assign(merged.size(), Tensor());
+    for (std::size_t i = 0; i < merged.size(); ++i)
+        if (merged[i]) replica.merge_results[i] = merged[i]->tensor_for(replica.local_index());
+}
+
+void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+                     uint64_t timeout_ns) {
+    replica.require_together("mdist_merge_call");
+    if (replica.entered) return merge_entered(replica, merge, std::move(arguments), result_count, timeout_ns);
+    replica.merge_arguments = std::move(arguments);
+    meet_to_merge(group_, replica, result_count, timeout_ns);
+
+    if (replica.local_index() == 0)
         run_merge(replica, merge, result_count);
     else
-        team_->serve(local);
+        team_->serve(replica.local_index());
 
-    if (frame.shared.merge_failed)
+    if (replica.frame().shared.merge_failed)
         throw Failure(MDIST_ERR_ABORTED, "the merge function failed; mdist_run returns why").reason("step_failed");
-    replica.merge_results.assign(result_count, Tensor());
-    for (std::size_t i = 0; i < result_count; ++i)
-        if (frame.shared.merged[i]) replica.merge_results[i] = frame.shared.merged[i]->tensor_for(local);
+    take_merged(replica);
+}
+
+/// The same for a replica on a thread of the caller, by what mdist_merge_begin and mdist_merge_end do.
+void Strategy::merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments,
+                             std::size_t result_count, uint64_t timeout_ns) {
+    std::vector<ValuePointer> regrouped;
+    std::vector<ValuePointer> merged(result_count);
+    open_runs_.open_merge(replica, std::move(arguments), result_count, timeout_ns,
+                          [&](const std::vector<ValuePointer> &values) { regrouped = values; });
+    if (replica.local_index() != 0) return open_runs_.close_merge(replica, nullptr, {}, result_count);
+    try {
+        const int32_t code = merge(regrouped, merged);
+        if (code != 0) throw callback_returned("the merge function", code);
+    } catch (const Failure &failure) {
+        return open_runs_.close_merge(replica, &failure, {}, result_count);
+    } catch (...) {
+        const bool ending = thread_is_ending();
+        const Failure failure(ending ? MDIST_ERR_CALLBACK : MDIST_ERR_OUT_OF_MEMORY,
+                              ending ? "the merge function ended its thread" : "out of memory");
+        try {
+            open_runs_.close_merge(replica, &failure, {}, result_count);
+        } catch (const std::exception &) {
+            if (!ending) throw;
+        }
+        throw;
+    }
+    open_runs_.close_merge(replica, nullptr, std::move(merged), result_count);
 }
 
 /// Replica 0's part. Whatever happens, the others go on afterwards.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replica: one device's part in a run, as a step sees it.
 //
-// Belongs to a frame and is used again by every run at that depth. Only the thread that runs its step touches it while
-// the step runs; the frame reads it when all steps are over.
+// Belongs to a frame and is used again by every run at that depth. While the step runs, only the thread that runs it
+// touches it or, if the replica was entered (open_runs.h), whoever holds its handle, one thread at a time; the frame
+// reads it when all steps are over.
 #pragma once
 
 #include "strategy/value.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 namespace mdist {
 
 class Frame;
+class Operation;
 class Strategy;
 
 /// What the C edge keeps with a replica: its handle.
@@ -41,6 +44,20 @@ class Replica {
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.
     std::string last_failure;
     std::unique_ptr<Attachment> attachment;
+    /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`), or while
+    /// a started collective of this replica is under way.
+    void require_together(const char *function);
+    /// A collective that was started; nullptr, or over, if nothing is under way.
+    std::shared_ptr<Operation> under_way;
+    /// The step is over. A collective still under way is ended, which fails the run: true then.
+    bool end_work() noexcept;
+
+    /// Entered by mdist_replica_enter: its handle is its context, whatever the thread.
+    std::atomic<bool> entered{false};
+    /// Some thread is in a call with an entered replica.
+    std::atomic<bool> in_use{false};
+    /// Between mdist_merge_begin and mdist_merge_end.
+    bool merging = false;
 
   private:
     Strategy &strategy_;

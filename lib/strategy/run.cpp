@@ -13,12 +13,16 @@ Frame &Strategy::frame_at(uint32_t depth) {
     return *frames_[depth];
 }
 
-void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
-                   uint64_t timeout_ns) {
-    const Turn turn(*this, "mdist_run", "mdist_merge_call first, and run inside the merge");
+void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
     require_sound();
     for (std::size_t i = 0; i < arguments.size(); ++i)
         arguments[i]->check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
+}
+
+void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
+                   uint64_t timeout_ns) {
+    const Turn turn(*this, "mdist_run", "mdist_merge_call first, and run inside the merge");
+    check_arguments(arguments);
     require_open();
 
     // Whatever way this is left, also by a thread's end: everybody is out of the group, which can be used again.
@@ -46,7 +50,7 @@ void Strategy::end_frame(Frame &frame) noexcept {
     --depth_;
     // A thread that ends in a nested step leaves the outer steps too. What that did to the group must not be forgotten
     // with the nested step's own failure: the others would wait for that replica.
-    const uint32_t ended = frame.depth() == 0 ? 0 : team_->settle_ended();
+    const uint32_t ended = team_->forked() ? team_->settle_ended() : 0;
     group_.reset();
     frame.clear();
     if (ended != 0) release_ended(group_, first_replica_id() + ended);
@@ -56,7 +60,7 @@ void Strategy::run_frame(Frame &frame, const Step &step) {
     if (concurrent_) {
         const auto work = [&](uint32_t local) { frame.execute(local, step); };
         const Team::Work each(work);
-        const Team::Fork fork(*team_, each, frame.depth() != 0);
+        const Team::Fork fork(*team_, each);
         work(0);
     } else {
         for (uint32_t local = 0; local < local_replica_count() && !group_.cause(); ++local) frame.execute(local, step);
@@ -65,7 +69,7 @@ void Strategy::run_frame(Frame &frame, const Step &step) {
 
 void Strategy::run_internal(const Team::Work &work) {
     require_open();
-    const Team::Fork fork(*team_, work, depth_ != 0);
+    const Team::Fork fork(*team_, work);
     work(0);
 }
 

@@ -80,13 +80,15 @@ void Strategy::fail(const char *sentence, const char *reason) noexcept {
     } catch (const std::bad_alloc &) {
         group_.fail(Failure(MDIST_ERR_ABORTED, "aborted"));
     }
+    open_runs_.wake();
 }
 
 void Strategy::close() noexcept {
     // Each side writes its own flag before it reads the other's, so that at least one of them sees both.
     closed_ = true;
     // The thread that has the turn stops the team when it is done.
-    if (busy_) fail("the strategy was destroyed", "destroyed");
+    if (busy_ || open_runs_.any()) fail("the strategy was destroyed", "destroyed");
+    open_runs_.close();
     stop_if_closed();
 }
 
@@ -94,12 +96,17 @@ void Strategy::stop_if_closed() noexcept {
     std::unique_ptr<Team> team;
     {
         const std::lock_guard lock(stop_mutex_);
-        if (busy_ || !team_) return;
+        if (busy_ || open_runs_.any() || !team_) return;
         team = std::move(team_);
     }
     // The replicas' handles keep the strategy alive.
     for (const auto &frame : frames_)
         for (uint32_t local = 0; local < local_replica_count(); ++local) frame->replica(local).attachment.reset();
+}
+
+void Strategy::release_turn() noexcept {
+    busy_ = false;
+    if (closed_) stop_if_closed();
 }
 
 Turn::Turn(Strategy &strategy, const char *function, const char *instead) : strategy_(strategy), taken_(false) {
@@ -110,15 +117,16 @@ Turn::Turn(Strategy &strategy, const char *function, const char *instead) : stra
     }
     if (strategy.busy_.exchange(true))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text(function, ": another thread is working with this strategy; one at a time"))
+                      strategy.open_runs_.any()
+                          ? text(function, ": a run of this strategy is open (mdist_run_begin): in its steps call ",
+                                 instead, "; outside of them end it first")
+                          : text(function, ": another thread is working with this strategy; one at a time"))
             .reason("busy");
     taken_ = true;
 }
 
 Turn::~Turn() {
-    if (!taken_) return;
-    strategy_.busy_ = false;
-    if (strategy_.closed_) strategy_.stop_if_closed();
+    if (taken_) strategy_.release_turn();
 }
 
 } // namespace mdist

@@ -2,12 +2,14 @@
 // Strategy: this worker's replicas and everything they share.
 //
 // One thread at a time works with a strategy: it holds the Turn. Inside a run the turn is lent to the replicas, inside
-// a merge to the merge function. abort(), close() and the const functions are free of that.
+// a merge to the merge function. A run that was opened (open_runs.h) holds the turn without a thread. abort(), close()
+// and the const functions are free of that.
 #pragma once
 
 #include "comm/group.h"
 #include "device/device.h"
 #include "strategy/frame.h"
+#include "strategy/open_runs.h"
 #include "strategy/team.h"
 #include "strategy/variable_store.h"
 
@@ -45,6 +47,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// collectives in the step that have none of their own; 0: the strategy's.
     void run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
              uint64_t timeout_ns);
+    /// Runs on the caller's own threads.
+    OpenRuns &open_runs() { return open_runs_; }
     /// Runs `work` once per local replica, on their threads where they have some. Not for user code: no contexts, no
     /// failures; the caller holds the turn.
     void run_internal(const Team::Work &work);
@@ -66,11 +70,16 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 
   private:
     friend class Turn;
+    friend class OpenRuns;
 
+    void check_arguments(const std::vector<ValuePointer> &arguments);
+    void release_turn() noexcept;
     void run_frame(Frame &frame, const Step &step);
     void end_frame(Frame &frame) noexcept;
     Frame &frame_at(uint32_t depth);
     void run_merge(Replica &replica, const Merge &merge, std::size_t result_count);
+    void merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+                       uint64_t timeout_ns);
     void check_merged(const std::vector<ValuePointer> &merged) const;
     std::vector<ValuePointer> regroup(Frame &frame, std::size_t count);
     void fail(const char *sentence, const char *reason) noexcept;
@@ -83,6 +92,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     std::vector<std::unique_ptr<Frame>> frames_;
     uint32_t depth_ = 0; // of the next run
     std::unique_ptr<Team> team_;
+    OpenRuns open_runs_{*this};
 
     std::atomic<bool> busy_{false};   // somebody has the turn
     std::atomic<bool> closed_{false}; // set once; no run begins afterwards
@@ -97,6 +107,9 @@ class Turn {
     ~Turn();
     Turn(const Turn &) = delete;
     Turn &operator=(const Turn &) = delete;
+
+    /// The turn stays taken when this goes; Strategy::release_turn() gives it back.
+    void keep() { taken_ = false; }
 
   private:
     Strategy &strategy_;

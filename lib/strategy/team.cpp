@@ -86,11 +86,11 @@ Team::Command Team::take(Member &member) {
     return command;
 }
 
-void Team::restart_ended(bool nested) {
+void Team::restart_ended() {
     for (uint32_t i = 1; i < size_; ++i) {
         Member &member = members_[i];
         if (member.started && !member.ended.load(std::memory_order_relaxed)) continue;
-        if (nested)
+        if (forked())
             throw Failure(MDIST_ERR_CALLBACK, text("the thread of local replica ", i, " was ended by its step"))
                 .replica(static_cast<int32_t>(i));
         if (member.started) pthread_join(member.thread, nullptr);
@@ -111,8 +111,9 @@ uint32_t Team::settle_ended() noexcept {
     return first;
 }
 
-Team::Fork::Fork(Team &team, const Work &work, bool nested) : team_(team), work_(work), under_way_(team.size_ - 1) {
-    team.restart_ended(nested);
+Team::Fork::Fork(Team &team, const Work &work) : team_(team), work_(work), under_way_(team.size_ - 1) {
+    team.restart_ended();
+    ++team.forks_;
     if (team.size_ == 1) return;
     team.fork_ = this;
     team.command_ = Command::kWork;
@@ -122,9 +123,10 @@ Team::Fork::Fork(Team &team, const Work &work, bool nested) : team_(team), work_
 Team::Fork::~Fork() {
     for (;;) {
         const uint32_t seen = team_.joins_.now();
-        if (under_way_.load(std::memory_order_acquire) == 0) return;
+        if (under_way_.load(std::memory_order_acquire) == 0) break;
         team_.joins_.wait(seen, team_.patience_, kNoDeadline);
     }
+    --team_.forks_;
 }
 
 void Team::serve(uint32_t member) {

@@ -36,7 +36,7 @@ class Team {
       public:
         /// `work` must stay valid as long as this, and throw nothing but a forced unwind. Throws CALLBACK where a
         /// nested fork finds a member's thread ended, RESOURCE where a new one cannot be started; nothing has run then.
-        Fork(Team &team, const Work &work, bool nested);
+        Fork(Team &team, const Work &work);
         /// Waits for all members.
         ~Fork();
         Fork(const Fork &) = delete;
@@ -48,6 +48,9 @@ class Team {
         const Work &work_;
         std::atomic<uint32_t> under_way_;
     };
+
+    /// Whether a fork is under way; asked by member 0.
+    bool forked() const { return forks_ != 0; }
 
     /// Called by member `member` (not 0): works until member 0 calls resume().
     void serve(uint32_t member);
@@ -71,13 +74,14 @@ class Team {
 
     static void *thread_main(void *member);
     void start(Member &member);
-    void restart_ended(bool nested);
+    void restart_ended();
     void stop() noexcept;
     Command take(Member &member);
 
     const uint32_t size_;
     const Patience patience_;
     std::unique_ptr<Member[]> members_;
+    uint32_t forks_ = 0; // under way, one inside the other
     // What a fork takes on one line, what a join takes on another.
     alignas(64) Command command_ = Command::kNone;
     Fork *fork_ = nullptr; // what kWork is about

@@ -16,7 +16,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     const uint32_t local = replica.local_index();
     if (!aggregated_in_step()) return apply(local, assign, tensor);
 
-    strategy_->require_concurrent("mdist_replica_assign to a mirrored variable that is aggregated");
+    replica.require_together("mdist_replica_assign to a mirrored variable that is aggregated");
     const std::string summary = text(spec_.text(), assign == MDIST_ASSIGN_SET   ? ", SET, "
                                                    : assign == MDIST_ASSIGN_ADD ? ", ADD, "
                                                                                 : ", SUB, ");
@@ -33,7 +33,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     call.subject_text = summary.c_str();
     Group &group = strategy_->group();
     if (spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) {
-        broadcast(group, local, call, timeout_ns);
+        exchange(group, local, call, timeout_ns);
     } else {
         call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
         all_reduce(group, local, call, timeout_ns);
@@ -45,7 +45,7 @@ void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial
                       FunctionRef<void *(std::shared_ptr<Variable>)> publish, uint64_t timeout_ns) {
     spec.check();
     Strategy &strategy = replica.strategy();
-    strategy.require_concurrent("mdist_replica_variable_create");
+    replica.require_together("mdist_replica_variable_create");
     const std::string summary = spec.text();
     Call call;
     call.kind = CallKind::kCreateVariable;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums up what `meson test` left in BUILD/meson-logs/testlog.json, case by case.
 
-A cmocka program that ran with CMOCKA_MESSAGE_OUTPUT=TAP counts as its cases, any other as one. Meson's own reading of
-TAP is not used: cmocka writes a skipped case as "not ok N # SKIP", which Meson takes for a failure, and other lines of
+A cmocka program that ran with CMOCKA_MESSAGE_OUTPUT=TAP counts as its cases, and so does a script that says "ok - what",
+"not ok - what" and "skip - what"; any other as one. Meson's own reading of TAP is not used: cmocka writes a skipped case as "not ok N # SKIP", which Meson takes for a failure, and other lines of
 output make it refuse the rest. Here the program's exit status always counts: one that crashed, hung, leaked or raced
 has failed, whatever its cases say.
 """
@@ -12,7 +12,8 @@ import pathlib
 import re
 import sys
 
-CASE = re.compile(r'^(not )?ok \d+(?: - | )?(.*)$', re.MULTILINE)
+CASE = re.compile(r'^(not )?ok(?: \d+(?: - | )?| - )(.*)$', re.MULTILINE)
+SKIP = re.compile(r'^skip - ', re.MULTILINE)
 PLAN = re.compile(r'^1\.\.(\d+)$', re.MULTILINE)
 GOOD = ('OK', 'EXPECTEDFAIL')
 LAST_LINES = 30
@@ -20,8 +21,8 @@ LAST_LINES = 30
 
 def count(test):
     """Returns (passed, skipped, [what failed]) of one program."""
-    passed, skipped, failed = 0, 0, []
     text = test.get('stdout', '')
+    passed, skipped, failed = 0, len(SKIP.findall(text)), []
     for is_not, name in CASE.findall(text):
         if name.startswith('# SKIP'):
             skipped += 1
@@ -32,7 +33,7 @@ def count(test):
     planned = sum(int(cases) for cases in PLAN.findall(text))
     if test['result'] in GOOD:
         # A case whose line was glued to other output was not seen above.
-        passed += max(planned - passed - skipped - len(failed), 0 if planned else 1)
+        passed += max(planned - passed - skipped - len(failed), 0 if planned or passed else 1)
     elif test['result'] == 'SKIP' and not failed:
         skipped = max(skipped, 1)
     elif not failed:

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -155,6 +156,47 @@ void destruction_waits_for_the_function_but_not_for_the_batch(void **) {
     assert_says(second, MDIST_ERR_FAILED_PRECONDITION, "one call at a time");
 }
 
+void destruction_waits_for_nobody_where_all_is_released_by_itself(void **) {
+    Plan plan;
+    plan.action = Plan::kWait;
+    plan.at = 1;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool released = false;
+    const auto release = [&](void *) {
+        const std::lock_guard lock(mutex);
+        released = true;
+        changed.notify_all();
+    };
+    {
+        auto dataset = mapped(numbers(5), plan, std::shared_ptr<void>(&plan, release));
+        assert_false(dataset->borrows());
+        Iterator iterator(make_prefetch(std::exchange(dataset, nullptr), 2));
+        assert_true(take_nothing(iterator));
+        std::unique_lock lock(plan.mutex);
+        plan.changed.wait(lock, [&] { return plan.waiting; });
+    } // with the lock, which the function needs to return
+    assert_false(released);
+    {
+        const std::lock_guard lock(plan.mutex);
+        plan.open = true;
+        plan.changed.notify_all();
+    }
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return released; });
+    assert_int_equal(plan.calls, 2);
+}
+
+void what_nobody_releases_is_borrowed(void **) {
+    Plan plan;
+    float rows[2] = {};
+    const mdist_tensor_t array = {rows, MDIST_FLOAT32, 1, 0, 0, {2}};
+    const auto owned = std::shared_ptr<void>(rows, [](void *) {});
+    assert_true(make_from_tensors(&array, 1, nullptr)->borrows());
+    assert_false(make_prefetch(make_batch(make_from_tensors(&array, 1, owned), 2, false), 1)->borrows());
+    assert_true(make_prefetch(mapped(numbers(2), plan), 1)->borrows());
+}
+
 /// Destroys the iterator it serves, which a map function must not do, when told that nobody else holds it.
 struct Saboteur {
     std::mutex mutex;
@@ -194,15 +236,16 @@ void a_function_that_destroys_its_iterator_hangs_nobody(void **) {
 
 void the_registration_lives_as_long_as_its_users(void **) {
     Plan plan;
-    auto owner = std::make_shared<int>(1);
-    const std::weak_ptr<int> watch = owner;
+    std::promise<void> released;
+    auto owner = std::shared_ptr<void>(&plan, [&](void *) { released.set_value(); });
+    const std::weak_ptr<void> watch = owner;
     auto dataset = mapped(numbers(5), plan, std::move(owner));
     auto iterator = std::make_unique<Iterator>(make_prefetch(dataset, 1));
     dataset.reset();
     items(*iterator, 2);
     assert_false(watch.expired());
     iterator.reset();
-    assert_true(watch.expired());
+    released.get_future().wait(); // by the prefetching thread, when it is through
 }
 
 int32_t count_rows(const mdist_tensor_t *inputs, size_t, const mdist_tensor_t *outputs, size_t, void *) {
@@ -237,6 +280,8 @@ int main() {
         cmocka_unit_test(the_thread_starts_with_the_first_element_and_takes_no_signals),
         cmocka_unit_test(destruction_ends_threads_that_wait_for_room),
         cmocka_unit_test(destruction_waits_for_the_function_but_not_for_the_batch),
+        cmocka_unit_test(destruction_waits_for_nobody_where_all_is_released_by_itself),
+        cmocka_unit_test(what_nobody_releases_is_borrowed),
         cmocka_unit_test(a_function_that_destroys_its_iterator_hangs_nobody),
         cmocka_unit_test(the_registration_lives_as_long_as_its_users),
         cmocka_unit_test(outputs_have_the_rows_of_the_input),

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What merges of both kinds share: those with a function and those between mdist_merge_begin and mdist_merge_end.
+#pragma once
+
+#include "strategy/replica.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mdist {
+
+class Group;
+
+/// Returns when all local replicas have come with arguments of one count and dtypes (in merge_arguments).
+void meet_to_merge(Group &group, const Replica &replica, std::size_t result_count, uint64_t timeout_ns);
+/// Fills a replica's merge_results with its own part of what was merged.
+void take_merged(Replica &replica);
+
+} // namespace mdist
