@@ -71,6 +71,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
                 const std::vector<mdist_value_t *> handles = publish_values(regrouped);
                 for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
             });
+        self.strategy().open_runs().lend_turn(self);
     });
 }
 
@@ -79,16 +80,17 @@ mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_val
     return guard("mdist_merge_end", error, [&] {
         const auto pinned = pin(replica);
         const ReplicaUse use(*pinned, "mdist_merge_end", true);
-        need_array(results, count, "results");
-        std::vector<ValuePointer> merged;
-        if (pinned->local_index() == 0 && code == 0) merged = values_or_none(values, count, "values");
         OpenRuns &runs = pinned->strategy().open_runs();
-        if (code == 0) {
-            runs.close_merge(*pinned, nullptr, std::move(merged), count);
-        } else {
-            const Failure failure = callback_returned("the merge", code);
-            runs.close_merge(*pinned, &failure, {}, count);
-        }
-        for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+        runs.take_turn_back(*pinned, "mdist_merge_end");
+        // From here on the merge is closed, whatever happens, and what fails fails the run.
+        note_failures(*pinned, "mdist_merge_end", true, [&] {
+            runs.close_merge(*pinned, "mdist_merge_end", count, [&]() -> std::vector<ValuePointer> {
+                if (pinned->local_index() == 0 && code != 0) throw callback_returned("the merge", code);
+                need_array(results, count, "results");
+                if (pinned->local_index() != 0) return {};
+                return values_or_none(values, count, "values");
+            });
+            for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+        });
     });
 }

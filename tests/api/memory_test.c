@@ -125,8 +125,7 @@ static void *churn(void *argument) {
 static void any_thread_may_allocate_and_free(void **state) {
     (void)state;
     pthread_t threads[4];
-    for (uintptr_t i = 0; i < 4; ++i)
-        assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)), 0);
+    for (uintptr_t i = 0; i < 4; ++i) assert_int_equal(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)), 0);
     for (int i = 0; i < 4; ++i) {
         void *returned = NULL;
         pthread_join(threads[i], &returned);

@@ -49,8 +49,7 @@ MDIST_TEST_HELPER mdist_status_t run_own(mdist_strategy_t *strategy, mdist_step_
                                          mdist_value_t *const *arguments, size_t argument_count,
                                          mdist_value_t **results, size_t result_count,
                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    const mdist_status_t begun =
-        mdist_run_begin(strategy, arguments, argument_count, result_count, options, error);
+    const mdist_status_t begun = mdist_run_begin(strategy, arguments, argument_count, result_count, options, error);
     if (begun != MDIST_OK) return begun;
     enter_all(strategy, step, user_data);
     return mdist_run_end(strategy, results, result_count, error);
@@ -104,14 +103,13 @@ MDIST_TEST_HELPER void expect_runs(mdist_strategy_t *strategy) {
     OK(mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error));
 }
 
-#define REASON(wanted, call, words)                                                                   \
-    do {                                                                                              \
-        mdist_error_t *reason_error = NULL;                                                           \
-        mdist_error_t **const error_out = &reason_error;                                              \
-        const mdist_status_t reason_status = (call);                                                  \
-        expect_status((wanted), reason_status, reason_error, #call, __FILE__, __LINE__);              \
-        if (strcmp(mdist_error_reason(reason_error), (words)) != 0)                                   \
-            fail_msg("%s: reason %s: %s", #call, mdist_error_reason(reason_error),                    \
-                     mdist_error_message(reason_error));                                              \
-        mdist_error_free(reason_error);                                                               \
+#define REASON(wanted, call, words)                                                                                    \
+    do {                                                                                                               \
+        mdist_error_t *reason_error = NULL;                                                                            \
+        mdist_error_t **const error_out = &reason_error;                                                               \
+        const mdist_status_t reason_status = (call);                                                                   \
+        expect_status((wanted), reason_status, reason_error, #call, __FILE__, __LINE__);                               \
+        if (strcmp(mdist_error_reason(reason_error), (words)) != 0)                                                    \
+            fail_msg("%s: reason %s: %s", #call, mdist_error_reason(reason_error), mdist_error_message(reason_error)); \
+        mdist_error_free(reason_error);                                                                                \
     } while (0)

@@ -73,8 +73,8 @@ static void brackets_in_the_wrong_order_are_refused_and_change_nothing(void **st
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_enter(strategy, 0, &again, error_out), "no_run");
     OK(mdist_run_begin(strategy, NULL, 0, 1, NULL, &error));
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run_begin(strategy, NULL, 0, 0, NULL, error_out), "busy");
-    REASON(MDIST_ERR_FAILED_PRECONDITION,
-           mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, error_out), "busy");
+    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, error_out),
+           "busy");
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_enter(strategy, 2, &again, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_enter(strategy, 0, NULL, &error));
     OK(mdist_replica_enter(strategy, 1, &replicas[1], &error));
@@ -154,10 +154,9 @@ static int32_t one_fails(mdist_replica_t *replica, void *user_data) {
     float large[6000] = {0};
     const mdist_buffer_t buffer = buffer_of(large, MDIST_FLOAT32, 6000);
     if (id == self->who) return 70 + id;
-    self->others[id] = self->mode == IN_BARRIER ? mdist_barrier(replica, NULL, NULL)
-                       : self->mode == IN_REDUCE
-                           ? mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL)
-                           : mdist_merge_begin(replica, NULL, 0, NULL, NULL, NULL);
+    self->others[id] = self->mode == IN_BARRIER  ? mdist_barrier(replica, NULL, NULL)
+                       : self->mode == IN_REDUCE ? mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL)
+                                                 : mdist_merge_begin(replica, NULL, 0, NULL, NULL, NULL);
     return 0;
 }
 
