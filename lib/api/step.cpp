@@ -59,9 +59,12 @@ mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_t local_re
 mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_error_t **error) {
     return guard("mdist_replica_exit", error, [&] {
         const auto pinned = pin(replica);
-        const ReplicaUse use(*pinned, "mdist_replica_exit", true);
+        ReplicaUse use(*pinned, "mdist_replica_exit", true);
         require_entered(*pinned, "mdist_replica_exit", "returns");
-        pinned->strategy().open_runs().exit(*pinned, code, [&] { retire_handle(*pinned); });
+        pinned->strategy().open_runs().exit(*pinned, code, [&] {
+            retire_handle(*pinned);
+            use.end();
+        });
     });
 }
 

@@ -73,8 +73,9 @@ ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
     throw wrong_context(replica, function, !left);
 }
 
-ReplicaUse::~ReplicaUse() {
+void ReplicaUse::end() noexcept {
     if (taken_ != nullptr) taken_->in_use = false;
+    taken_ = nullptr;
 }
 
 } // namespace mdist

@@ -125,10 +125,10 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (in_merge && local == 0) end_merge(run, replica);
     const bool worked = replica.end_work();
     if (!run.merging) strategy_.group().depart(local);
-    retire();
     run.places[local] = Place::kLeft;
     replica.merging = false;
     replica.entered = false;
+    retire();
     if (strategy_.closed_ && &run == runs_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge) throw why();
     if (worked)

@@ -35,7 +35,8 @@ class OpenRuns {
 
     /// `publish` makes the handle; if it throws, nobody has entered.
     void enter(uint32_t local, FunctionRef<void(Replica &)> publish);
-    /// `retire` gives the handle up. Throws for what was left open, but the replica has left all the same.
+    /// `retire` gives the handle and the use of the replica up: from then on the next run may have it. Throws for what
+    /// was left open, but the replica has left all the same.
     void exit(Replica &replica, int32_t code, FunctionRef<void()> retire);
 
     /// Returns when every replica has come. On replica 0, gives `hand_out` the regrouped arguments; if it throws, the
