@@ -89,13 +89,14 @@ func (d *Dataset) Close() {
 
 // make wraps what a function of the library makes from d.
 func (d *Dataset) make(create func(**C.mdist_dataset_t, **C.mdist_error_t) C.mdist_status_t) (*Dataset, error) {
-	made := &Dataset{failures: d.failures}
+	var handle *C.mdist_dataset_t
 	var story *C.mdist_error_t
-	err := check(create(&made.handle, &story), &story)
+	err := check(create(&handle, &story), &story)
 	runtime.KeepAlive(d)
 	if err != nil {
 		return nil, err
 	}
+	made := &Dataset{handle, d.failures}
 	runtime.SetFinalizer(made, (*Dataset).Close)
 	return made, nil
 }

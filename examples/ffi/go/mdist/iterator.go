@@ -12,13 +12,14 @@ import (
 
 // Iterator produces the elements of a dataset. One goroutine at a time.
 type Iterator struct {
-	handle  *C.mdist_iterator_t
-	dataset *Dataset
+	handle     *C.mdist_iterator_t
+	components int
+	failures   *failures
 }
 
 // Iterate starts an iteration.
 func (d *Dataset) Iterate() (*Iterator, error) {
-	iterator := &Iterator{dataset: d}
+	iterator := &Iterator{components: d.Components(), failures: d.failures}
 	var story *C.mdist_error_t
 	err := check(C.mdist_iterator_create(d.handle, &iterator.handle, &story), &story)
 	runtime.KeepAlive(d)
@@ -32,7 +33,7 @@ func (d *Dataset) Iterate() (*Iterator, error) {
 // Next gives the next element: one value for each component, per-replica from a distributed dataset. After the last it
 // returns io.EOF, again and again. Close the values when they are no longer needed.
 func (i *Iterator) Next() ([]*Value, error) {
-	values := make([]*C.mdist_value_t, i.dataset.Components())
+	values := make([]*C.mdist_value_t, i.components)
 	var story *C.mdist_error_t
 	status := C.mdist_iterator_next(i.handle, first(values), C.size_t(len(values)), &story)
 	runtime.KeepAlive(i)
@@ -40,7 +41,7 @@ func (i *Iterator) Next() ([]*Value, error) {
 		return nil, io.EOF
 	}
 	if err := check(status, &story); err != nil {
-		return nil, i.dataset.failures.explain(err)
+		return nil, i.failures.explain(err)
 	}
 	return newValues(values), nil
 }

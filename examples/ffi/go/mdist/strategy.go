@@ -14,7 +14,7 @@ import (
 // one fails with reason "busy"), except for what only asks, Abort and Close.
 type Strategy struct {
 	handle    *C.mdist_strategy_t
-	lock      sync.Mutex // never held during a call into C
+	lock      sync.Mutex                       // never held during a call into C
 	variables map[*C.mdist_variable_t]struct{} // those that nobody closed
 }
 
