@@ -55,6 +55,22 @@ func TestMemoryThatIsNotThereIsRefused(t *testing.T) {
 	}
 }
 
+// What cgo refuses is a panic in the step, and so an error of the run.
+func TestSlicesBesideAPointerAreRefusedByCgo(t *testing.T) {
+	strategy := newStrategy(1)
+	_, err := strategy.Run(func(replica *mdist.Replica) error {
+		mixed := &struct {
+			numbers [4]float32
+			pointer *int
+		}{pointer: new(int)}
+		return mdist.AllReduce(replica, mdist.Sum, mixed.numbers[:])
+	})
+	var caught *mdist.PanicError
+	if !errors.As(err, &caught) {
+		t.Errorf("found %v", err)
+	}
+}
+
 func TestTensorsAndSlicesThatDoNotFitPanic(t *testing.T) {
 	panics := func(what string, function func()) {
 		defer func() {
