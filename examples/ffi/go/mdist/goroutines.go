@@ -20,26 +20,30 @@ type OpenRun struct {
 // ErrGoexit is what a step on a goroutine failed with if it called runtime.Goexit, as testing.T.FailNow does.
 var ErrGoexit = errors.New("the step called runtime.Goexit")
 
-// RunGoroutines is Run with every replica on a new goroutine, none of them bound to a thread.
+// RunGoroutines is Run with replica 0 on this goroutine and every other on a new one, none of them bound to a thread.
+// A step that calls runtime.Goexit fails the run; that of replica 0 ends this goroutine, too, when the run is over.
 //
-// A replica that waits in a collective does not keep Go from running the others, but Go takes a while to notice (tens
-// of microseconds, more on an idle machine): let runtime.GOMAXPROCS be at least the number of replicas.
-func (s *Strategy) RunGoroutines(step Step, arguments ...*Value) ([]*Value, error) {
+// A replica that waits in a collective does not keep Go from running the others, but Go takes a while to notice: let
+// runtime.GOMAXPROCS be at least the number of replicas.
+func (s *Strategy) RunGoroutines(step Step, arguments ...*Value) (results []*Value, err error) {
 	run, err := s.Begin(arguments...)
 	if err != nil {
 		return nil, err
 	}
-	count := s.LocalReplicaCount()
-	var all sync.WaitGroup
-	all.Add(count)
-	for local := 0; local < count; local++ {
+	var others sync.WaitGroup
+	defer func() { // whichever way the step of replica 0 ends
+		others.Wait()
+		results, err = run.End()
+	}()
+	for local := s.LocalReplicaCount() - 1; local > 0; local-- {
+		others.Add(1)
 		go func(local int) {
-			defer all.Done()
+			defer others.Done()
 			run.step(local, step)
 		}(local)
 	}
-	all.Wait()
-	return run.End()
+	run.step(0, step)
+	return nil, nil // End says what
 }
 
 // step runs the step of one replica and leaves it, in whichever way the step ends. What enter and exit refuse, End

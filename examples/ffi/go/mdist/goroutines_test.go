@@ -96,16 +96,29 @@ func TestAStepMayLockItsThread(t *testing.T) {
 	succeeds(t, err)
 }
 
-func TestGoexitInAStepOnAGoroutineIsAnError(t *testing.T) {
+func TestGoexitInAStepOnAGoroutineFailsTheRun(t *testing.T) {
 	strategy := newStrategy(2)
-	_, err := strategy.RunGoroutines(func(replica *mdist.Replica) error {
-		if replica.ID() == 1 {
-			runtime.Goexit()
-		}
-		return replica.Barrier()
-	})
-	if !errors.Is(err, mdist.ErrGoexit) {
+	run := func(leaving int) (err error, returned bool) {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, err = strategy.RunGoroutines(func(replica *mdist.Replica) error {
+				if replica.ID() == leaving {
+					runtime.Goexit()
+				}
+				return replica.Barrier()
+			})
+			returned = true
+		}()
+		<-ended
+		return err, returned
+	}
+	if err, _ := run(1); !errors.Is(err, mdist.ErrGoexit) {
 		t.Errorf("found %v", err)
+	}
+	works(t, strategy, strategy.RunGoroutines)
+	if _, returned := run(0); returned {
+		t.Error("a goroutine that called Goexit went on")
 	}
 	works(t, strategy, strategy.RunGoroutines)
 }
