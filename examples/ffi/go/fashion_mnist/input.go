@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "libmdist/mdist"
+
+// newInput makes batches {float32 images [rows][784], uint8 labels [rows]}, cut over the replicas; the last one may be
+// short. With a seed other than 0, each iteration has an order of its own.
+func newInput(strategy *mdist.Strategy, s set, batch int, seed uint64) (*mdist.Dataset, error) {
+	count := len(s.labels)
+	dataset, err := mdist.NewDataset(mdist.TensorOf(s.images, count, pixels), mdist.TensorOf(s.labels))
+	if err == nil && seed != 0 {
+		dataset, err = dataset.Shuffle(count, seed, true)
+	}
+	for _, transform := range []func(*mdist.Dataset) (*mdist.Dataset, error){
+		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Batch(batch, false) },
+		func(d *mdist.Dataset) (*mdist.Dataset, error) {
+			return d.Map(normalise, mdist.Describe[float32](mdist.Rows, pixels), mdist.Describe[uint8](mdist.Rows))
+		},
+		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Prefetch(2) },
+		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Distribute(strategy) },
+	} {
+		if err == nil {
+			dataset, err = transform(dataset)
+		}
+	}
+	return dataset, err
+}
+
+// normalise makes floats from 0 to 1 of bytes, batch by batch: all images as floats would be 188 MB.
+func normalise(inputs, outputs []mdist.Tensor) error {
+	images := mdist.Slice[float32](outputs[0])
+	for i, pixel := range mdist.Slice[uint8](inputs[0]) {
+		images[i] = float32(pixel) * (float32(1) / 255)
+	}
+	copy(mdist.Slice[uint8](outputs[1]), mdist.Slice[uint8](inputs[1]))
+	return nil
+}

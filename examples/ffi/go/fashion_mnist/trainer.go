@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+
+	"libmdist/mdist"
+)
+
+const initialSeed = 1
+
+// trainer is the model on a strategy. Parameters and momentum are mirrored variables; all copies are equal between
+// steps, because all replicas apply the same reduced gradients in the same way.
+type trainer struct {
+	strategy *mdist.Strategy
+	replicas []replicaState
+	rate     float32 // of the next step
+	decay    float32 // of the momentum
+}
+
+// replicaState is what one replica works with: its copies of the variables, and memory of its own.
+type replicaState struct {
+	parameters, momentum, gradients tensors
+	workspace                       workspace
+	totals                          []float64
+}
+
+// newTrainer makes room for as many rows as one replica will ever see in a step.
+func newTrainer(strategy *mdist.Strategy, maxRows int) (*trainer, error) {
+	t := &trainer{strategy: strategy, rate: 0.1, decay: 0.9}
+	for local := 0; local < strategy.LocalReplicaCount(); local++ {
+		state := replicaState{workspace: newWorkspace(maxRows), totals: make([]float64, totalCount)}
+		for i, part := range parts {
+			state.gradients[i] = make([]float32, part.elements())
+		}
+		t.replicas = append(t.replicas, state)
+	}
+	for i, initial := range initialise(initialSeed) {
+		tensor := mdist.TensorOf(initial, parts[i].shape...)
+		if err := t.newVariable(parts[i].name, tensor, func(r *replicaState) *[]float32 { return &r.parameters[i] }); err != nil {
+			return nil, err
+		}
+	}
+	for i, part := range parts {
+		zeros := mdist.Describe[float32](part.shape...)
+		if err := t.newVariable(part.name+"/momentum", zeros, func(r *replicaState) *[]float32 { return &r.momentum[i] }); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// newVariable creates a variable and gives each replica a slice over its own copy, which never moves. The strategy
+// keeps the variable.
+func (t *trainer) newVariable(name string, initial mdist.Tensor, place func(*replicaState) *[]float32) error {
+	variable, err := t.strategy.NewVariable(name, initial, mdist.VariableOptions{})
+	if err != nil {
+		return err
+	}
+	for local := range t.replicas {
+		own, err := variable.Tensor(local)
+		if err != nil {
+			return err
+		}
+		*place(&t.replicas[local]) = mdist.Slice[float32](own)
+	}
+	return nil
+}
+
+// part gives a replica what belongs to it: its state, and its rows of the batch.
+func (t *trainer) part(replica *mdist.Replica) (mine *replicaState, images []float32, labels []uint8, err error) {
+	first, err := replica.Argument(0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	second, err := replica.Argument(1)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &t.replicas[replica.LocalIndex()], mdist.Slice[float32](first), mdist.Slice[uint8](second), nil
+}
+
+func (t *trainer) trainStep(replica *mdist.Replica) error {
+	mine, images, labels, err := t.part(replica)
+	if err != nil {
+		return err
+	}
+	gradients(&mine.parameters, images, labels, &mine.workspace, &mine.gradients, mine.totals)
+
+	// One operation for everything: the gradients, and with them the number of rows. Dividing by what all replicas saw
+	// makes it the mean over the batch also where the replicas' parts are not equal, or empty, as in a last batch.
+	buffers := make([]mdist.Buffer, 0, partCount+1)
+	for _, gradient := range mine.gradients {
+		buffers = append(buffers, mdist.Of(gradient))
+	}
+	if err := replica.AllReduce(mdist.Sum, append(buffers, mdist.Of(mine.totals))...); err != nil {
+		return err
+	}
+
+	// The reduced gradients have the same bits everywhere, and so has every copy after this.
+	update(&mine.parameters, &mine.momentum, &mine.gradients, float32(1/mine.totals[totalRows]), t.rate, t.decay)
+	return nil
+}
+
+func (t *trainer) evaluateStep(replica *mdist.Replica) error {
+	mine, images, labels, err := t.part(replica)
+	if err != nil {
+		return err
+	}
+	evaluate(&mine.parameters, images, labels, &mine.workspace, mine.totals)
+	return mdist.AllReduce(replica, mdist.Sum, mine.totals)
+}
+
+// run runs a step on a batch, closes it, and returns the totals over all replicas' rows.
+func (t *trainer) run(step mdist.Step, batch []*mdist.Value) ([]float64, error) {
+	defer func() {
+		for _, value := range batch {
+			value.Close()
+		}
+	}()
+	_, err := t.strategy.RunGoroutines(step, batch...)
+	return t.replicas[0].totals, err
+}
+
+// digest is a checksum over all variables of a local replica, in the order in which they were created.
+func (t *trainer) digest(local int) uint64 {
+	sum := fnv.New64a()
+	var bytes [4]byte
+	for _, all := range []tensors{t.replicas[local].parameters, t.replicas[local].momentum} {
+		for _, numbers := range all {
+			for _, x := range numbers {
+				binary.LittleEndian.PutUint32(bytes[:], math.Float32bits(x))
+				sum.Write(bytes[:])
+			}
+		}
+	}
+	return sum.Sum64()
+}

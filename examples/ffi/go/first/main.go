@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// First brings a number per replica, and leaves every replica with the sum.
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"libmdist/mdist"
+)
+
+func main() {
+	config, err := mdist.NewConfig()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := config.Set("devices", "cpu*4"); err != nil {
+		log.Fatal(err)
+	}
+	strategy, err := mdist.NewStrategy(config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer strategy.Close()
+
+	sums := make([]float32, strategy.ReplicaCount())
+	_, err = strategy.Run(func(replica *mdist.Replica) error { // on every replica, at the same time
+		x := []float32{float32(replica.ID() + 1)}
+		if err := mdist.AllReduce(replica, mdist.Sum, x); err != nil {
+			return err
+		}
+		sums[replica.ID()] = x[0]
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for id, sum := range sums {
+		fmt.Printf("replica %d of %d: %g\n", id, len(sums), sum)
+	}
+}

@@ -1,0 +1,3 @@
+module libmdist
+
+go 1.19

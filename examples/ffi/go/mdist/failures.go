@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+import (
+	"errors"
+	"runtime/debug"
+	"sync"
+)
+
+// failures keeps what the caller's functions returned or panicked with, while the library carries a number in its
+// place. The library knows which came first; the number leads back to the error. No call into C holds the lock.
+type failures struct {
+	lock   sync.Mutex
+	errors []error
+}
+
+// add returns the number that stands for err: never 0, which would be success.
+func (f *failures) add(err error) int32 {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.errors = append(f.errors, err)
+	return int32(len(f.errors))
+}
+
+// call runs function and returns 0, or the number of what went wrong. No panic leaves it.
+func (f *failures) call(function func() error) (code int32) {
+	returned := false
+	defer func() {
+		if !returned {
+			code = f.add(&PanicError{recover(), debug.Stack()})
+		}
+	}()
+	err := function()
+	returned = true
+	if err != nil {
+		return f.add(err)
+	}
+	return 0
+}
+
+// explain joins the library's error with the function's error that caused it, if one did.
+func (f *failures) explain(err error) error {
+	failure, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if failure.Status == ErrCallback {
+		if failure.Native >= 1 && failure.Native <= int64(len(f.errors)) {
+			failure.cause = f.errors[failure.Native-1]
+		}
+		return failure
+	}
+	for _, recorded := range f.errors { // perhaps a step wrapped what a collective told it
+		var inner *Error
+		if errors.As(recorded, &inner) && recorded != error(inner) && inner.message == failure.message {
+			failure.cause = recorded
+			break
+		}
+	}
+	return failure
+}

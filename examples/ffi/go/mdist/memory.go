@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Memory is memory of the library, which no garbage collector knows: for started collectives, and for fusing any
+// number of buffers without a copy. It stays when its strategy goes.
+type Memory[T Number] struct {
+	data     unsafe.Pointer
+	elements int
+}
+
+// Alloc gives memory for zeros on the device of a local replica, 64-byte aligned. Without a strategy it is the host's,
+// and local must be 0.
+func Alloc[T Number](strategy *Strategy, local, elements int) (*Memory[T], error) {
+	data, err := allocate(strategy, local, uint64(elements)*uint64(DtypeOf[T]().Size()))
+	if err != nil {
+		return nil, err
+	}
+	memory := &Memory[T]{data, elements}
+	runtime.SetFinalizer(memory, (*Memory[T]).Free)
+	return memory, nil
+}
+
+// Slice gives the elements. The slice does not keep the memory: hold on to m for as long as you use it.
+func (m *Memory[T]) Slice() []T { return unsafe.Slice((*T)(m.data), m.elements) }
+
+// Buffer gives the memory to a collective, also to a started one.
+func (m *Memory[T]) Buffer() Buffer {
+	return Buffer{data: m.data, elements: m.elements, dtype: DtypeOf[T](), library: true, owner: m}
+}
+
+// Free gives the memory back. Slices over it must not be used any more; m is empty from here on.
+func (m *Memory[T]) Free() { C.mdist_free(m.release()) }
+
+// release hands the memory over to somebody who will call mdist_free.
+func (m *Memory[T]) release() unsafe.Pointer {
+	runtime.SetFinalizer(m, nil)
+	data := m.data
+	m.data, m.elements = nil, 0
+	return data
+}
+
+func allocate(strategy *Strategy, local int, bytes uint64) (data unsafe.Pointer, err error) {
+	var handle *C.mdist_strategy_t
+	if strategy != nil {
+		handle = strategy.handle
+		defer runtime.KeepAlive(strategy)
+	}
+	var story *C.mdist_error_t
+	err = check(C.mdist_alloc(handle, C.uint32_t(local), C.size_t(bytes), &data, &story), &story)
+	return data, err
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+// #include <stdlib.h>
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Reduce reduces a value over replicas, and first over axes of each tensor if there are any, to a plain value.
+func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error) {
+	list := make([]C.int32_t, len(axes))
+	for i, axis := range axes {
+		list[i] = C.int32_t(axis)
+	}
+	var handle *C.mdist_value_t
+	var story *C.mdist_error_t
+	err := check(C.mdist_reduce(s.handle, C.mdist_reduce_op_t(op), value.handle, first(list), C.size_t(len(list)),
+		&handle, nil, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(value)
+	return newValue(handle), err
+}
+
+// ReduceTo reduces a per-replica value to a plain value on the device of that name, or for "" to a mirrored value on
+// the devices it came from.
+func (s *Strategy) ReduceTo(op ReduceOp, value *Value, destination string) (*Value, error) {
+	name := C.CString(destination)
+	defer C.free(unsafe.Pointer(name))
+	var handle *C.mdist_value_t
+	var story *C.mdist_error_t
+	err := check(C.mdist_reduce_to(s.handle, C.mdist_reduce_op_t(op), value.handle, name, &handle, nil, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(value)
+	return newValue(handle), err
+}
+
+// BatchReduce is many ReduceTo in one, each to the devices it came from. All or none.
+func (s *Strategy) BatchReduce(op ReduceOp, values ...*Value) ([]*Value, error) {
+	handles, reduced := valueHandles(values), make([]*C.mdist_value_t, len(values))
+	var story *C.mdist_error_t
+	err := check(C.mdist_batch_reduce_to(s.handle, C.mdist_reduce_op_t(op), first(handles), nil, C.size_t(len(values)),
+		first(reduced), nil, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(values)
+	if err != nil {
+		return nil, err
+	}
+	return newValues(reduced), nil
+}
+
+// Broadcast makes a mirrored value with a copy of a tensor on every local device.
+func (s *Strategy) Broadcast(tensor Tensor) (*Value, error) {
+	var handle *C.mdist_value_t
+	var story *C.mdist_error_t
+	err := check(C.mdistgo_broadcast_to(s.handle, tensor.c(), &handle, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(tensor.owner)
+	return newValue(handle), err
+}
+
+// Gather joins the replicas' tensors along an axis in replica order, to a plain value.
+func (s *Strategy) Gather(value *Value, axis int) (*Value, error) {
+	var handle *C.mdist_value_t
+	var story *C.mdist_error_t
+	err := check(C.mdist_gather(s.handle, value.handle, C.int32_t(axis), &handle, nil, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(value)
+	return newValue(handle), err
+}

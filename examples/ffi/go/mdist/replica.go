@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+import "C"
+
+import "runtime"
+
+// Replica is one device's copy of the model inside a step; it dies with the step. One goroutine at a time.
+type Replica struct {
+	handle   *C.mdist_replica_t
+	strategy *Strategy
+	failures *failures // of the run
+	entered  bool      // on a goroutine of the caller
+}
+
+// ID returns the number of this replica in the whole job, from 0.
+func (r *Replica) ID() int { return int(C.mdist_replica_id(r.handle)) }
+
+// LocalIndex returns the number of this replica in this process.
+func (r *Replica) LocalIndex() int { return int(C.mdist_replica_local_index(r.handle)) }
+
+// Count returns the replicas in the whole job.
+func (r *Replica) Count() int { return int(C.mdist_replica_count(r.handle)) }
+
+// Argument describes this replica's tensor of an argument of the run; only to be read, until the step ends.
+func (r *Replica) Argument(index int) (Tensor, error) {
+	var tensor C.mdist_tensor_t
+	var story *C.mdist_error_t
+	if err := check(C.mdist_replica_argument(r.handle, C.size_t(index), &tensor, &story), &story); err != nil {
+		return Tensor{}, err
+	}
+	return libraryTensor(&tensor, nil), nil
+}
+
+// SetResult sets this replica's part of a result of the run to a copy of a tensor.
+func (r *Replica) SetResult(index int, tensor Tensor) error {
+	var story *C.mdist_error_t
+	err := check(C.mdistgo_set_result(r.handle, C.size_t(index), tensor.c(), &story), &story)
+	runtime.KeepAlive(tensor.owner)
+	return err
+}

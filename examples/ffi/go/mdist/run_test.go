@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist_test
+
+import (
+	"testing"
+
+	"libmdist/mdist"
+)
+
+func TestStepsSeeTheirReplicaAndTheirPartOfTheArguments(t *testing.T) {
+	eachWay(t, 3, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		parts := must(strategy.NewPerReplica(mdist.TensorOf([]float32{1}), mdist.TensorOf([]float32{2, 20}),
+			mdist.TensorOf([]float32{})))
+		common := must(mdist.NewValue(mdist.TensorOf([]uint8{1, 2, 3, 4}, 2, 2)))
+		expected := [][]float32{{1}, {2, 20}, {}}
+		ids := make([]int, 3)
+		_, err := run(func(replica *mdist.Replica) error {
+			ids[replica.LocalIndex()] = replica.ID() + 10*replica.Count()
+			part, err := replica.Argument(0)
+			if err != nil {
+				return err
+			}
+			shared, err := replica.Argument(1)
+			if err != nil {
+				return err
+			}
+			if err := differ("shape", shared.Shape, []int{2, 2}); err != nil {
+				return err
+			}
+			found := append([]float32{}, mdist.Slice[float32](part)...)
+			return differ("argument 0", found, expected[replica.ID()])
+		}, parts, common)
+		succeeds(t, err)
+		equal(t, "ids and counts", ids, []int{30, 31, 32})
+	})
+}
+
+func TestARunReturnsWhatTheStepsSet(t *testing.T) {
+	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		results, err := run(func(replica *mdist.Replica) error {
+			id := float64(replica.ID())
+			if err := replica.SetResult(2, mdist.Scalar(id)); err != nil {
+				return err
+			}
+			return replica.SetResult(0, mdist.TensorOf([]int32{7, 8, 9, 10, 11, 12}, 2, 3))
+		})
+		succeeds(t, err)
+		equal(t, "number of results", len(results), 3)
+		if results[1] != nil {
+			t.Error("a result that no replica set is not nil")
+		}
+		equal(t, "kind", results[0].Kind(), mdist.PerReplica)
+		equal(t, "shape", must(results[0].Tensor(1)).Shape, []int{2, 3})
+		equal(t, "content", mdist.Slice[int32](must(results[0].Tensor(1))), []int32{7, 8, 9, 10, 11, 12})
+		equal(t, "scalar", mdist.Slice[float64](must(results[2].Tensor(1))), []float64{1})
+	})
+}
+
+func TestAStrategyTellsWhatItHas(t *testing.T) {
+	strategy := newStrategy(3)
+	equal(t, "replicas", strategy.ReplicaCount(), 3)
+	equal(t, "local replicas", strategy.LocalReplicaCount(), 3)
+	equal(t, "device", must(strategy.Device(2)), "cpu:2")
+	strategy.Close()
+	strategy.Close()
+	equal(t, "replicas after Close", strategy.ReplicaCount(), 0)
+}
+
+func TestConfigsAreReadAndWritten(t *testing.T) {
+	config := must(mdist.NewConfig())
+	succeeds(t, config.LoadText("communication: {timeout: 3s}\n"))
+	equal(t, "timeout", must(config.Get("communication.timeout")), "3s")
+	t.Setenv("MDIST_DEVICES", "cpu*5")
+	succeeds(t, config.LoadEnvironment())
+	equal(t, "devices", must(config.Get("devices")), "cpu*5")
+}

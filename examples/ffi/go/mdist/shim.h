@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shim: the few places where the library's signatures and cgo's rules do not meet.
+//
+// State of Go behind a callback is a cgo.Handle: an integer, which has no business in a void * of Go. Descriptions of
+// memory that may be Go's come by value, for C must not be given memory that holds Go pointers. Functions of C cannot
+// be named in Go as callbacks, so those that the library calls are put in place here.
+#pragma once
+
+#include <mdist/mdist.h>
+
+enum { MDISTGO_DIRECT = 16 };
+typedef struct mdistgo_buffers {
+    mdist_buffer_t at[MDISTGO_DIRECT];
+} mdistgo_buffers;
+
+// Collectives differ in one small number: the operation of a reduction, or the root of a broadcast.
+typedef enum mdistgo_collective {
+    MDISTGO_ALL_REDUCE,
+    MDISTGO_BROADCAST,
+    MDISTGO_ALL_GATHER,
+    MDISTGO_REDUCE_SCATTER,
+    MDISTGO_ALL_TO_ALL,
+} mdistgo_collective;
+
+// Blocks if work is NULL, else starts it.
+mdist_status_t mdistgo_collect(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
+                               const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
+                               mdist_work_t **work, mdist_error_t **error);
+mdist_status_t mdistgo_collect_direct(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
+                                      mdistgo_buffers inputs, mdistgo_buffers outputs, size_t count,
+                                      mdist_error_t **error);
+mdist_status_t mdistgo_collect_in_place(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
+                                        mdistgo_buffers buffers, size_t count, mdist_error_t **error);
+
+mdist_status_t mdistgo_run(mdist_strategy_t *strategy, uintptr_t run, mdist_value_t *const *arguments, size_t count,
+                           mdist_value_t **results, size_t result_count, mdist_error_t **error);
+mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t merge, const mdist_tensor_t *arguments,
+                                  size_t count, mdist_tensor_t *results, size_t result_count, mdist_error_t **error);
+mdist_status_t mdistgo_update(mdist_variable_t *variable, uintptr_t update, mdist_value_t *const *arguments,
+                              size_t count, mdist_error_t **error);
+mdist_status_t mdistgo_dataset_map(const mdist_dataset_t *source, uintptr_t map, const mdist_tensor_t *outputs,
+                                   size_t count, mdist_dataset_t **out, mdist_error_t **error);
+// memory, of mdist_alloc, holds all the arrays; the dataset frees it.
+mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t count, void *memory,
+                                            mdist_dataset_t **out, mdist_error_t **error);
+
+// One tensor, whose data may be Go's: copied before the call returns.
+mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, mdist_tensor_t tensor,
+                                  mdist_error_t **error);
+mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_broadcast_to(mdist_strategy_t *strategy, mdist_tensor_t tensor, mdist_value_t **out,
+                                    mdist_error_t **error);
+mdist_status_t mdistgo_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                      mdist_tensor_t tensor, mdist_error_t **error);
+// In a step if replica is not NULL.
+mdist_status_t mdistgo_variable_create(mdist_strategy_t *strategy, mdist_replica_t *replica, const char *name,
+                                       mdist_tensor_t initial, int32_t synchronization, int32_t aggregation,
+                                       mdist_variable_t **out, mdist_error_t **error);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+import "C"
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Strategy owns the devices of this process, and a replica on each. It takes one call at a time (checked: the second
+// one fails with reason "busy"), except for what only asks, Abort and Close.
+type Strategy struct {
+	handle    *C.mdist_strategy_t
+	lock      sync.Mutex                       // never held during a call into C
+	variables map[*C.mdist_variable_t]struct{} // those that nobody closed
+}
+
+// NewStrategy creates a strategy from a config, or from the environment if that is nil.
+func NewStrategy(config *Config) (*Strategy, error) {
+	var settings *C.mdist_config_t
+	if config != nil {
+		settings = config.handle
+		defer runtime.KeepAlive(config)
+	}
+	strategy := &Strategy{variables: map[*C.mdist_variable_t]struct{}{}}
+	var story *C.mdist_error_t
+	if err := check(C.mdist_strategy_create(settings, &strategy.handle, &story), &story); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(strategy, (*Strategy).finalize)
+	return strategy, nil
+}
+
+// Close gives the strategy back. Calls under way on other goroutines are aborted; this one does not wait for them.
+// Variables, values and datasets may be closed before or after.
+func (s *Strategy) Close() {
+	C.mdist_strategy_destroy(s.handle)
+	runtime.KeepAlive(s)
+}
+
+// finalize runs when no variable is used any more either, since each knows its strategy. What was destroyed before, the
+// library ignores.
+func (s *Strategy) finalize() {
+	for variable := range s.variables {
+		C.mdist_variable_destroy(variable)
+	}
+	C.mdist_strategy_destroy(s.handle)
+}
+
+// Abort ends all collectives, those under way and later ones, with ErrAborted. Steps run on to their own end.
+func (s *Strategy) Abort() {
+	C.mdist_strategy_abort(s.handle)
+	runtime.KeepAlive(s)
+}
+
+// ReplicaCount returns the replicas of the whole job; 0 if the strategy is closed.
+func (s *Strategy) ReplicaCount() int {
+	defer runtime.KeepAlive(s)
+	return int(C.mdist_strategy_replica_count(s.handle))
+}
+
+// LocalReplicaCount returns the replicas of this process; 0 if the strategy is closed.
+func (s *Strategy) LocalReplicaCount() int {
+	defer runtime.KeepAlive(s)
+	return int(C.mdist_strategy_local_replica_count(s.handle))
+}
+
+// Device returns the name of the device under a local replica: "cpu:1".
+func (s *Strategy) Device(local int) (string, error) {
+	defer runtime.KeepAlive(s)
+	return text(func(at *C.char, capacity C.size_t, needed *C.size_t) error {
+		var story *C.mdist_error_t
+		return check(C.mdist_strategy_device(s.handle, C.uint32_t(local), at, capacity, needed, &story), &story)
+	})
+}
