@@ -164,6 +164,15 @@ MDIST_API mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_
  */
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
 
+/**
+ * Returns when no prefetching thread is in a function of yours, or can still enter one, for an iterator that was
+ * destroyed; or after @p timeout_ns. For runtimes that end before their process does: a thread that calls into one
+ * afterwards may take the process with it.
+ * @param done  receives 1, or 0 if some are still at work
+ * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterators_settle(uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -411,6 +411,18 @@ CALL(distribute_dataset) {
     const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, &out, NULL, error);
     return drop_dataset(status, out);
 }
+CALL(iterator_close) {
+    mdist_iterator_t *own = NULL; // the world's is needed open
+    const int stale = mdist_iterator_create(w->dataset, &own, NULL) != MDIST_OK;
+    const mdist_status_t status = mdist_iterator_close(stale ? w->iterator : own, error);
+    mdist_iterator_destroy(own);
+    return status;
+}
+CALL(iterators_settle) {
+    (void)w;
+    int32_t done = 0;
+    return mdist_iterators_settle(0, &done, error);
+}
 CALL(iterator_create) {
     mdist_iterator_t *out = NULL;
     const mdist_status_t status = mdist_iterator_create(w->dataset, &out, error);
@@ -521,6 +533,8 @@ static const Entry table[] = {
     ENTRY(dataset_batch, ANYWHERE),
     ENTRY(dataset_prefetch, ANYWHERE),
     ENTRY(distribute_dataset, ANYWHERE),
+    ENTRY(iterator_close, ANYWHERE),
+    ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
     QUERY(version),
     QUERY(has),

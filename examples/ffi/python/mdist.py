@@ -34,7 +34,6 @@ import itertools
 import os
 import sys
 import threading
-import time
 import traceback
 import weakref
 from collections import deque, namedtuple
@@ -236,7 +235,9 @@ FUNCTIONS = {
     "mdist_dataset_destroy": (None, [c_void_p]),
     "mdist_iterator_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_iterator_next": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_iterator_destroy": (None, [c_void_p]),
+    "mdist_iterators_settle": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
     "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
@@ -1301,21 +1302,7 @@ def _settle():
     """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
     for iterator in list(_iterators):
         iterator.destroy()
-    last = time.monotonic() + 10
-    while _prefetching() and time.monotonic() < last:
-        time.sleep(0.001)
-
-
-def _prefetching():
-    """Whether threads of destroyed iterators are still at work. The library does not tell, but names its threads."""
-    for task in os.scandir("/proc/self/task"):
-        try:
-            with open(f"{task.path}/comm") as name:
-                if name.read() == "mdist prefetch\n":
-                    return True
-        except OSError:  # has just ended
-            pass
-    return False
+    _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)
 
 
 # ---- Memory and DLPack
