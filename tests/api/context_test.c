@@ -137,6 +137,10 @@ CALL(iterator_next) {
     return drop_value(status, out);
 }
 
+CALL(iterator_close) {
+    return mdist_iterator_close(w->iterator, error);
+}
+
 CALL(replica_argument) {
     mdist_tensor_t out;
     return mdist_replica_argument(w->replica, 0, &out, error);
@@ -536,6 +540,7 @@ static const Entry table[] = {
     ENTRY(iterator_close, ANYWHERE),
     ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
+    ENTRY(iterator_close, ANYWHERE),
     QUERY(version),
     QUERY(has),
     QUERY(dtype_size),
