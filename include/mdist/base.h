@@ -14,8 +14,9 @@
  *   and error. Elsewhere NULL is MDIST_ERR_INVALID_ARGUMENT, or for handles MDIST_ERR_BAD_HANDLE.
  * - What arrives through an `out` parameter is yours to destroy. What a getter returns is borrowed.
  * - Inputs are copied before the call returns, unless the comment says "kept".
- * - `_destroy` cannot fail, never waits for a peer, and may be called in any order and from any thread. With NULL, with
- *   what was destroyed before, or with what is no handle, it does nothing.
+ * - `_destroy` cannot fail, never waits for a peer or for your code (iterators have an exception, told there), and may
+ *   be called in any order and from any thread: by finalizers, too. With NULL, with what was destroyed before, or with
+ *   what is no handle, it does nothing.
  * - "One at a time per strategy" (or iterator) is checked: the second call gives MDIST_ERR_FAILED_PRECONDITION, reason
  *   `busy`. Per config it is not checked.
  * - Counts are elements, sizes are bytes, durations are nanoseconds, text is UTF-8 and ends in NUL.
@@ -59,8 +60,8 @@ extern "C" {
 
 /**
  * Releases what a callback was registered with. Called exactly once for every registration that took it, also when the
- * registration failed, as soon as nothing that kept it is left. May run on a thread of the library; must not call the
- * library, throw, or end its thread.
+ * registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`
+ * functions and mdist_free, nothing else of the library; must not throw or end its thread.
  */
 typedef void (*mdist_free_fn)(void *user_data);
 

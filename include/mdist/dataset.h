@@ -62,8 +62,9 @@ MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uin
                                               mdist_error_t **error);
 
 /**
- * Computes one element from another, into memory that is already there: outputs have the dtypes and shapes given to
- * mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK. Runs on the thread
+ * Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and
+ * shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which
+ * mdist_error_native then gives. Runs on the thread
  * that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per
  * iterator. Must not call the iterator it serves.
  */
@@ -146,6 +147,15 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
                                              mdist_error_t **error);
 
 /**
+ * Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before
+ * what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are
+ * MDIST_ERR_FAILED_PRECONDITION, reason `closed`.
+ * @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns
+ * @collective no   @calls-back free functions given to its sources   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_error_t **error);
+
+/**
  * Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source
  * or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where
  * all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions.
@@ -153,6 +163,15 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
  * @calls-back free functions given to its sources   @since 0.1
  */
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
+
+/**
+ * Returns when no prefetching thread is in a function of yours, or can still enter one, for an iterator that was
+ * destroyed; or after @p timeout_ns. For runtimes that end before their process does: a thread that calls into one
+ * afterwards may take the process with it.
+ * @param done  receives 1, or 0 if some are still at work
+ * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterators_settle(uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,15 @@
  * DLPack: tensors to and from other libraries (NumPy, PyTorch, JAX, CuPy ...) without copying.
  *
  * Both layouts of the exchange are taken and given: DLManagedTensor (up to DLPack 0.8) and DLManagedTensorVersioned
- * (from 1.0 on). They are declared here by name alone, as <dlpack/dlpack.h> defines them; include that, or your own
- * definition, to look inside. Tensors are dense, row-major, of up to MDIST_MAX_RANK dimensions, of one of the ten
- * element types (bfloat16 included), in memory that this build can reach. Anything else is refused with the reason.
+ * (1.x). They are declared here by name alone, as <dlpack/dlpack.h> defines them; include that, or your own definition,
+ * to look inside. Anything but the following is MDIST_ERR_UNSUPPORTED, with the reason in brackets:
+ *
+ * - memory of the host, also page-locked by CUDA: device types 1 and 3 (`dlpack_device`)
+ * - one of the ten element types, bfloat16 included, in one lane (`dlpack_dtype`)
+ * - up to MDIST_MAX_RANK dimensions (`dlpack_rank`)
+ * - dense and row-major: strides NULL, or those of such a tensor; any will do for dimensions of size 1, and if there
+ *   are no elements (`dlpack_strides`)
+ * - major version 1, where there is a version (`dlpack_version`)
  */
 #ifndef MDIST_DLPACK_H
 #define MDIST_DLPACK_H
@@ -20,9 +26,11 @@ struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
 /**
- * Makes a plain value around the memory of @p managed, which is not copied and must not change as long as the value
- * lives. On success the library owns @p managed and calls its deleter with the last reference; on failure it is still
- * yours. MDIST_ERR_UNSUPPORTED says what does not fit: device, strides, element type or lanes, dimensions, version.
+ * Makes a plain value around the memory of @p managed (kept, not copied), which must not change as long as anything may
+ * read the value. On success the library owns @p managed and calls its deleter once, with the last reference; as a
+ * free_user_data it must not call the library, throw, or end its thread. On failure @p managed is still yours and as it
+ * was. With NULL for a deleter, @p managed is not needed after the call, and the memory as long as with
+ * mdist_value_wrap. From a Python capsule: take the pointer, and on success rename the capsule to "used_dltensor".
  * @thread any   @blocks no   @collective no
  * @calls-back the deleter, on the thread that drops the last reference   @since 0.1
  */
@@ -30,7 +38,7 @@ MDIST_API mdist_status_t mdist_value_from_dlpack(struct DLManagedTensor *managed
                                                  mdist_error_t **error);
 
 /**
- * The same for the layout with a version in front.
+ * The same for the layout with a version in front (in Python "used_dltensor_versioned").
  * @thread any   @blocks no   @collective no
  * @calls-back the deleter, on the thread that drops the last reference   @since 0.1
  */
@@ -38,8 +46,10 @@ MDIST_API mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTenso
                                                            mdist_value_t **out, mdist_error_t **error);
 
 /**
- * Describes tensor @p index of a value for another library. The memory is shared and stays until the deleter of @p out
- * is called, also when the value is destroyed before. Only read it: values never change, which this layout cannot say.
+ * Describes tensor @p index of a value for another library, with its strides written out. The memory is shared and
+ * stays until that library calls the deleter of @p out, from any thread, also when the value is destroyed before. (What
+ * mdist_value_wrap was given without free_user_data stays as long as its owner lets it.) Only read it: values never
+ * change, which this layout cannot say.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, struct DLManagedTensor **out,

@@ -24,6 +24,7 @@ MDIST_API mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_
 /**
  * Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with
  * the memory as user_data, to functions that keep memory, and the library frees it without a call into your language.
+ * (Several arrays of one dataset then lie in one such memory.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_free(void *memory);

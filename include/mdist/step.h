@@ -60,7 +60,8 @@ MDIST_API mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_
 /**
  * Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that
  * returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run
- * likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same.
+ * likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,
+ * and mdist_run_end tells the first cause: one may look there only.
  * @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_error_t **error);
@@ -68,7 +69,8 @@ MDIST_API mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t co
 /**
  * Opens a merge without a function: every local replica, entered by mdist_replica_enter, calls this and then
  * mdist_merge_end. What local replica 0 does in between happens once for all, in cross-replica context: the functions
- * that take a strategy are the right ones there, by any thread. (In a step of mdist_run: mdist_merge_call.)
+ * that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a
+ * step of mdist_run it is the only way.)
  * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica
  * @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are
  *                   yours; on the others: NULLs. May be NULL if @p argument_count is 0.

@@ -80,7 +80,8 @@ MDIST_API mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy,
  * thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on
  * the calling thread, and whatever waits for other replicas (collectives, merges, creating a variable, assigning to one
  * that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns
- * 0, or any other number to fail the run. May call any function of replica context.
+ * 0, or any other number to fail the run, which mdist_error_native then gives if that was the first cause. May call any
+ * function of replica context.
  */
 typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
 
@@ -124,7 +125,8 @@ MDIST_API int32_t mdist_replica_local_index(const mdist_replica_t *replica);
 MDIST_API uint32_t mdist_replica_count(const mdist_replica_t *replica);
 
 /**
- * Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns; only read it.
+ * Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns, or as long as that
+ * value lives; only read it.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
@@ -141,7 +143,7 @@ MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
  * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
- * fail the run. May call any function of cross-replica context.
+ * fail the run, as a step does. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);

@@ -71,7 +71,8 @@ MDIST_API const char *mdist_dtype_name(mdist_dtype_t dtype);
 
 /**
  * Fills @p out with a description of host memory at @p data (may be NULL: to be filled in, or zeros where a function
- * says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits.
+ * says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits. Without data the
+ * first dimension may be MDIST_ROWS, for mdist_dataset_map.
  * @param shape  @p rank dimensions; may be NULL for a scalar
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -71,7 +71,7 @@ MDIST_API mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t i
 
 /**
  * Frees a value. NULL is fine.
- * @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap says   @since 0.1
+ * @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1
  */
 MDIST_API void mdist_value_destroy(mdist_value_t *value);
 

@@ -5,7 +5,8 @@
  * A mirrored variable (synchronization ON_WRITE) is kept equal on all replicas: writing inside a step reduces what the
  * replicas write by the variable's aggregation and applies that to every copy. A sync-on-read variable (ON_READ) lets
  * copies differ, and aggregates when it is read outside of steps. Steps compute straight on their copy's memory, which
- * never moves. (TensorFlow: tf.Variable under a strategy; behaviour of its versions 2.4 and later.)
+ * never moves; the library touches it inside of calls with that variable only: in a step the replica's own copy, else
+ * all. (TensorFlow: tf.Variable under a strategy; behaviour of its versions 2.4 and later.)
  */
 #ifndef MDIST_VARIABLE_H
 #define MDIST_VARIABLE_H
@@ -62,7 +63,8 @@ MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const
 
 /**
  * Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's
- * @p initial is everybody's initial value, random ones too. All receive the same handle, to be destroyed once.
+ * @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,
+ * which goes with the last of them.
  * @thread replica   @blocks until every replica has called it   @collective all replicas
  * @calls-back never   @since 0.1
  */
@@ -130,8 +132,9 @@ MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, 
 
 /**
  * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns
- * 0, or any other number to fail the update. Runs on the thread that called mdist_update; may call any function of
- * cross-replica context, where mdist_variable_assign writes the copy at hand only.
+ * 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called
+ * mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand
+ * only.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                                    size_t argument_count, void *user_data);

@@ -150,6 +150,17 @@ mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **o
     });
 }
 
+mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_error_t **error) {
+    return guard("mdist_iterator_close", error, [&] { pin(iterator)->close(); });
+}
+
 void mdist_iterator_destroy(mdist_iterator_t *iterator) {
     give_up(iterator);
+}
+
+mdist_status_t mdist_iterators_settle(uint64_t timeout_ns, int32_t *done, mdist_error_t **error) {
+    return guard("mdist_iterators_settle", error, [&] {
+        need(done, "done");
+        *done = wait_for_stragglers(timeout_ns) ? 1 : 0;
+    });
 }

@@ -14,6 +14,20 @@ namespace mdist {
 /// Keeps the words for the case that the step fails too; and if replicas had to do this together, lets the others go.
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
 
+/// Runs `body()` and notes what it throws.
+template <class Body>
+void note_failures(Replica &replica, const char *function, bool together, Body &&body) {
+    try {
+        body();
+    } catch (const Failure &failure) {
+        note_failure(replica, function, failure, together);
+        throw;
+    } catch (const std::exception &) { // no memory, or more asked for than there can be
+        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
+        throw;
+    }
+}
+
 /// For functions that take a replica: runs `body(Replica &)` where functions of replica context belong.
 /// `together`: other replicas may be waiting for this one in the same call.
 template <class Body>
@@ -22,15 +36,7 @@ mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool
     return guard(function, error, [&] {
         const auto replica = pin(handle);
         const ReplicaUse use(*replica, function);
-        try {
-            body(*replica);
-        } catch (const Failure &failure) {
-            note_failure(*replica, function, failure, together);
-            throw;
-        } catch (const std::exception &) { // no memory, or more asked for than there can be
-            note_failure(*replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
-            throw;
-        }
+        note_failures(*replica, function, together, [&] { body(*replica); });
     });
 }
 

@@ -11,6 +11,19 @@
 
 using namespace mdist;
 
+namespace {
+
+/// Throws WRONG_CONTEXT in a step of mdist_run.
+void require_entered(const Replica &replica, const char *function, const char *instead) {
+    if (!replica.entered)
+        throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                      text(function, " is for replicas of mdist_replica_enter; a step of mdist_run ", instead));
+}
+
+constexpr const char *kMergeCall = "calls mdist_merge_call";
+
+} // namespace
+
 mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
     return guard("mdist_run_begin", error, [&] {
@@ -46,31 +59,34 @@ mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_t local_re
 mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_error_t **error) {
     return guard("mdist_replica_exit", error, [&] {
         const auto pinned = pin(replica);
-        const ReplicaUse use(*pinned, "mdist_replica_exit", true);
-        if (!pinned->entered)
-            throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                          "mdist_replica_exit is for replicas of mdist_replica_enter; a step of mdist_run returns");
-        pinned->strategy().open_runs().exit(*pinned, code, [&] { retire_handle(*pinned); });
+        ReplicaUse use(*pinned, "mdist_replica_exit", true);
+        require_entered(*pinned, "mdist_replica_exit", "returns");
+        pinned->strategy().open_runs().exit(*pinned, code, [&] {
+            retire_handle(*pinned);
+            use.end();
+        });
     });
 }
 
 mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t *arguments, size_t argument_count,
                                  mdist_value_t **values, const mdist_call_options_t *options, mdist_error_t **error) {
-    return replica_guard("mdist_merge_begin", replica, true, error, [&](Replica &self) {
-        if (!self.entered)
-            throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                          "mdist_merge_begin is for replicas of mdist_replica_enter: call mdist_merge_call in a step "
-                          "of mdist_run");
-        need_array(values, argument_count, "values");
-        self.require_together("mdist_merge_begin");
-        const uint64_t timeout_ns = timeout_of(options);
-        std::vector<Tensor> copies = copies_of(self, arguments, argument_count);
-        for (size_t i = 0; i < argument_count; ++i) values[i] = nullptr;
-        self.strategy().open_runs().open_merge(
-            self, std::move(copies), 0, timeout_ns, [&](const std::vector<ValuePointer> &regrouped) {
+    return guard("mdist_merge_begin", error, [&] {
+        const auto pinned = pin(replica);
+        const ReplicaUse use(*pinned, "mdist_merge_begin");
+        require_entered(*pinned, "mdist_merge_begin", kMergeCall);
+        OpenRuns &runs = pinned->strategy().open_runs();
+        note_failures(*pinned, "mdist_merge_begin", true, [&] {
+            need_array(values, argument_count, "values");
+            pinned->require_together("mdist_merge_begin");
+            const uint64_t timeout_ns = timeout_of(options);
+            std::vector<Tensor> copies = copies_of(*pinned, arguments, argument_count);
+            for (size_t i = 0; i < argument_count; ++i) values[i] = nullptr;
+            runs.open_merge(*pinned, std::move(copies), 0, timeout_ns, [&](const std::vector<ValuePointer> &regrouped) {
                 const std::vector<mdist_value_t *> handles = publish_values(regrouped);
                 for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
             });
+        });
+        runs.lend_turn(*pinned);
     });
 }
 
@@ -79,16 +95,18 @@ mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_val
     return guard("mdist_merge_end", error, [&] {
         const auto pinned = pin(replica);
         const ReplicaUse use(*pinned, "mdist_merge_end", true);
-        need_array(results, count, "results");
-        std::vector<ValuePointer> merged;
-        if (pinned->local_index() == 0 && code == 0) merged = values_or_none(values, count, "values");
+        require_entered(*pinned, "mdist_merge_end", kMergeCall);
         OpenRuns &runs = pinned->strategy().open_runs();
-        if (code == 0) {
-            runs.close_merge(*pinned, nullptr, std::move(merged), count);
-        } else {
-            const Failure failure = callback_returned("the merge", code);
-            runs.close_merge(*pinned, &failure, {}, count);
-        }
-        for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+        runs.take_turn_back(*pinned, "mdist_merge_end");
+        // From here on the merge is closed, whatever happens, and what fails fails the run.
+        note_failures(*pinned, "mdist_merge_end", true, [&] {
+            runs.close_merge(*pinned, "mdist_merge_end", count, [&]() -> std::vector<ValuePointer> {
+                if (pinned->local_index() == 0 && code != 0) throw callback_returned("the merge", code);
+                need_array(results, count, "results");
+                if (pinned->local_index() != 0) return {};
+                return values_or_none(values, count, "values");
+            });
+            for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+        });
     });
 }

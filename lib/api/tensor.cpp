@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <mdist/dataset.h>
 #include <mdist/tensor.h>
 
 #include <algorithm>
@@ -30,7 +31,9 @@ mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint
         tensor.dtype = dtype;
         tensor.rank = static_cast<int32_t>(rank);
         if (rank != 0) std::copy(shape, shape + rank, tensor.shape);
-        mdist::checked_shape(tensor, "the tensor");
+        mdist_tensor_t checked = tensor;
+        if (data == nullptr && rank != 0 && shape[0] == MDIST_ROWS) checked.shape[0] = 1;
+        mdist::checked_shape(checked, "the tensor");
         *out = tensor;
     });
 }

@@ -60,10 +60,7 @@ mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t index, mdis
     return guard("mdist_value_tensor", error, [&] {
         const auto pinned = pin(value);
         need(out, "out");
-        const std::vector<Tensor> &tensors = pinned->tensors();
-        if (index >= tensors.size())
-            throw invalid(text("index is ", index, "; this value has ", tensors.size(), " tensors"));
-        *out = tensors[index].describe();
+        *out = pinned->tensor_at(index).describe();
     });
 }
 

@@ -71,10 +71,7 @@ mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const cha
         need(out, "out");
         VariableSpec spec = spec_of(name, initial, options);
         const Tensor values = view_of(*initial, spec.shape);
-        *out = static_cast<mdist_variable_t *>(create_together(
-            self, std::move(spec), values,
-            [](std::shared_ptr<Variable> variable) -> void * { return publish<mdist_variable_t>(std::move(variable)); },
-            0));
+        *out = publish<mdist_variable_t>(create_together(self, std::move(spec), values, 0));
     });
 }
 

@@ -15,7 +15,8 @@ class Work {
   public:
     Work(std::shared_ptr<Strategy> strategy, std::shared_ptr<Operation> operation, uint32_t replica)
         : strategy_(std::move(strategy)), operation_(std::move(operation)), replica_(replica) {}
-    ~Work() {
+    /// The caller has no use for it any more; another thread may still wait for it, and is told so.
+    void settle() noexcept {
         if (operation_->over()) return;
         try {
             operation_->settle(Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
@@ -49,6 +50,9 @@ mdist_status_t start(const char *function, const Call &call, mdist_replica_t *re
         const auto operation = std::make_shared<Operation>(strategy.group(), self.local_index(), call, timeout_ns);
         try {
             *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
+        } catch (const Failure &failure) {
+            operation->settle(failure);
+            throw;
         } catch (...) {
             operation->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
             throw;
@@ -116,5 +120,5 @@ mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t 
 }
 
 void mdist_work_destroy(mdist_work_t *work) {
-    give_up(work);
+    if (const auto given_up = give_up(work)) given_up->settle();
 }

@@ -256,7 +256,10 @@ void Group::release(const Failure &cause) noexcept {
 }
 
 void Group::fail(const Failure &cause) noexcept {
-    if (!failed()) log_error("collectives have ended: ", cause.message());
+    const bool asked_for = cause.status() == MDIST_ERR_ABORTED; // by mdist_strategy_abort, or the strategy's end
+    if (!failed())
+        asked_for ? log_info("collectives have ended: ", cause.message())
+                  : log_error("collectives have ended: ", cause.message());
     end(kFailed, cause, concerns_everyone(cause));
 }
 

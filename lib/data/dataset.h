@@ -40,6 +40,8 @@ class Stop {
 /// What an iteration tells every stream of it.
 struct Iteration {
     std::shared_ptr<const Stop> stop; // may be null
+    /// True once whoever lets go of the streams wants their threads to have ended by then; may be null.
+    std::shared_ptr<const std::atomic<bool>> awaited;
 };
 
 class Stream {

@@ -29,10 +29,21 @@ class OnlyCall {
 } // namespace
 
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
-    : dataset_(std::move(dataset)), stream_(dataset_->open(Iteration{})) {}
+    : dataset_(std::move(dataset)),
+      awaited_(std::make_shared<std::atomic<bool>>(false)),
+      stream_(dataset_->open(Iteration{nullptr, awaited_})) {}
+
+void Iterator::close() {
+    const OnlyCall call(busy_);
+    *awaited_ = true;
+    stream_.reset();
+    element_ = Element();
+}
 
 bool Iterator::next(FunctionRef<void(const Element &)> take) {
     const OnlyCall call(busy_);
+    if (stream_ == nullptr)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator was closed; make a new one").reason("closed");
     if (failure_) throw Failure(*failure_);
     try {
         if (!stream_->next(element_)) return false;

@@ -3,7 +3,7 @@
 //
 // Guards the stream, which knows no errors twice and no second thread: a call while another is under way is refused
 // (FAILED_PRECONDITION, and the iterator is none the worse), a failure is remembered and thrown again by every later
-// call, the end likewise. Any thread; destruction waits for a prefetching thread.
+// call, the end likewise. Any thread; destruction waits for a prefetching thread where it must (Dataset::borrows).
 #pragma once
 
 #include "data/dataset.h"
@@ -23,11 +23,14 @@ class Iterator {
     /// Hands the next element to `take`, whose failure is the iterator's too: the element is lost with it. False,
     /// without a call, after the last.
     bool next(FunctionRef<void(const Element &)> take);
+    /// Ends the iteration and waits for all that goes on for it.
+    void close();
     const Dataset &dataset() const { return *dataset_; }
 
   private:
     std::shared_ptr<const Dataset> dataset_;
-    std::unique_ptr<Stream> stream_;
+    std::shared_ptr<std::atomic<bool>> awaited_;
+    std::unique_ptr<Stream> stream_; // null when closed
     Element element_;
     std::optional<Failure> failure_;
     std::atomic<bool> busy_{false};

@@ -2,6 +2,8 @@
 // Elements ahead of their use, on a thread of each iterator.
 #include "data/caught.h"
 #include "data/transforms.h"
+#include "util/clock.h"
+#include "util/event_count.h"
 #include "util/failure.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
@@ -113,15 +115,51 @@ class Producer {
 // needs.
 thread_local bool prefetching = false;
 
+/// Threads that nobody joins, until they have nothing more to do with the caller's functions.
+constinit std::atomic<uint32_t> stragglers{0};
+constinit EventCount stragglers_gone;
+
+/// A thread from its start to its last use of anything; known to it and to whoever may leave it behind.
+class Straggler {
+  public:
+    void leave_behind() {
+        const std::lock_guard lock(mutex_);
+        if (!over_) ++stragglers;
+        left_behind_ = true;
+    }
+    void end() {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+        if (!left_behind_) return;
+        --stragglers;
+        stragglers_gone.advance();
+    }
+
+  private:
+    std::mutex mutex_;
+    bool over_ = false;
+    bool left_behind_ = false;
+};
+
+/// What the thread holds. It goes in this order, however the thread ends.
+struct Job {
+    std::shared_ptr<Straggler> straggler;
+    std::shared_ptr<Producer> producer;
+    ~Job() {
+        producer.reset();
+        straggler->end();
+    }
+};
+
 void *run_producer(void *argument) {
     prefetching = true;
-    const std::unique_ptr<std::shared_ptr<Producer>> producer(static_cast<std::shared_ptr<Producer> *>(argument));
-    (*producer)->run();
+    const std::unique_ptr<Job> job(static_cast<Job *>(argument));
+    job->producer->run();
     return nullptr;
 }
 
-pthread_t start_producer(const std::shared_ptr<Producer> &producer) {
-    auto argument = std::make_unique<std::shared_ptr<Producer>>(producer);
+pthread_t start_producer(const std::shared_ptr<Straggler> &straggler, const std::shared_ptr<Producer> &producer) {
+    auto argument = std::unique_ptr<Job>(new Job{straggler, producer});
     pthread_t thread;
     const int error = start_thread(&thread, run_producer, argument.get(), "mdist prefetch");
     if (error != 0)
@@ -135,7 +173,7 @@ pthread_t start_producer(const std::shared_ptr<Producer> &producer) {
 class PrefetchStream final : public Stream {
   public:
     PrefetchStream(std::shared_ptr<const Prefetch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)) {
+        : Stream(iteration), dataset_(std::move(dataset)), awaited_(iteration.awaited) {
         Iteration inner = iteration;
         auto stop = std::make_shared<Stop>(iteration.stop);
         inner.stop = stop;
@@ -146,7 +184,8 @@ class PrefetchStream final : public Stream {
   private:
     bool produce(Element &out) override {
         if (!running_) {
-            thread_ = start_producer(producer_);
+            straggler_ = std::make_shared<Straggler>();
+            thread_ = start_producer(straggler_, producer_);
             running_ = true;
         }
         return producer_->take(out);
@@ -165,15 +204,20 @@ class PrefetchStream final : public Stream {
     void halt() {
         if (!running_) return;
         producer_->stop();
-        if (prefetching || !dataset_->borrows())
+        const bool awaited = dataset_->borrows() || (awaited_ != nullptr && *awaited_);
+        if (prefetching || !awaited) {
+            straggler_->leave_behind();
             pthread_detach(thread_);
-        else
+        } else {
             pthread_join(thread_, nullptr);
+        }
         running_ = false;
     }
 
     std::shared_ptr<const Prefetch> dataset_;
+    std::shared_ptr<const std::atomic<bool>> awaited_;
     std::shared_ptr<Producer> producer_;
+    std::shared_ptr<Straggler> straggler_; // of the thread
     pthread_t thread_ = {};
     bool running_ = false; // a thread was started and not yet joined
 };
@@ -183,6 +227,17 @@ std::unique_ptr<Stream> Prefetch::open(const Iteration &iteration) const {
 }
 
 } // namespace
+
+bool wait_for_stragglers(uint64_t timeout_ns) {
+    const uint64_t start = monotonic_clock().now_ns();
+    for (;;) {
+        const uint32_t seen = stragglers_gone.now();
+        if (stragglers == 0) return true;
+        const uint64_t waited = monotonic_clock().now_ns() - start;
+        if (waited >= timeout_ns) return false;
+        stragglers_gone.wait(seen, Patience(), timeout_ns - waited);
+    }
+}
 
 std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements) {
     if (elements == 0) throw invalid("a prefetch of 0 elements; it needs 1 or more");

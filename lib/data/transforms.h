@@ -28,6 +28,8 @@ std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_da
 std::shared_ptr<Dataset> make_batch(Source source, uint64_t batch_size, bool drop_remainder);
 
 std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements);
+/// Waits for threads that prefetched for streams which are gone; false if some are left after `timeout_ns`.
+bool wait_for_stragglers(uint64_t timeout_ns);
 
 /// The part of worker `worker` of `workers` with `replicas` replicas each. Every element (a batch) of n rows is cut
 /// into N = workers * replicas slices of ceil(n / N) rows, later ones shorter or empty; slice j belongs to worker j mod

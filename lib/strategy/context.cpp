@@ -60,6 +60,8 @@ ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
         if (context != nullptr && context->replica() == &replica) return;
         throw wrong_context(replica, function, context != nullptr && context->kind() != Context::Kind::kReplica);
     }
+    // Before who uses it is looked at, since that may be this thread: in a merge function.
+    if (!merging && replica.merging) throw wrong_context(replica, function, true);
     if (replica.in_use.exchange(true))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, ": another thread is in a call with replica ", replica.id(), "; one at a time"))
@@ -71,8 +73,9 @@ ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
     throw wrong_context(replica, function, !left);
 }
 
-ReplicaUse::~ReplicaUse() {
+void ReplicaUse::end() noexcept {
     if (taken_ != nullptr) taken_->in_use = false;
+    taken_ = nullptr;
 }
 
 } // namespace mdist

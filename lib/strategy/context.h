@@ -52,9 +52,11 @@ class ReplicaUse {
   public:
     /// `merging`: for functions that belong between mdist_merge_begin and mdist_merge_end, too.
     ReplicaUse(Replica &replica, const char *function, bool merging = false);
-    ~ReplicaUse();
+    ~ReplicaUse() { end(); }
     ReplicaUse(const ReplicaUse &) = delete;
     ReplicaUse &operator=(const ReplicaUse &) = delete;
+
+    void end() noexcept;
 
   private:
     Replica *taken_ = nullptr; // the entered replica that this thread uses

@@ -13,6 +13,7 @@ namespace mdist {
 
 class Failure;
 class Group;
+class Variable;
 
 /// The user's step, as the C edge wraps it.
 using Step = FunctionRef<int32_t(Replica &)>;
@@ -51,7 +52,7 @@ class Frame {
     struct Shared {
         std::vector<ValuePointer> merged;
         bool merge_failed = false;
-        void *created = nullptr;
+        std::shared_ptr<Variable> created;
         std::shared_ptr<Failure> create_failure;
         bool create_out_of_memory = false;
     };

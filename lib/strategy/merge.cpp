@@ -65,31 +65,20 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
     take_merged(replica);
 }
 
-/// The same for a replica on a thread of the caller, by what mdist_merge_begin and mdist_merge_end do.
+/// The same for a replica on a thread of the caller.
 void Strategy::merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments,
                              std::size_t result_count, uint64_t timeout_ns) {
     std::vector<ValuePointer> regrouped;
-    std::vector<ValuePointer> merged(result_count);
     open_runs_.open_merge(replica, std::move(arguments), result_count, timeout_ns,
                           [&](const std::vector<ValuePointer> &values) { regrouped = values; });
-    if (replica.local_index() != 0) return open_runs_.close_merge(replica, nullptr, {}, result_count);
-    try {
+    open_runs_.close_merge(replica, "mdist_merge_call", result_count, [&] {
+        std::vector<ValuePointer> merged(result_count);
+        if (replica.local_index() != 0) return merged;
+        const Context context(*this, Context::Kind::kMerge);
         const int32_t code = merge(regrouped, merged);
         if (code != 0) throw callback_returned("the merge function", code);
-    } catch (const Failure &failure) {
-        return open_runs_.close_merge(replica, &failure, {}, result_count);
-    } catch (...) {
-        const bool ending = thread_is_ending();
-        const Failure failure(ending ? MDIST_ERR_CALLBACK : MDIST_ERR_OUT_OF_MEMORY,
-                              ending ? "the merge function ended its thread" : "out of memory");
-        try {
-            open_runs_.close_merge(replica, &failure, {}, result_count);
-        } catch (const std::exception &) {
-            if (!ending) throw;
-        }
-        throw;
-    }
-    open_runs_.close_merge(replica, nullptr, std::move(merged), result_count);
+        return merged;
+    });
 }
 
 /// Replica 0's part. Whatever happens, the others go on afterwards.

@@ -26,47 +26,57 @@ void OpenRuns::open_merge(Replica &replica, std::vector<Tensor> arguments, std::
 
     shared.merge_failed = true;
     shared.merged.clear();
+    const auto failed = [&] {
+        const std::lock_guard lock(mutex_);
+        end_merge(run, replica);
+    };
     try {
         hand_out(strategy_.regroup(run.frame, replica.merge_arguments.size()));
+    } catch (const Failure &failure) {
+        release_failure(group, call_name(CallKind::kMerge), replica.id(), failure);
+        failed();
+        throw;
     } catch (...) {
-        const std::lock_guard lock(mutex_);
-        run.failure.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
-        end_merge(run, replica);
+        failed();
         throw;
     }
-    strategy_.busy_ = false; // lends the turn
 }
 
-void OpenRuns::take_turn_back(const char *function) {
-    if (strategy_.busy_.exchange(true))
+void OpenRuns::lend_turn(const Replica &replica) noexcept {
+    if (replica.local_index() == 0) strategy_.busy_ = false;
+}
+
+void OpenRuns::take_turn_back(const Replica &replica, const char *function) {
+    if (!replica.merging)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION, text(function, ": no merge is open; mdist_merge_begin opens one"))
+            .reason("no_merge");
+    if (replica.local_index() == 0 && strategy_.busy_.exchange(true))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, ": another thread is still at work in this merge, or has a run open in it"))
             .reason("busy");
 }
 
-void OpenRuns::close_merge(Replica &replica, const Failure *failure, std::vector<ValuePointer> merged,
-                           std::size_t count) {
-    if (!replica.merging)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "mdist_merge_end: no merge is open; mdist_merge_begin opens one")
-            .reason("no_merge");
+void OpenRuns::close_merge(Replica &replica, const char *function, std::size_t count,
+                           FunctionRef<std::vector<ValuePointer>()> merge) {
     Run &run = run_of(replica);
     Frame::Shared &shared = run.frame.shared;
     if (replica.local_index() == 0)
-        hand_in(run, replica, failure, std::move(merged));
+        hand_in(run, replica, function, merge);
     else
         await_merge(run, replica);
     ++run.merged[replica.local_index()];
     if (shared.merge_failed)
         throw Failure(MDIST_ERR_ABORTED, "the merge failed; mdist_run_end returns why").reason("step_failed");
+    if (replica.local_index() != 0) merge();
     if (count != shared.merged.size())
         throw Failure(MDIST_ERR_MISMATCH, text("count is ", count, "; replica ", strategy_.first_replica_id(),
                                                " closed this merge with ", shared.merged.size()));
     take_merged(replica);
 }
 
-/// Replica 0's part. Throws `failure`, or what is wrong with the values.
-void OpenRuns::hand_in(Run &run, Replica &replica, const Failure *failure, std::vector<ValuePointer> merged) {
-    take_turn_back("mdist_merge_end");
+/// Replica 0's part. Whatever happens, the others go on afterwards.
+void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
+                       FunctionRef<std::vector<ValuePointer>()> merge) {
     struct Closing {
         OpenRuns &runs;
         Run &run;
@@ -78,13 +88,19 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const Failure *failure, std::
     };
     const Closing closing{*this, run, replica};
     try {
-        if (failure != nullptr) throw Failure(*failure);
+        std::vector<ValuePointer> merged = merge();
         strategy_.check_merged(merged);
+        run.frame.shared.merged = std::move(merged);
     } catch (const Failure &cause) {
-        release_failure(strategy_.group(), "mdist_merge_end", replica.id(), cause);
+        release_failure(strategy_.group(), function, replica.id(), cause);
+        throw;
+    } catch (const std::exception &) {
+        throw; // the library's own: no memory
+    } catch (...) {
+        release_callback(strategy_.group(), function, replica.id(), 0,
+                         [] { return std::string("the merge function ended its thread"); });
         throw;
     }
-    run.frame.shared.merged = std::move(merged);
     run.frame.shared.merge_failed = false;
 }
 
@@ -92,6 +108,8 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const Failure *failure, std::
 void OpenRuns::end_merge(Run &run, Replica &replica) noexcept {
     Group &group = strategy_.group();
     if (run.failure) group.release(*run.failure);
+    // The cause must be the first they see. What has not been released by now is a lack of memory.
+    if (run.frame.shared.merge_failed) group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     run.failure.reset();
     run.merging = false;
     replica.merging = false;

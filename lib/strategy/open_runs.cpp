@@ -110,27 +110,28 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     const uint32_t local = replica.local_index();
     const uint32_t id = replica.id();
     const bool in_merge = replica.merging;
-    if (in_merge && local == 0) take_turn_back("mdist_replica_exit");
+    if (in_merge) take_turn_back(replica, "mdist_replica_exit");
     Run &run = run_of(replica);
     const auto why = [&] {
-        return in_merge ? Failure(MDIST_ERR_FAILED_PRECONDITION,
-                                  text("replica ", id, " left its step with a merge open; mdist_merge_end closes it"))
-                              .replica(static_cast<int32_t>(id))
-                              .reason("merge_open")
-                        : callback_returned(text("the step of replica ", id), code, replica.last_failure)
-                              .replica(static_cast<int32_t>(id));
+        return in_merge && code == 0
+                   ? Failure(MDIST_ERR_FAILED_PRECONDITION,
+                             text("replica ", id, " left its step with a merge open; mdist_merge_end closes it"))
+                         .replica(static_cast<int32_t>(id))
+                         .reason("merge_open")
+                   : callback_returned(text("the step of replica ", id), code, replica.last_failure)
+                         .replica(static_cast<int32_t>(id));
     };
     std::unique_lock lock(mutex_);
     if (in_merge || code != 0) fail(run, why);
     if (in_merge && local == 0) end_merge(run, replica);
     const bool worked = replica.end_work();
     if (!run.merging) strategy_.group().depart(local);
-    retire();
     run.places[local] = Place::kLeft;
     replica.merging = false;
     replica.entered = false;
+    retire();
     if (strategy_.closed_ && &run == runs_.back().get() && !run.anybody_inside()) finish(lock);
-    if (in_merge) throw why();
+    if (in_merge && code == 0) throw why();
     if (worked)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("replica ", id, " left its step with a started operation under way; wait for it first"))

@@ -35,16 +35,23 @@ class OpenRuns {
 
     /// `publish` makes the handle; if it throws, nobody has entered.
     void enter(uint32_t local, FunctionRef<void(Replica &)> publish);
-    /// `retire` gives the handle up. Throws for what was left open, but the replica has left all the same.
+    /// `retire` gives the handle and the use of the replica up: from then on the next run may have it. Throws for what
+    /// was left open, but the replica has left all the same.
     void exit(Replica &replica, int32_t code, FunctionRef<void()> retire);
 
-    /// Returns when every replica has come. On replica 0, gives `hand_out` the regrouped arguments and lends the turn;
-    /// if it throws, the merge has failed for all.
+    /// Returns when every replica has come. On replica 0, gives `hand_out` the regrouped arguments; if it throws, the
+    /// merge has failed for all.
     void open_merge(Replica &replica, std::vector<Tensor> arguments, std::size_t result_count, uint64_t timeout_ns,
                     FunctionRef<void(const std::vector<ValuePointer> &)> hand_out);
-    /// Replica 0 hands in what was merged, or a failure, and has the turn again; the others wait for that. Fills the
-    /// replica's merge_results. On replica 0 throws FAILED_PRECONDITION, reason `busy`, while the merge is at work.
-    void close_merge(Replica &replica, const Failure *failure, std::vector<ValuePointer> merged, std::size_t count);
+    /// Closes it: what replica 0's `merge` returns is for all, and what it throws fails the merge; the others wait for
+    /// that, and then call theirs for what it throws. Fills the replica's merge_results.
+    void close_merge(Replica &replica, const char *function, std::size_t count,
+                     FunctionRef<std::vector<ValuePointer>()> merge);
+    /// Between the two, if replica 0's caller is to work in cross-replica context by whatever thread.
+    void lend_turn(const Replica &replica) noexcept;
+    /// Throws FAILED_PRECONDITION and changes nothing where no merge is open, or on replica 0, reason `busy`, while the
+    /// merge is at work.
+    void take_turn_back(const Replica &replica, const char *function);
 
     /// The strategy is closed: ends runs that nobody is inside of.
     void close() noexcept;
@@ -71,8 +78,7 @@ class OpenRuns {
     Run &run_of(const Replica &replica);
     void fail(Run &run, FunctionRef<Failure()> why) noexcept;
     void finish(std::unique_lock<std::mutex> &lock) noexcept;
-    void take_turn_back(const char *function);
-    void hand_in(Run &run, Replica &replica, const Failure *failure, std::vector<ValuePointer> merged);
+    void hand_in(Run &run, Replica &replica, const char *function, FunctionRef<std::vector<ValuePointer>()> merge);
     void await_merge(Run &run, Replica &replica);
     void end_merge(Run &run, Replica &replica) noexcept;
 

@@ -56,8 +56,8 @@ class Replica {
     std::atomic<bool> entered{false};
     /// Some thread is in a call with an entered replica.
     std::atomic<bool> in_use{false};
-    /// Between mdist_merge_begin and mdist_merge_end.
-    bool merging = false;
+    /// Between mdist_merge_begin and mdist_merge_end, or in mdist_merge_call if it was entered.
+    std::atomic<bool> merging{false};
 
   private:
     Strategy &strategy_;

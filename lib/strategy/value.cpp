@@ -29,6 +29,12 @@ std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const cha
     return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
 }
 
+const Tensor &Value::tensor_at(std::size_t index) const {
+    if (index >= tensors_.size())
+        throw invalid(text("index is ", index, "; this value has ", tensors_.size(), " tensors"));
+    return tensors_[index];
+}
+
 void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) const {
     if (kind_ == MDIST_VALUE_PLAIN || tensors_.size() == local_replicas) return;
     throw invalid(text(argument < 0 ? std::string("the value") : text("argument ", argument), " has ", tensors_.size(),

@@ -24,6 +24,9 @@ class Value {
     /// What local replica `local` sees: its own tensor, or the only one.
     const Tensor &tensor_for(uint32_t local) const { return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
 
+    /// Throws INVALID_ARGUMENT for an index that it does not have.
+    const Tensor &tensor_at(std::size_t index) const;
+
     /// Throws INVALID_ARGUMENT unless it has one tensor for all or one for each of `local_replicas`: it may come from
     /// another strategy. Called "the value", or "argument 3" by its index.
     void check_count(std::size_t local_replicas, std::ptrdiff_t argument = -1) const;

@@ -65,9 +65,8 @@ class Variable {
     std::vector<Tensor> copies_;
 };
 
-/// Creates one variable from inside a step, by all local replicas together: replica 0's `initial` counts. `publish`
-/// runs once, on replica 0's thread; what it returns is returned on all.
-void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
-                      FunctionRef<void *(std::shared_ptr<Variable>)> publish, uint64_t timeout_ns);
+/// Creates one variable from inside a step, by all local replicas together: replica 0's `initial` counts.
+std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
+                                          uint64_t timeout_ns);
 
 } // namespace mdist

@@ -41,8 +41,8 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     apply(local, assign, total);
 }
 
-void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
-                      FunctionRef<void *(std::shared_ptr<Variable>)> publish, uint64_t timeout_ns) {
+std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, const Tensor &initial,
+                                          uint64_t timeout_ns) {
     spec.check();
     Strategy &strategy = replica.strategy();
     replica.require_together("mdist_replica_variable_create");
@@ -59,7 +59,7 @@ void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial
         shared.create_failure = nullptr;
         shared.create_out_of_memory = true; // unless it turns out otherwise
         try {
-            shared.created = publish(std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial));
+            shared.created = std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial);
             shared.create_out_of_memory = false;
         } catch (const Failure &failure) {
             shared.create_failure = std::make_shared<Failure>(failure);
@@ -70,7 +70,10 @@ void *create_together(Replica &replica, VariableSpec spec, const Tensor &initial
     }
     if (shared.create_failure) throw Failure(*shared.create_failure);
     if (shared.create_out_of_memory) throw std::bad_alloc();
-    return shared.created;
+    std::shared_ptr<Variable> created = shared.created;
+    group.finish(); // all have it: whoever destroys the last handle frees the variable
+    if (replica.local_index() == 0) shared.created.reset();
+    return created;
 }
 
 } // namespace mdist

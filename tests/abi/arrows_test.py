@@ -30,6 +30,7 @@ THIRD_PARTY = {
     "CLI/": r"src/.*",
     "nlohmann/": r"src/.*",
     "cmocka.h": r"tests/.*",
+    "dlpack/": r"tests/api/dlpack_\w+\.h",
 }
 SYSTEM_HEADERS = re.compile(
     r"(sys|netinet|arpa|net|linux|asm)/[\w/]+\.h|"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function of the library in every place it can be called from: outside of steps, in a step, in a merge, on a
 // thread that runs no step, and with handles that are none. The table is held against the library's list of exports.
-#include "mdist_test.h"
+#include "dlpack_support.h"
+#include "step_support.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct World {
@@ -15,6 +15,7 @@ typedef struct World {
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched;
     mdist_iterator_t *iterator;
+    mdist_work_t *work; // done
     float room[2][16];
 } World;
 
@@ -24,6 +25,8 @@ typedef mdist_status_t (*Function)(World *world, mdist_error_t **error);
 typedef enum Place {
     ANYWHERE,
     IN_STEP,    // takes a replica
+    ENTERED,    // takes one that was entered
+    BRACKET,    // begins, ends or enters a run
     OUTSIDE,    // takes a strategy, or what belongs to one
     AROUND,     // another way: a destructor, a query without errors; called here for the name only
     NOT_CALLED, // changes the process
@@ -172,13 +175,106 @@ CALL(replica_variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
     const mdist_status_t status = mdist_replica_variable_create(w->replica, "in a step", &tensor, &out, NULL, error);
-    if (status == MDIST_OK && mdist_barrier(w->replica, NULL, NULL) == MDIST_OK && mdist_replica_id(w->replica) == 0)
-        mdist_variable_destroy(out); // one handle for all
+    mdist_variable_destroy(out);
     return status;
 }
 CALL(replica_assign) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
+}
+
+// Started: waited for at once, so that the step goes on as after the blocking form.
+static mdist_status_t wait_for(mdist_status_t status, mdist_work_t *work) {
+    int32_t done = 0;
+    if (status == MDIST_OK && (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK || done != 1))
+        status = MDIST_ERR_INTERNAL;
+    mdist_work_destroy(work);
+    return status;
+}
+CALL(all_reduce_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_reduce_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(broadcast_start) {
+    const mdist_buffer_t in = in_of(w);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_broadcast_start(w->replica, 0, &in, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(all_gather_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_gather_start(w->replica, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_scatter_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_reduce_scatter_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(all_to_all_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(barrier_start) {
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_barrier_start(w->replica, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(merge_begin) {
+    const mdist_status_t status = mdist_merge_begin(w->replica, NULL, 0, NULL, NULL, error);
+    if (status == MDIST_OK && mdist_merge_end(w->replica, 0, NULL, NULL, 0, NULL) != MDIST_OK)
+        return MDIST_ERR_INTERNAL;
+    return status;
+}
+CALL(merge_end) {
+    if (mdist_replica_local_index(w->replica) >= 0) mdist_merge_begin(w->replica, NULL, 0, NULL, NULL, NULL);
+    return mdist_merge_end(w->replica, 0, NULL, NULL, 0, error);
+}
+CALL(replica_exit) {
+    return mdist_replica_exit(w->replica, 0, error);
+}
+CALL(replica_enter) {
+    mdist_replica_t *replica = NULL;
+    const int open = mdist_run_begin(w->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK;
+    const mdist_status_t status = mdist_replica_enter(w->strategy, 0, &replica, error);
+    mdist_replica_exit(replica, 0, NULL);
+    if (open) mdist_run_end(w->strategy, NULL, 0, NULL);
+    return status;
+}
+CALL(run_begin) {
+    const mdist_status_t status = mdist_run_begin(w->strategy, NULL, 0, 0, NULL, error);
+    if (status == MDIST_OK) mdist_run_end(w->strategy, NULL, 0, NULL);
+    return status;
+}
+CALL(run_end) {
+    if (mdist_run_begin(w->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK) {
+        mdist_replica_t *replica = NULL;
+        for (uint32_t i = 0; i < 2; ++i) {
+            mdist_replica_enter(w->strategy, i, &replica, NULL);
+            mdist_replica_exit(replica, 0, NULL);
+        }
+    }
+    return mdist_run_end(w->strategy, NULL, 0, error);
+}
+CALL(work_test) {
+    int32_t done = 0;
+    return mdist_work_test(w->work, &done, error);
+}
+CALL(work_wait) {
+    int32_t done = 0;
+    return mdist_work_wait(w->work, 0, &done, error);
+}
+CALL(alloc) {
+    void *memory = NULL;
+    const mdist_status_t status = mdist_alloc(w->strategy, 0, 8, &memory, error);
+    mdist_free(memory);
+    return status;
 }
 
 CALL(config_create) {
@@ -247,6 +343,32 @@ CALL(variable_arena) {
     mdist_buffer_t out;
     return mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &out, error);
 }
+static mdist_status_t take_theirs(DlLayout layout, World *w, mdist_error_t **error) {
+    static Theirs theirs; // deleted with the value, at once
+    const int64_t shape = 2;
+    mdist_value_t *out = NULL;
+    describe(&theirs, layout, w->room[0], MDIST_FLOAT32, 1, &shape);
+    const mdist_status_t status = take_in(&theirs, &out, error);
+    return drop_value(status, out);
+}
+static mdist_status_t give_ours(DlLayout layout, World *w, mdist_error_t **error) {
+    Ours ours;
+    const mdist_status_t status = give_out(w->value, 0, layout, &ours, error);
+    delete_ours(&ours);
+    return status;
+}
+CALL(value_from_dlpack) {
+    return take_theirs(LEGACY, w, error);
+}
+CALL(value_from_dlpack_versioned) {
+    return take_theirs(VERSIONED, w, error);
+}
+CALL(value_to_dlpack) {
+    return give_ours(LEGACY, w, error);
+}
+CALL(value_to_dlpack_versioned) {
+    return give_ours(VERSIONED, w, error);
+}
 CALL(dataset_from_tensors) {
     mdist_dataset_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
@@ -289,6 +411,18 @@ CALL(distribute_dataset) {
     const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, &out, NULL, error);
     return drop_dataset(status, out);
 }
+CALL(iterator_close) {
+    mdist_iterator_t *own = NULL; // the world's is needed open
+    const int stale = mdist_iterator_create(w->dataset, &own, NULL) != MDIST_OK;
+    const mdist_status_t status = mdist_iterator_close(stale ? w->iterator : own, error);
+    mdist_iterator_destroy(own);
+    return status;
+}
+CALL(iterators_settle) {
+    (void)w;
+    int32_t done = 0;
+    return mdist_iterators_settle(0, &done, error);
+}
 CALL(iterator_create) {
     mdist_iterator_t *out = NULL;
     const mdist_status_t status = mdist_iterator_create(w->dataset, &out, error);
@@ -307,6 +441,8 @@ CALL(queries) {
     mdist_variable_destroy(NULL);
     mdist_dataset_destroy(NULL);
     mdist_iterator_destroy(NULL);
+    mdist_work_destroy(NULL);
+    mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
                      mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
@@ -356,6 +492,25 @@ static const Entry table[] = {
     ENTRY(barrier, IN_STEP),
     ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_assign, IN_STEP),
+    ENTRY(all_reduce_start, IN_STEP),
+    ENTRY(broadcast_start, IN_STEP),
+    ENTRY(all_gather_start, IN_STEP),
+    ENTRY(reduce_scatter_start, IN_STEP),
+    ENTRY(all_to_all_start, IN_STEP),
+    ENTRY(barrier_start, IN_STEP),
+    ENTRY(merge_begin, ENTERED),
+    ENTRY(merge_end, ENTERED),
+    ENTRY(replica_exit, ENTERED),
+    ENTRY(run_begin, BRACKET),
+    ENTRY(run_end, BRACKET),
+    ENTRY(replica_enter, BRACKET),
+    ENTRY(work_test, ANYWHERE),
+    ENTRY(work_wait, ANYWHERE),
+    ENTRY(alloc, ANYWHERE),
+    ENTRY(value_from_dlpack, ANYWHERE),
+    ENTRY(value_from_dlpack_versioned, ANYWHERE),
+    ENTRY(value_to_dlpack, ANYWHERE),
+    ENTRY(value_to_dlpack_versioned, ANYWHERE),
     ENTRY(config_create, ANYWHERE),
     ENTRY(config_set, ANYWHERE),
     ENTRY(config_get, ANYWHERE),
@@ -378,6 +533,8 @@ static const Entry table[] = {
     ENTRY(dataset_batch, ANYWHERE),
     ENTRY(dataset_prefetch, ANYWHERE),
     ENTRY(distribute_dataset, ANYWHERE),
+    ENTRY(iterator_close, ANYWHERE),
+    ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
     QUERY(version),
     QUERY(has),
@@ -405,6 +562,8 @@ static const Entry table[] = {
     QUERY(variable_destroy),
     QUERY(dataset_destroy),
     QUERY(iterator_destroy),
+    QUERY(work_destroy),
+    QUERY(free),
     {"mdist_replica_id", NOT_CALLED, NULL},
     {"mdist_replica_local_index", NOT_CALLED, NULL},
     {"mdist_replica_count", NOT_CALLED, NULL},
@@ -431,6 +590,31 @@ static void the_table_knows_every_function(void **state) {
     assert_int_equal(found, ENTRIES);
 }
 
+/// What a replica function of the entry's kind is given where no replica belongs.
+static int takes_replica(const Entry *entry) {
+    return entry->place == IN_STEP || entry->place == ENTERED;
+}
+
+/// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
+/// open.
+static mdist_status_t wanted_of_bracket(const Entry *entry) {
+    return strcmp(entry->name, "mdist_run_begin") == 0 ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
+}
+
+static mdist_work_t *done_work(mdist_strategy_t *strategy) {
+    mdist_error_t *error = NULL;
+    mdist_work_t *work = NULL;
+    int32_t done = 0;
+    Entered run;
+    begin_and_enter(&run, strategy);
+    OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+    OK(mdist_barrier(run.replicas[1], NULL, &error));
+    OK(mdist_work_test(work, &done, &error));
+    exit_all(&run);
+    end_with(strategy, MDIST_OK, "");
+    return work;
+}
+
 static World make_world(void) {
     World world = {.strategy = make_strategy(2, NULL)};
     mdist_error_t *error = NULL;
@@ -444,6 +628,7 @@ static World make_world(void) {
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
+    world.work = done_work(world.strategy);
     return world;
 }
 
@@ -455,6 +640,7 @@ static void end_world(World *world) {
     mdist_dataset_destroy(world->dataset);
     mdist_dataset_destroy(world->batched);
     mdist_iterator_destroy(world->iterator);
+    mdist_work_destroy(world->work);
     mdist_strategy_destroy(world->strategy);
 }
 
@@ -484,7 +670,10 @@ static int32_t call_in_step(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     // Configs and iterators are for one thread at a time.
     if (self->entry->place != IN_STEP && id == 1) return 0;
-    const mdist_status_t wanted = self->entry->place == OUTSIDE ? MDIST_ERR_WRONG_CONTEXT : MDIST_OK;
+    const Place place = self->entry->place;
+    const mdist_status_t wanted = place == OUTSIDE || place == ENTERED ? MDIST_ERR_WRONG_CONTEXT
+                                  : place == BRACKET                   ? wanted_of_bracket(self->entry)
+                                                                       : MDIST_OK;
     try_it(self, id, replica, wanted, self->entry->name);
     return 0;
 }
@@ -516,7 +705,7 @@ static void outside_of_steps_only_the_others_work(void **state) {
     for (int i = 0; i < ENTRIES; ++i) {
         if (table[i].place == NOT_CALLED) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
-        const int in_step = table[i].place == IN_STEP;
+        const int in_step = takes_replica(&table[i]);
         try_it(&trial, 0, NULL, in_step ? MDIST_ERR_BAD_HANDLE : MDIST_OK, table[i].name);
         if (in_step) try_it(&trial, 0, (mdist_replica_t *)trial.world.strategy, MDIST_ERR_BAD_HANDLE, table[i].name);
         assert_no_notes(&trial);
@@ -534,7 +723,7 @@ static void a_replica_dies_with_its_step(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     for (int i = 0; i < ENTRIES; ++i) {
-        if (table[i].place != IN_STEP) continue;
+        if (!takes_replica(&table[i])) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         for (int again = 0; again < 2; ++again) {
             OK(mdist_run(trial.world.strategy, keep_handle, &trial, NULL, 0, NULL, 0, NULL, &error));
@@ -563,8 +752,10 @@ static int32_t call_in_merge(mdist_strategy_t *strategy, mdist_value_t *const *a
                              mdist_value_t **results, size_t result_count, void *user_data) {
     Trial *self = user_data;
     (void)arguments, (void)argument_count, (void)results, (void)result_count;
-    const int in_step = self->entry->place == IN_STEP;
-    const mdist_status_t wanted = in_step ? MDIST_ERR_WRONG_CONTEXT : MDIST_OK;
+    const int in_step = takes_replica(self->entry);
+    const mdist_status_t wanted = in_step                         ? MDIST_ERR_WRONG_CONTEXT
+                                  : self->entry->place == BRACKET ? wanted_of_bracket(self->entry)
+                                                                  : MDIST_OK;
     try_it(self, 0, self->handles[0], wanted, self->entry->name);
     if (!in_step) return 0;
     try_it(self, 0, self->handles[1], wanted, self->entry->name); // another replica's
@@ -600,8 +791,8 @@ typedef struct Foreign {
 
 static void *call_on_thread(void *argument) {
     Foreign *self = argument;
-    const Place place = self->trial->entry->place;
-    const mdist_status_t wanted = place == IN_STEP ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
+    const mdist_status_t wanted =
+        takes_replica(self->trial->entry) ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
     try_it(self->trial, self->id, self->replica, wanted, self->trial->entry->name);
     return NULL;
 }
@@ -619,10 +810,59 @@ static void a_step_belongs_to_its_thread(void **state) {
     mdist_error_t *error = NULL;
     for (int i = 0; i < ENTRIES; ++i) {
         // An iterator belongs to no strategy, so that another thread may well use it.
-        if (table[i].place != IN_STEP && table[i].place != OUTSIDE) continue;
+        if (!takes_replica(&table[i]) && table[i].place != OUTSIDE && table[i].place != BRACKET) continue;
         if (strcmp(table[i].name, "mdist_iterator_next") == 0) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
+        assert_no_notes(&trial);
+        end_world(&trial.world);
+    }
+}
+
+// ---- Replicas that were entered.
+
+/// No thread knows that it is in a step, so what takes a strategy finds it busy; an iterator belongs to none.
+static int32_t call_entered(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    const Place place = self->entry->place;
+    if (!takes_replica(self->entry) && id == 1) return 0;
+    const int busy = (place == OUTSIDE && strcmp(self->entry->name, "mdist_iterator_next") != 0) || place == BRACKET;
+    try_it(self, id, replica, busy ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK, self->entry->name);
+    return 0;
+}
+
+static void entered_replicas_take_the_functions_of_a_step(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place == NOT_CALLED) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        mdist_value_t *result = NULL;
+        const size_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        OK(run_own(trial.world.strategy, call_entered, &trial, &trial.world.value, 1, &result, set, NULL, &error));
+        assert_no_notes(&trial);
+        mdist_value_destroy(result);
+        end_world(&trial.world);
+    }
+}
+
+static int32_t call_in_open_merge(mdist_replica_t *replica, void *user_data) {
+    Trial *self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    if (mdist_merge_begin(replica, NULL, 0, NULL, NULL, NULL) != MDIST_OK) return 1;
+    const int in_step = self->entry->place == IN_STEP;
+    if (id == 0 || in_step) try_it(self, id, replica, in_step ? MDIST_ERR_WRONG_CONTEXT : MDIST_OK, self->entry->name);
+    return mdist_merge_end(replica, 0, NULL, NULL, 0, NULL);
+}
+
+static void in_their_merges_the_functions_outside_of_steps_work(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (int i = 0; i < ENTRIES; ++i) {
+        if (table[i].place == NOT_CALLED || table[i].place == ENTERED) continue;
+        Trial trial = {.world = make_world(), .entry = &table[i]};
+        OK(run_own(trial.world.strategy, call_in_open_merge, &trial, NULL, 0, NULL, 0, NULL, &error));
         assert_no_notes(&trial);
         end_world(&trial.world);
     }
@@ -646,7 +886,7 @@ static void a_replica_is_only_its_own(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     for (int i = 0; i < ENTRIES; ++i) {
-        if (table[i].place != IN_STEP) continue;
+        if (!takes_replica(&table[i])) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         OK(mdist_run(trial.world.strategy, use_neighbour, &trial, NULL, 0, NULL, 0, NULL, &error));
         assert_no_notes(&trial);
@@ -660,7 +900,8 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
         const int takes_none =
             strcmp(table[i].name, "mdist_config_create") == 0 || strcmp(table[i].name, "mdist_tensor_describe") == 0 ||
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
-            strcmp(table[i].name, "mdist_dataset_from_tensors") == 0;
+            strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
+            strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
         if (table[i].place == NOT_CALLED || table[i].place == AROUND || takes_none) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         end_world(&trial.world);
@@ -677,6 +918,8 @@ int main(void) {
         cmocka_unit_test(a_replica_dies_with_its_step),
         cmocka_unit_test(in_a_merge_the_functions_outside_of_steps_work),
         cmocka_unit_test(a_step_belongs_to_its_thread),
+        cmocka_unit_test(entered_replicas_take_the_functions_of_a_step),
+        cmocka_unit_test(in_their_merges_the_functions_outside_of_steps_work),
         cmocka_unit_test(a_replica_is_only_its_own),
         cmocka_unit_test(stale_handles_are_bad_handles_everywhere),
     };

@@ -227,11 +227,14 @@ static void creation_in_a_step_takes_replica_zeros_values(void **state) {
         for (uint32_t r = 0; r < REPLICAS; ++r) {
             mdist_tensor_t copy;
             assert_int_equal(c.status[r], MDIST_OK);
-            assert_ptr_equal(c.made[r], c.made[0]);
-            OK(mdist_variable_tensor(c.made[0], r, &copy, &error));
-            assert_memory_equal(copy.data, data, 2 * sizeof(float));
+            for (uint32_t other = 0; other < r; ++other) assert_ptr_not_equal(c.made[r], c.made[other]);
+            for (uint32_t local = 0; local < REPLICAS; ++local) {
+                OK(mdist_variable_tensor(c.made[r], local, &copy, &error));
+                assert_memory_equal(copy.data, data, 2 * sizeof(float));
+            }
         }
-        mdist_variable_destroy(c.made[0]);
+        // The name is free again, so the variable went with the last handle.
+        for (int r = 0; r < REPLICAS; ++r) mdist_variable_destroy(c.made[(r + turn) % REPLICAS]);
     }
     mdist_strategy_destroy(strategy);
 }
@@ -272,7 +275,7 @@ static void replicas_that_create_different_variables_are_all_told(void **state) 
         assert_int_equal(again.status[r], MDIST_ERR_INVALID_ARGUMENT);
         assert_non_null(strstr(again.messages[r], "\"made\""));
     }
-    mdist_variable_destroy(c.made[0]);
+    for (int r = 0; r < REPLICAS; ++r) mdist_variable_destroy(c.made[r]);
     expect_usable(strategy);
     mdist_strategy_destroy(strategy);
 }
@@ -353,7 +356,8 @@ static int32_t misplaced_step(mdist_replica_t *replica, void *user_data) {
     want_words(m, mdist_variable_assign(m->variable, MDIST_ASSIGN_SET, m->value, &error), &error,
                "mdist_replica_assign");
     want_words(m, mdist_variable_read(m->variable, &out, NULL, &error), &error, "mdist_variable_tensor");
-    want_words(m, mdist_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error, "mdist_all_reduce");
+    want_words(m, mdist_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error,
+               "mdist_all_reduce");
     want_words(m, mdist_gather(m->strategy, m->value, 0, &out, NULL, &error), &error, "mdist_all_gather");
     want_words(m, mdist_broadcast_to(m->strategy, &tensor, &out, &error), &error, "mdist_broadcast");
     return 0;

@@ -22,6 +22,7 @@ typedef struct Life {
     const char *call;
     char wrong[256]; // what is not as promised; nothing may be asserted, nor memory asked for, during a shortage
     atomic_int step_wrong;
+    atomic_int aborted; // since a replica could not enter
 } Life;
 
 static float rows[ROWS];
@@ -124,6 +125,114 @@ static void live(Life *life) {
     read_data(life);
 }
 
+// ---- The same in brackets, on threads of the test's own.
+
+typedef struct Own {
+    Life *life;
+    uint32_t local;
+    mdist_status_t status; // of what the replica did
+    const char *call;
+    int wrong;
+} Own;
+
+#define DO(function)                                                      \
+    do {                                                                  \
+        mdist_error_t *error = NULL;                                      \
+        own->status = (function);                                         \
+        if ((own->status == MDIST_OK) != (error == NULL)) own->wrong = 1; \
+        if (mdist_error_status(error) != own->status) own->wrong = 2;     \
+        mdist_error_free(error);                                          \
+        if (own->status != MDIST_OK) own->call = #function;               \
+        if (own->status != MDIST_OK) return;                              \
+    } while (0)
+
+static void do_step(Own *own, mdist_replica_t *replica) {
+    float *large = NULL, one = 1;
+    int32_t done = 0;
+    mdist_work_t *work = NULL;
+    mdist_value_t *values[1] = {NULL}, *sum = NULL, *none = NULL;
+    mdist_tensor_t result;
+    const mdist_tensor_t tensor = tensor_of(&one, MDIST_FLOAT32, 0);
+    mdist_status_t status = mdist_alloc(own->life->strategy, own->local, LARGE * sizeof *large, (void **)&large, NULL);
+    if (status != MDIST_OK) {
+        own->status = status;
+        return;
+    }
+    for (int i = 0; i < LARGE; ++i) large[i] = 1;
+    const mdist_buffer_t buffer = buffer_of(large, MDIST_FLOAT32, LARGE);
+    status = mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
+    if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
+    mdist_work_destroy(work);
+    if (status == MDIST_OK && (large[0] != REPLICAS || large[LARGE - 1] != REPLICAS || !done)) own->wrong = 3;
+    mdist_free(large);
+    own->status = status;
+    if (status != MDIST_OK) return;
+    DO(mdist_merge_begin(replica, &tensor, 1, values, NULL, &error));
+    if (own->local == 0) {
+        mdist_run(own->life->strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL);
+        if (mdist_run_begin(own->life->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK)
+            mdist_run_end(own->life->strategy, NULL, 0, NULL);
+        status = mdist_reduce(own->life->strategy, MDIST_SUM, values[0], NULL, 0, &sum, NULL, NULL);
+    }
+    own->status =
+        mdist_merge_end(replica, status == MDIST_OK ? 0 : 5, own->local == 0 ? &sum : &none, &result, 1, NULL);
+    if (own->status == MDIST_OK && *(float *)result.data != REPLICAS) own->wrong = 4;
+    mdist_value_destroy(values[0]);
+    mdist_value_destroy(sum);
+    if (own->status != MDIST_OK) return;
+    DO(mdist_merge_call(replica, merge, NULL, &tensor, 1, &result, 1, NULL, &error));
+    DO(mdist_replica_set_result(replica, 0, &tensor, &error));
+}
+
+static void *enter_and_do(void *argument) {
+    Own *own = argument;
+    mdist_replica_t *replica = NULL;
+    own->status = mdist_replica_enter(own->life->strategy, own->local, &replica, NULL);
+    if (own->status != MDIST_OK) {
+        own->life->aborted = 1;
+        mdist_strategy_abort(own->life->strategy); // or the others wait for it
+        return NULL;
+    }
+    do_step(own, replica);
+    mdist_replica_exit(replica, own->status == MDIST_OK ? 0 : 6, NULL);
+    if (mdist_replica_id(replica) != -1) own->wrong = 5;
+    return NULL;
+}
+
+static pthread_barrier_t before, after;
+static Own owns[REPLICAS];
+static atomic_int no_more;
+
+/// Threads that are there before the shortage: their own memory is not what is asked about.
+static void *persist(void *argument) {
+    Own *own = argument;
+    for (;;) {
+        pthread_barrier_wait(&before);
+        if (no_more) return NULL;
+        enter_and_do(own);
+        pthread_barrier_wait(&after);
+    }
+}
+
+static void live_in_brackets(Life *life) {
+    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 100000000000u};
+    GO(mdist_config_create(&life->config, &error));
+    GO(mdist_config_set(life->config, "devices", "cpu*3", &error));
+    GO(mdist_strategy_create(life->config, &life->strategy, &error));
+    GO(mdist_run_begin(life->strategy, NULL, 0, 1, &soon, &error));
+    for (uint32_t i = 0; i < REPLICAS; ++i) owns[i] = (Own){.life = life, .local = i};
+    pthread_barrier_wait(&before);
+    pthread_barrier_wait(&after);
+    for (uint32_t i = 0; i < REPLICAS; ++i)
+        if (owns[i].wrong != 0) snprintf(life->wrong, sizeof life->wrong, "replica %u: %d", (unsigned)i, owns[i].wrong);
+    // One that could not enter is missing, and the others waited in vain or were let go.
+    GO(mdist_run_end(life->strategy, &life->result, 1, &error));
+    for (uint32_t i = 0; i < REPLICAS; ++i)
+        if (owns[i].status != MDIST_OK)
+            snprintf(life->wrong, sizeof life->wrong, "the run went well, and replica %u gave %d", (unsigned)i,
+                     (int)owns[i].status);
+}
+
 static void end(Life *life) {
     mdist_value_destroy(life->element);
     mdist_iterator_destroy(life->iterator);
@@ -140,47 +249,62 @@ static void end(Life *life) {
     mdist_config_destroy(life->config);
 }
 
-static void live_and_end(Life *life) {
-    live(life);
+static void live_and_end(Life *life, void (*live_how)(Life *)) {
+    live_how(life);
     if (life->step_wrong != 0) snprintf(life->wrong, sizeof life->wrong, "step: %d", life->step_wrong);
     end(life);
 }
 
 /// Lives with the nth request refused, for nth from 1 on until one life needs no more than it got.
-static void live_through(ShortOf what, int for_good, mdist_status_t wanted, uint64_t stride) {
+static void live_through(void (*live_how)(Life *), ShortOf what, int for_good, mdist_status_t wanted, uint64_t stride) {
     Life easy = {0};
-    live_and_end(&easy); // what is made once in a process is there now
+    live_and_end(&easy, live_how); // what is made once in a process is there now
     if (easy.status != 0) fail_msg("%s gave %s with all it needs", easy.call, mdist_status_name(easy.status));
     assert_string_equal(easy.wrong, "");
     uint64_t refused = 1, nth = 1;
     for (; refused != 0; nth += stride) {
         Life life = {0};
         shortage_start(what, nth, for_good);
-        live_and_end(&life);
+        live_and_end(&life, live_how);
         refused = shortage_stop();
         const char *name = life.call == NULL ? "nothing" : life.call;
         if (life.wrong[0] != '\0') fail_msg("request %llu: %s", (unsigned long long)nth, life.wrong);
-        if (life.status != 0 && life.status != wanted && life.status != MDIST_ERR_CALLBACK)
+        const int expected = life.status == wanted || life.status == MDIST_ERR_CALLBACK ||
+                             (life.aborted && life.status == MDIST_ERR_ABORTED);
+        if (life.status != 0 && !expected)
             fail_msg("request %llu: %s gave %s", (unsigned long long)nth, name, mdist_status_name(life.status));
         if (refused == 0) assert_int_equal(life.status, 0);
     }
     print_message("# %llu requests\n", (unsigned long long)nth - 1);
 }
 
+static void brackets_live_with_little_memory_too(void **state) {
+    (void)state;
+    pthread_t threads[REPLICAS];
+    pthread_barrier_init(&before, NULL, REPLICAS + 1);
+    pthread_barrier_init(&after, NULL, REPLICAS + 1);
+    for (uint32_t i = 0; i < REPLICAS; ++i) assert_int_equal(pthread_create(&threads[i], NULL, persist, &owns[i]), 0);
+    live_through(live_in_brackets, SHORT_OF_MEMORY, 0, MDIST_ERR_OUT_OF_MEMORY, 1);
+    live_through(live_in_brackets, SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
+    no_more = 1;
+    pthread_barrier_wait(&before);
+    for (uint32_t i = 0; i < REPLICAS; ++i) pthread_join(threads[i], NULL);
+}
+
 static void each_request_for_memory_may_be_refused(void **state) {
     (void)state;
-    live_through(SHORT_OF_MEMORY, 0, MDIST_ERR_OUT_OF_MEMORY, 1);
+    live_through(live, SHORT_OF_MEMORY, 0, MDIST_ERR_OUT_OF_MEMORY, 1);
 }
 
 static void memory_may_run_out_at_any_moment(void **state) {
     (void)state;
-    live_through(SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
+    live_through(live, SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
 }
 
 static void each_thread_may_be_refused(void **state) {
     (void)state;
-    live_through(SHORT_OF_THREADS, 0, MDIST_ERR_RESOURCE, 1);
-    live_through(SHORT_OF_THREADS, 1, MDIST_ERR_RESOURCE, 1);
+    live_through(live, SHORT_OF_THREADS, 0, MDIST_ERR_RESOURCE, 1);
+    live_through(live, SHORT_OF_THREADS, 1, MDIST_ERR_RESOURCE, 1);
 }
 
 static int32_t end_thread(mdist_replica_t *replica, void *user_data) {
@@ -274,6 +398,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_request_for_memory_may_be_refused),
         cmocka_unit_test(memory_may_run_out_at_any_moment),
+        cmocka_unit_test(brackets_live_with_little_memory_too),
         cmocka_unit_test(each_thread_may_be_refused),
         cmocka_unit_test(a_thread_that_cannot_be_replaced_is_asked_for_again),
         cmocka_unit_test(a_failure_without_memory_for_its_words_is_one_all_the_same),

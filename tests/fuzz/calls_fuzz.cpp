@@ -60,6 +60,9 @@ class Pool {
     }
     void destroy_all() {
         for (void *handle : handles_) destroy(handle);
+        // The inner ones first: a replica does not leave a merge with a run open in it.
+        for (std::size_t i = handles_.size(); i > 0; --i)
+            mdist_replica_exit(static_cast<mdist_replica_t *>(handles_[i - 1]), 0, nullptr);
     }
     /// Every kind's function, of which at most one can mean it.
     static void destroy(void *handle) {
@@ -69,6 +72,8 @@ class Pool {
         mdist_dataset_destroy(static_cast<mdist_dataset_t *>(handle));
         mdist_variable_destroy(static_cast<mdist_variable_t *>(handle));
         mdist_config_destroy(static_cast<mdist_config_t *>(handle));
+        mdist_work_destroy(static_cast<mdist_work_t *>(handle));
+        mdist_free(handle);
     }
 
   private:
@@ -246,6 +251,64 @@ void use(Input &input, Pool &pool) {
     for (mdist_value_t *made : values) pool.add(made);
 }
 
+/// Runs in brackets, all replicas by this thread: what would wait for another one gives up at once.
+void bracket(Input &input, Pool &pool) {
+    constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000};
+    mdist_error_t *error = nullptr;
+    mdist_value_t *values[2] = {};
+    mdist_tensor_t results[2];
+    void *made = nullptr;
+    int32_t done = -1;
+    mdist_status_t status = MDIST_OK;
+    auto *strategy = pool.pick<mdist_strategy_t>(input);
+    auto *replica = pool.pick<mdist_replica_t>(input);
+    auto *work = pool.pick<mdist_work_t>(input);
+    auto *value = pool.pick<mdist_value_t>(input);
+    const mdist_tensor_t tensor = any_tensor(input);
+    const mdist_buffer_t buffer = any_buffer(input, memory);
+    auto **out = reinterpret_cast<mdist_work_t **>(&made);
+    switch (input.below(12)) {
+        case 0:
+            status = mdist_run_begin(strategy, &value, input.below(2), input.below(3), &kSoon, &error);
+            break;
+        case 1:
+            status = mdist_run_end(strategy, values, input.below(3), &error);
+            break;
+        case 2:
+        case 3:
+            status =
+                mdist_replica_enter(strategy, input.below(4), reinterpret_cast<mdist_replica_t **>(&made), &error);
+            break;
+        case 4:
+            status = mdist_replica_exit(replica, static_cast<int32_t>(input.below(2)), &error);
+            break;
+        case 5:
+            status = mdist_merge_begin(replica, &tensor, input.below(2), values, &kSoon, &error);
+            break;
+        case 6:
+            status = mdist_merge_end(replica, input.below(4) == 0, &value, results, input.below(2), &error);
+            break;
+        case 7:
+            status = mdist_barrier_start(replica, out, &kSoon, &error);
+            break;
+        case 8:
+            status = mdist_all_reduce_start(replica, MDIST_MAX, &buffer, &buffer, 1, out, nullptr, &error);
+            break;
+        case 9:
+            status = mdist_work_test(work, &done, &error);
+            break;
+        case 10:
+            status = mdist_work_wait(work, input.below(2) * 1000, &done, &error);
+            break;
+        default:
+            status = mdist_alloc(strategy, input.below(4), input.byte() * 64, &made, &error);
+    }
+    require(status == MDIST_OK || (made == nullptr && done == -1), "a failure writes nothing");
+    check(status, error);
+    pool.add(made);
+    for (mdist_value_t *given : values) pool.add(given);
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -263,10 +326,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     pool.add(config);
     for (int often = 0; often < 4; ++often) pool.add(strategy); // many calls should mean it
     for (std::size_t calls = 0; calls < kMostCalls && input.size != 0; ++calls) {
-        if (input.below(2) == 0)
-            make(input, pool);
-        else
-            use(input, pool);
+        switch (input.below(3)) {
+            case 0:
+                make(input, pool);
+                break;
+            case 1:
+                use(input, pool);
+                break;
+            default:
+                bracket(input, pool);
+        }
     }
     pool.destroy_all();
     return 0;

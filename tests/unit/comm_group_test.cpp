@@ -2,62 +2,11 @@
 // The group under whatever order threads, failures and the end of everything can come in. Calls are heap objects that
 // are torn up the moment their party may, so that a peer that reads one too late is found by its garbage, and by the
 // address sanitizer.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-// Its header does not say so itself.
-extern "C" {
-#include <cmocka.h>
-}
-#undef fail // its macro, the group's member
-
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "comm/collectives.h"
-#include "comm/group.h"
-#include "util/log.h"
+#include "comm_support.h"
 
 namespace {
 
 using namespace mdist;
-
-constexpr uint64_t kNoTimeout = 3'600'000'000'000u;
-
-std::size_t rounds(std::size_t quick, std::size_t full) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? full : quick;
-}
-
-/// A call with its buffers, unreadable after its life.
-struct OwnedCall {
-    std::vector<mdist_buffer_t> buffers;
-    std::string words;
-    Call call;
-
-    OwnedCall(CallKind kind, uint64_t subject, std::size_t count) : buffers(count), words("words"), call() {
-        static float element;
-        for (mdist_buffer_t &buffer : buffers) buffer = {&element, 1, MDIST_FLOAT32, 0};
-        call.kind = kind;
-        call.subject = subject;
-        call.subject_text = words.c_str();
-        call.inputs = call.outputs = buffers.data();
-        call.buffer_count = count;
-    }
-    ~OwnedCall() {
-        for (mdist_buffer_t &buffer : buffers) std::memset(&buffer, 0xdd, sizeof buffer);
-        std::memset(static_cast<void *>(&call), 0xdd, sizeof call);
-    }
-};
 
 /// What one party does at one point of a step.
 enum class Act { kMeet, kMeetAndFinish, kDisagree, kRelease, kLeave };
@@ -286,7 +235,7 @@ void a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone(void *
 } // namespace
 
 int main() {
-    log::set_level(MDIST_LOG_OFF);
+    mdist::log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(no_order_of_events_hangs_or_splits_a_group),
         cmocka_unit_test(a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none),

@@ -177,6 +177,7 @@ void destruction_waits_for_nobody_where_all_is_released_by_itself(void **) {
         plan.changed.wait(lock, [&] { return plan.waiting; });
     } // with the lock, which the function needs to return
     assert_false(released);
+    assert_false(wait_for_stragglers(0));
     {
         const std::lock_guard lock(plan.mutex);
         plan.open = true;
@@ -185,6 +186,31 @@ void destruction_waits_for_nobody_where_all_is_released_by_itself(void **) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return released; });
     assert_int_equal(plan.calls, 2);
+    assert_true(wait_for_stragglers(MDIST_FOREVER));
+}
+
+void closing_waits_for_the_function(void **) {
+    Plan plan;
+    plan.action = Plan::kWait;
+    plan.at = 1;
+    Iterator iterator(make_prefetch(mapped(numbers(5), plan, std::make_shared<int>(0)), 2));
+    assert_true(take_nothing(iterator));
+    {
+        std::unique_lock lock(plan.mutex);
+        plan.changed.wait(lock, [&] { return plan.waiting; });
+    }
+    std::atomic<bool> opened{false};
+    std::thread opener([&] {
+        const std::lock_guard lock(plan.mutex);
+        opened = true;
+        plan.open = true;
+        plan.changed.notify_all();
+    });
+    iterator.close();
+    assert_true(opened);
+    opener.join();
+    iterator.close();
+    assert_says(failure_of([&] { take_nothing(iterator); }), MDIST_ERR_FAILED_PRECONDITION, "was closed");
 }
 
 void what_nobody_releases_is_borrowed(void **) {
@@ -281,6 +307,7 @@ int main() {
         cmocka_unit_test(destruction_ends_threads_that_wait_for_room),
         cmocka_unit_test(destruction_waits_for_the_function_but_not_for_the_batch),
         cmocka_unit_test(destruction_waits_for_nobody_where_all_is_released_by_itself),
+        cmocka_unit_test(closing_waits_for_the_function),
         cmocka_unit_test(what_nobody_releases_is_borrowed),
         cmocka_unit_test(a_function_that_destroys_its_iterator_hangs_nobody),
         cmocka_unit_test(the_registration_lives_as_long_as_its_users),

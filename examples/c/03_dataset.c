@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Input cut over replicas, and what they found put together again.
+ *
+ * Ten numbers are shuffled and come in batches of four, each cut over two replicas. The last batch has two rows only.
+ * A run takes a batch as its argument and gives the squares as its result; mdist_reduce makes one mean of them, over
+ * the rows that there are: 4, 4 and 2. Weighted by these, the means give that of all ten squares: 38.5.
+ */
+#include "check.h"
+
+enum { NUMBERS = 10, BATCH = 4 };
+
+static int32_t square(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    mdist_tensor_t numbers, squares;
+    float results[BATCH];
+    if (mdist_replica_argument(replica, 0, &numbers, NULL) != MDIST_OK) return 1;
+    const float *const mine = numbers.data;
+    for (uint64_t row = 0; row < numbers.shape[0]; ++row) results[row] = mine[row] * mine[row];
+
+    if (mdist_tensor_describe(results, MDIST_FLOAT32, numbers.shape, 1, &squares, NULL) != MDIST_OK) return 1;
+    return mdist_replica_set_result(replica, 0, &squares, NULL) != MDIST_OK;
+}
+
+// Numbers in memory, in another order every time they are iterated, in batches, cut over the replicas.
+static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
+    mdist_dataset_t *rows = NULL, *shuffled = NULL, *batches = NULL, *distributed = NULL;
+    mdist_tensor_t tensor;
+    must(mdist_tensor_describe(numbers, MDIST_FLOAT32, (const uint64_t[]){NUMBERS}, 1, &tensor, &problem));
+    must(mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &rows, &problem));
+    must(mdist_dataset_shuffle(rows, NUMBERS, 7, 1, &shuffled, &problem));
+    must(mdist_dataset_batch(shuffled, BATCH, 0, &batches, &problem));
+    must(mdist_distribute_dataset(strategy, batches, &distributed, NULL, &problem));
+    mdist_dataset_destroy(rows); // each keeps what it is made from
+    mdist_dataset_destroy(shuffled);
+    mdist_dataset_destroy(batches);
+    return distributed;
+}
+
+// The mean over all rows on all replicas; rows receives how many those are.
+static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch, uint64_t *rows) {
+    mdist_value_t *squares = NULL, *mean = NULL;
+    mdist_tensor_t tensor;
+    must(mdist_run(strategy, square, NULL, &batch, 1, &squares, 1, NULL, &problem));
+    *rows = 0;
+    for (size_t i = 0; i < mdist_value_count(squares); ++i) {
+        must(mdist_value_tensor(squares, i, &tensor, &problem));
+        *rows += tensor.shape[0];
+    }
+    must(mdist_reduce(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
+    must(mdist_value_tensor(mean, 0, &tensor, &problem));
+    const float result = *(const float *)tensor.data;
+    mdist_value_destroy(squares);
+    mdist_value_destroy(mean);
+    return result;
+}
+
+int main(void) {
+    float numbers[NUMBERS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, sum = 0;
+    mdist_strategy_t *strategy = strategy_on("cpu*2");
+    mdist_dataset_t *dataset = input(strategy, numbers);
+    mdist_iterator_t *iterator = NULL;
+    mdist_value_t *batch = NULL;
+    mdist_status_t status;
+
+    must(mdist_iterator_create(dataset, &iterator, &problem));
+    while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) {
+        uint64_t rows;
+        const float mean = mean_of_squares(strategy, batch, &rows);
+        printf("%d rows, mean of squares %g\n", (int)rows, (double)mean);
+        sum += mean * (float)rows;
+        mdist_value_destroy(batch);
+    }
+    must(status == MDIST_END ? MDIST_OK : status);
+    printf("mean of all: %g\n", (double)(sum / NUMBERS));
+
+    mdist_iterator_destroy(iterator);
+    mdist_dataset_destroy(dataset);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A run on threads of one's own, without callbacks: for programs that have their threads already.
+ *
+ * The strategy is told not to start any (`executor: caller`). Three threads enter one replica each, gather what all
+ * bring, and exit. Errors need no way of their own from thread to thread: mdist_run_end tells the first of them.
+ */
+#include <pthread.h>
+
+#include "check.h"
+
+enum { REPLICAS = 3 };
+
+typedef struct Worker {
+    pthread_t thread;
+    mdist_strategy_t *strategy;
+    uint32_t local_replica;
+} Worker;
+
+// Between enter and exit: replica context, as in a step. Results are the replicas' parts of a value.
+static int32_t gather(mdist_replica_t *replica) {
+    const int32_t id = mdist_replica_id(replica);
+    int32_t mine = 10 * (id + 1), all[REPLICAS];
+    const mdist_buffer_t input = {.data = &mine, .elements = 1, .dtype = MDIST_INT32};
+    const mdist_buffer_t output = {.data = all, .elements = REPLICAS, .dtype = MDIST_INT32};
+    mdist_tensor_t result;
+    if (mdist_all_gather(replica, &input, &output, 1, NULL, NULL) != MDIST_OK) return 1;
+    if (mdist_tensor_describe(all, MDIST_INT32, (const uint64_t[]){REPLICAS}, 1, &result, NULL) != MDIST_OK) return 1;
+    return mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
+}
+
+static void *work(void *argument) {
+    const Worker *const self = argument;
+    mdist_replica_t *replica = NULL;
+    if (mdist_replica_enter(self->strategy, self->local_replica, &replica, NULL) != MDIST_OK) return NULL;
+    mdist_replica_exit(replica, gather(replica), NULL); // a code other than 0 releases the others, and fails the run
+    return NULL;
+}
+
+static mdist_strategy_t *strategy_without_threads(void) {
+    mdist_config_t *config = NULL;
+    mdist_strategy_t *strategy = NULL;
+    must(mdist_config_create(&config, &problem));
+    must(mdist_config_set(config, "devices", "cpu*3", &problem));
+    must(mdist_config_set(config, "executor", "caller", &problem));
+    must(mdist_strategy_create(config, &strategy, &problem));
+    mdist_config_destroy(config);
+    return strategy;
+}
+
+int main(void) {
+    mdist_strategy_t *strategy = strategy_without_threads();
+    Worker workers[REPLICAS];
+    mdist_value_t *gathered = NULL;
+
+    must(mdist_run_begin(strategy, NULL, 0, 1, NULL, &problem));
+    for (uint32_t i = 0; i < REPLICAS; ++i) {
+        workers[i] = (Worker){.strategy = strategy, .local_replica = i};
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
+            fputs("no thread to be had\n", stderr);
+            exit(1);
+        }
+    }
+    for (int i = 0; i < REPLICAS; ++i) pthread_join(workers[i].thread, NULL);
+    must(mdist_run_end(strategy, &gathered, 1, &problem));
+
+    for (size_t i = 0; i < REPLICAS; ++i) {
+        mdist_tensor_t tensor;
+        must(mdist_value_tensor(gathered, i, &tensor, &problem));
+        const int32_t *const all = tensor.data;
+        printf("replica %zu: %d %d %d\n", i, all[0], all[1], all[2]);
+    }
+    mdist_value_destroy(gathered);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first program: two replicas follow the mean of what both have measured.
+#include <array>
+#include <iostream>
+
+#include "mdist.hpp"
+
+int main() try {
+    mdist::Strategy strategy(mdist::Config().set("devices", "cpu*2"));
+    mdist::Variable estimate(strategy, "estimate", 0.0f, MDIST_AGGREGATION_MEAN);
+    const std::array<float, 2> measured{2, 4};
+
+    // Runs on both replicas at the same time. The mean of what they write is applied to both copies.
+    const auto step = [&](mdist::Replica &replica) {
+        const float now = estimate.tensor(replica).item<float>();
+        const float wrong = now - measured[static_cast<size_t>(replica.id())];
+        estimate.assign(replica, MDIST_ASSIGN_SUB, wrong / 2);
+        return wrong * wrong;
+    };
+    for (int i = 0; i < 20; ++i) {
+        const mdist::Value errors = strategy.run(step); // one per replica
+        const float mean = strategy.reduce(MDIST_MEAN, errors).tensor().item<float>();
+        if (i % 5 == 0) std::cout << "mean squared error " << mean << '\n';
+    }
+    std::cout << "estimate " << estimate.read().tensor().item<float>() << '\n';
+} catch (const std::exception &error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+}

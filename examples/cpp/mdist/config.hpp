@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Config: what kind of strategy, on which devices, with which limits. Timeout: of one call.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "error.hpp"
+#include "handle.hpp"
+
+namespace mdist {
+
+class Config : public Handle<mdist_config_t, mdist_config_destroy> {
+  public:
+    Config() : Handle(create()) {}
+
+    Config &set(const std::string &key, const std::string &value) {
+        detail::call(mdist_config_set, get(), key.c_str(), value.c_str());
+        return *this;
+    }
+
+    std::string get(const std::string &key) const {
+        size_t needed = 0;
+        detail::call(mdist_config_get, get(), key.c_str(), nullptr, size_t{0}, &needed);
+        std::string text(needed, '\0');
+        detail::call(mdist_config_get, get(), key.c_str(), text.data(), text.size(), &needed);
+        text.pop_back(); // the NUL
+        return text;
+    }
+    using Handle::get;
+
+    Config &load(const std::string &yaml_path) {
+        detail::call(mdist_config_load, get(), yaml_path.c_str());
+        return *this;
+    }
+    Config &load_text(const std::string &yaml) {
+        detail::call(mdist_config_load_text, get(), yaml.data(), yaml.size());
+        return *this;
+    }
+    Config &load_environment() {
+        detail::call(mdist_config_load_environment, get());
+        return *this;
+    }
+
+  private:
+    static mdist_config_t *create() {
+        mdist_config_t *out = nullptr;
+        detail::call(mdist_config_create, &out);
+        return out;
+    }
+};
+
+// For each wait for other replicas; none given: what the run or the configuration says.
+class Timeout {
+  public:
+    Timeout() noexcept = default;
+    template <typename Number, typename Period>
+    Timeout(std::chrono::duration<Number, Period> duration) noexcept {
+        options_.timeout_ns =
+            static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+    }
+
+    const mdist_call_options_t *options() const noexcept { return &options_; }
+
+  private:
+    mdist_call_options_t options_{sizeof(mdist_call_options_t), 0, 0};
+};
+
+} // namespace mdist

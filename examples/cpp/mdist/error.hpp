@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error: what the library says went wrong. Thrown: what callbacks threw, on its way through the library.
+#pragma once
+
+#include <mdist/mdist.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace mdist {
+
+class Error : public std::exception {
+  public:
+    // Takes the error over; it may be NULL.
+    Error(mdist_status_t status, mdist_error_t *error) : status_(status), error_(error, mdist_error_free) {}
+
+    // One sentence with the bad value, the place, and what would be right.
+    const char *what() const noexcept override {
+        return error_ ? mdist_error_message(error_.get()) : mdist_status_name(status_);
+    }
+    mdist_status_t status() const noexcept { return status_; }
+    std::string_view reason() const noexcept { return mdist_error_reason(error_.get()); }
+    std::string_view operation() const noexcept { return mdist_error_operation(error_.get()); }
+    int32_t replica() const noexcept { return mdist_error_replica(error_.get()); } // id of the one at fault, or -1
+    int64_t native() const noexcept { return mdist_error_native(error_.get()); }
+
+  private:
+    mdist_status_t status_;
+    std::shared_ptr<mdist_error_t> error_; // shared: exceptions are copied, and that must not throw
+};
+
+namespace detail {
+
+// Calls a function of the library, which wants `error` last. Returns MDIST_OK or MDIST_END.
+template <typename Function, typename... Arguments>
+mdist_status_t call(Function function, Arguments... arguments) {
+    mdist_error_t *error = nullptr;
+    const mdist_status_t status = function(arguments..., &error);
+    if (status < 0) throw Error(status, error);
+    return status;
+}
+
+// Exceptions can't pass through C. So each is kept here and gets a number, which the callback returns; the library
+// hands the number of the first cause to its caller, who finds the exception by it. Any thread.
+class Thrown {
+  public:
+    // Calls a function and returns 0, or the number of what it threw.
+    template <typename Function>
+    int32_t guard(Function &&function) noexcept {
+        try {
+            function();
+            return 0;
+        } catch (...) {
+            return keep(std::current_exception());
+        }
+    }
+
+    // detail::call, for functions that call back.
+    template <typename... Arguments>
+    mdist_status_t call(Arguments... arguments) {
+        try {
+            return detail::call(arguments...);
+        } catch (const Error &error) {
+            if (error.status() == MDIST_ERR_CALLBACK) rethrow(error.native());
+            throw;
+        }
+    }
+
+  private:
+    int32_t keep(std::exception_ptr exception) noexcept {
+        try {
+            const std::lock_guard lock(mutex_);
+            exceptions_.push_back(std::move(exception));
+            return static_cast<int32_t>(exceptions_.size());
+        } catch (...) {
+            return -1; // no memory: the library's own error has to do
+        }
+    }
+
+    void rethrow(int64_t number) {
+        std::unique_lock lock(mutex_);
+        if (number < 1 || static_cast<uint64_t>(number) > exceptions_.size()) return;
+        const std::exception_ptr exception = exceptions_[static_cast<size_t>(number - 1)];
+        lock.unlock();
+        std::rethrow_exception(exception);
+    }
+
+    std::mutex mutex_;
+    std::vector<std::exception_ptr> exceptions_;
+};
+
+} // namespace detail
+} // namespace mdist

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check: one claim, and the code that proves it: a line "ok - claim", or "not ok - claim" with the reason.
+#pragma once
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "../mdist.hpp"
+
+inline int checks_failed = 0;
+
+// Throws unless it holds. From any thread whose exceptions come back, such as a step.
+inline void require(bool holds, const std::string &reason) {
+    if (!holds) throw std::logic_error(reason);
+}
+
+template <typename Proof>
+void check(const std::string &claim, Proof proof) {
+    try {
+        proof();
+        std::printf("ok - %s\n", claim.c_str());
+    } catch (const std::exception &error) {
+        std::printf("not ok - %s: %s\n", claim.c_str(), error.what());
+        ++checks_failed;
+    }
+    std::fflush(stdout);
+}
+
+// Calls, and returns the exception of this type that comes out; none is a failure, another passes on.
+template <typename Exception, typename Function>
+Exception thrown_by(Function function) {
+    try {
+        function();
+    } catch (const Exception &exception) {
+        return exception;
+    }
+    throw std::logic_error("nothing was thrown");
+}
+
+inline mdist::Strategy strategy_of(uint32_t replicas, const std::string &executor = "threads") {
+    return mdist::Strategy(mdist::Config().set("devices", "cpu*" + std::to_string(replicas)).set("executor", executor));
+}
+
+// Fails unless a strategy can still do what strategies do.
+inline void require_usable(mdist::Strategy &strategy) {
+    strategy.run([](mdist::Replica &replica) {
+        int64_t sum = 1;
+        replica.all_reduce(MDIST_SUM, sum);
+        require(sum == replica.count(), "a sum afterwards is wrong");
+    });
+}
+
+void check_types();
+void check_failures();
+void check_replicas();
+void check_threads();
+void check_input();
+void check_lifetimes();

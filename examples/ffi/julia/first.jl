@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+using Mdist
+
+strategy = Strategy("devices" => "cpu*4")
+
+# Runs on every replica at the same time. Each brings its id + 1; all leave with the sum.
+run(strategy) do replica
+    x = Float32[replica_id(replica) + 1]
+    all_reduce!(replica, Mdist.SUM, x)
+    println("replica $(replica_id(replica)) of $(replica_count(replica)): $(x[1])")
+end

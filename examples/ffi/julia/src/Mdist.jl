@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Mirrored training: one copy of the model per replica, kept equal, by the C library libmdist.
+
+    strategy = Strategy("devices" => "cpu*4")
+    run(strategy) do replica
+        x = Float32[replica_id(replica) + 1]
+        all_reduce!(replica, Mdist.SUM, x)      # x is [10] on all four
+    end
+
+A step runs as one Julia task per replica. The library calls nothing of Julia, on no thread: see `run` and `Work`.
+
+Numbers of replicas count from 0, as in the library and its messages; positions in Julia's collections from 1. Julia's
+arrays are column-major and the library's tensors row-major, so shapes are reversed: a batch of 64 images of 784 pixels
+is `[64][784]` there and `(784, 64)` here, the same bytes.
+"""
+module Mdist
+
+using Libdl
+
+export Config, Dataset, MdistError, Replica, Strategy, Value, Variable, Work
+export abort, all_gather!, all_reduce!, all_to_all!, argument, barrier, batch, distribute, local_index,
+    local_replica_count, merge_call, prefetch, reduce_scatter!, replica_count, replica_id, set_result!, shard,
+    tensor, test
+export all_gather_start!, all_reduce_start!, all_to_all_start!, barrier_start, broadcast_start!,
+    reduce_scatter_start!
+
+include("library.jl")
+include("error.jl")
+include("handle.jl")
+include("config.jl")
+include("strategy.jl")
+include("array.jl")
+include("memory.jl")
+include("value.jl")
+include("variable.jl")
+include("dataset.jl")
+include("iterator.jl")
+include("work.jl")
+include("replica.jl")
+include("collective.jl")
+include("gc_safe.jl")
+include("merge.jl")
+include("run.jl")
+include("reduce.jl")
+
+function __init__()
+    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.0 is.
+    # (As the constant itself it would be frozen into the precompiled module.)
+    path = get(ENV, "MDIST_LIBRARY", "")
+    isempty(path) || Libdl.dlopen(path)
+    return nothing
+end
+
+end

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+    Dataset(arrays...)
+
+A description of elements, from arrays in memory: element i has index i of each array's *last* dimension. The arrays are
+copied into memory of the library, which outlives everything made from the dataset. `Mdist.shuffle`, `repeat`, `batch`,
+`shard`, `prefetch` and `distribute` each give a new dataset; a `for` loop over one gives its elements, vectors of
+`Value`s:
+
+    for (images, labels) in distribute(strategy, batch(Dataset(pixels, answers), 128))
+        run(step, strategy, images, labels)
+        close(images); close(labels)
+    end
+"""
+mutable struct Dataset <: Handle
+    handle::Ptr{mdist_dataset_t}
+    strategy::Union{Strategy,Nothing} # of a distributed one, kept as long as it is in use
+    function Dataset(handle::Ptr{mdist_dataset_t}, strategy::Union{Strategy,Nothing})
+        return finalizer(destroy, new(handle, strategy))::Dataset
+    end
+end
+
+destroy(dataset::Dataset) = @ccall libmdist.mdist_dataset_destroy(dataset::Ptr{mdist_dataset_t})::Cvoid
+Base.unsafe_convert(::Type{Ptr{mdist_dataset_t}}, dataset::Dataset) = dataset.handle
+
+function Dataset(arrays::StridedArray...)
+    out = Out{mdist_dataset_t}(C_NULL)
+    GC.@preserve arrays begin
+        tensors = mdist_tensor_t[mdist_tensor_t(array) for array in arrays]
+        memory = copy_together!(tensors, Int[length(array) * sizeof(eltype(array)) for array in arrays])
+        # From here on the memory is the library's to free, also if it refuses.
+        check() do error
+            @ccall libmdist.mdist_dataset_from_tensors(
+                tensors::Ptr{mdist_tensor_t}, length(tensors)::Csize_t, memory::Ptr{Cvoid},
+                free_function()::Ptr{Cvoid}, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+        end
+    end
+    return Dataset(out[], nothing)
+end
+
+"Copies tensors into one piece of memory, each at a multiple of 64 bytes, and points them there."
+function copy_together!(tensors::Vector{mdist_tensor_t}, sizes::Vector{Int})
+    memory = allocate(sum(size -> cld(size, 64) * 64, sizes; init = 0))
+    address = Ptr{UInt8}(memory)
+    for (i, size) in enumerate(sizes)
+        from = tensors[i]
+        size == 0 || unsafe_copyto!(address, Ptr{UInt8}(from.data), size)
+        tensors[i] = mdist_tensor_t(address, from.dtype, from.rank, 0, 0, from.shape)
+        address += cld(size, 64) * 64
+    end
+    return memory
+end
+
+"A dataset that the library makes from another."
+function transformed(call::F, strategy::Union{Strategy,Nothing}) where {F}
+    out = Out{mdist_dataset_t}(C_NULL)
+    check(error -> call(out, error))
+    return Dataset(out[], strategy)
+end
+
+"Keeps elements index, index + shards, index + 2 * shards ..., the first one being number 0."
+function shard(source::Dataset, shards::Integer, index::Integer)
+    return transformed(source.strategy) do out, error
+        @ccall libmdist.mdist_dataset_shard(
+            source::Ptr{mdist_dataset_t}, shards::UInt64, index::UInt64, out::Out{mdist_dataset_t},
+            error::Out{mdist_error_t})::Int32
+    end
+end
+
+"Picks each next element at random from a buffer of `buffer_size`: in another order every time, unless told otherwise."
+function shuffle(source::Dataset, buffer_size::Integer; seed::Integer, reshuffle_each_iteration::Bool = true)
+    return transformed(source.strategy) do out, error
+        @ccall libmdist.mdist_dataset_shuffle(
+            source::Ptr{mdist_dataset_t}, buffer_size::UInt64, seed::UInt64, reshuffle_each_iteration::Int32,
+            out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+    end
+end
+
+"The source `count` times over, or `Mdist.FOREVER`."
+function Base.repeat(source::Dataset, count::Integer)
+    return transformed(source.strategy) do out, error
+        @ccall libmdist.mdist_dataset_repeat(
+            source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t},
+            error::Out{mdist_error_t})::Int32
+    end
+end
+
+"Joins elements along a new last dimension. The last batch may be shorter, or is left out."
+function batch(source::Dataset, batch_size::Integer; drop_remainder::Bool = false)
+    return transformed(source.strategy) do out, error
+        @ccall libmdist.mdist_dataset_batch(
+            source::Ptr{mdist_dataset_t}, batch_size::UInt64, drop_remainder::Int32, out::Out{mdist_dataset_t},
+            error::Out{mdist_error_t})::Int32
+    end
+end
+
+"Prepares up to `elements` ahead, on a thread of the library."
+function prefetch(source::Dataset, elements::Integer)
+    return transformed(source.strategy) do out, error
+        @ccall libmdist.mdist_dataset_prefetch(
+            source::Ptr{mdist_dataset_t}, elements::UInt64, out::Out{mdist_dataset_t},
+            error::Out{mdist_error_t})::Int32
+    end
+end
+
+"Cuts each batch over the replicas of a strategy. The last of the transformations."
+function distribute(strategy::Strategy, source::Dataset)
+    options = Ref(mdist_input_options_t(sizeof(mdist_input_options_t), 0))
+    return transformed(strategy) do out, error
+        @ccall libmdist.mdist_distribute_dataset(
+            strategy::Ptr{mdist_strategy_t}, source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t},
+            options::Ref{mdist_input_options_t}, error::Out{mdist_error_t})::Int32
+    end
+end
+
+"How many values an element has."
+function component_count(dataset::Dataset)
+    return Int(@ccall libmdist.mdist_dataset_component_count(dataset::Ptr{mdist_dataset_t})::Csize_t)
+end

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+An error of the library, in full: the fields are those of `mdist_error_t`, and `message` is a sentence with the bad
+value, the place and what would be right. `replica` is the id of the one at fault, or -1.
+"""
+struct MdistError <: Exception
+    status::Status
+    reason::String
+    operation::String
+    replica::Int
+    native::Int
+    message::String
+end
+
+"Takes the story out of a C error, and frees it."
+function MdistError(status::Integer, error::Ptr{mdist_error_t})
+    reason = unsafe_string(@ccall libmdist.mdist_error_reason(error::Ptr{mdist_error_t})::Cstring)
+    operation = unsafe_string(@ccall libmdist.mdist_error_operation(error::Ptr{mdist_error_t})::Cstring)
+    replica = @ccall libmdist.mdist_error_replica(error::Ptr{mdist_error_t})::Int32
+    native = @ccall libmdist.mdist_error_native(error::Ptr{mdist_error_t})::Int64
+    message = unsafe_string(@ccall libmdist.mdist_error_message(error::Ptr{mdist_error_t})::Cstring)
+    @ccall libmdist.mdist_error_free(error::Ptr{mdist_error_t})::Cvoid
+    return MdistError(Status(status), reason, operation, replica, native, message)
+end
+
+Base.showerror(io::IO, error::MdistError) = print(io, "MdistError: ", error.message, " (", error.status, ")")
+
+"""
+    check(error -> @ccall ...)
+
+Calls a C function, which gets a place for its error, and returns the status, `OK` or `END`; below 0 it is thrown.
+"""
+function check(call::F) where {F}
+    error = Out{mdist_error_t}(C_NULL)
+    status = call(error)
+    status < 0 && throw(MdistError(status, error[]))
+    return Status(status)
+end

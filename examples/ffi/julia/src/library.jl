@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the C headers declare, under the names it has there: structs and handles as they are, constants without `MDIST_`.
+# tests/ffi/julia_signatures_test.py holds this file, and every @ccall of the module, against the headers.
+
+const libmdist = "libmdist.so.0"
+
+# Handles. Nobody looks inside; types of their own keep them apart.
+mutable struct mdist_config_t end
+mutable struct mdist_dataset_t end
+mutable struct mdist_error_t end
+mutable struct mdist_iterator_t end
+mutable struct mdist_replica_t end
+mutable struct mdist_strategy_t end
+mutable struct mdist_value_t end
+mutable struct mdist_variable_t end
+mutable struct mdist_work_t end
+
+"Where a C function puts a handle."
+const Out{T} = Ref{Ptr{T}}
+
+struct mdist_buffer_t
+    data::Ptr{Cvoid}
+    elements::UInt64
+    dtype::Int32
+    reserved::Int32
+end
+
+struct mdist_tensor_t
+    data::Ptr{Cvoid}
+    dtype::Int32
+    rank::Int32
+    device_kind::Int32
+    device_index::Int32
+    shape::NTuple{8,UInt64}
+end
+
+struct mdist_call_options_t
+    struct_size::UInt32
+    flags::UInt32
+    timeout_ns::UInt64
+end
+
+struct mdist_variable_options_t
+    struct_size::UInt32
+    synchronization::Int32
+    aggregation::Int32
+    reserved::Int32
+end
+
+struct mdist_input_options_t
+    struct_size::UInt32
+    flags::UInt32
+end
+
+const FOREVER = 0x7fffffffffffffff
+const MAX_RANK = 8
+
+"What a function answers: 0 is good, below 0 is an error."
+@enum Status::Int32 begin
+    OK = 0
+    END = 1
+    ERR_INVALID_ARGUMENT = -1
+    ERR_BAD_HANDLE = -2
+    ERR_WRONG_CONTEXT = -3
+    ERR_FAILED_PRECONDITION = -4
+    ERR_CONFIG = -5
+    ERR_NOT_FOUND = -6
+    ERR_UNSUPPORTED = -7
+    ERR_OUT_OF_MEMORY = -8
+    ERR_RESOURCE = -9
+    ERR_IO = -10
+    ERR_DATA_LOSS = -11
+    ERR_MISMATCH = -12
+    ERR_TIMEOUT = -13
+    ERR_PEER_LOST = -14
+    ERR_ABORTED = -15
+    ERR_UNAUTHENTICATED = -16
+    ERR_CALLBACK = -17
+    ERR_DEVICE = -18
+    ERR_INTERNAL = -19
+end
+
+"Element types."
+@enum DType::Int32 begin
+    DTYPE_NONE = 0
+    FLOAT32 = 1
+    FLOAT64 = 2
+    FLOAT16 = 3
+    BFLOAT16 = 4
+    INT8 = 5
+    UINT8 = 6
+    INT32 = 7
+    UINT32 = 8
+    INT64 = 9
+    UINT64 = 10
+end
+
+"How replicas' elements become one."
+@enum ReduceOp::Int32 begin
+    SUM = 1
+    MEAN = 2
+    MIN = 3
+    MAX = 4
+    PROD = 5
+end
+
+"Whether a value has one tensor, equal ones, or one of its own for each local replica."
+@enum ValueKind::Int32 begin
+    VALUE_NONE = 0
+    VALUE_PLAIN = 1
+    VALUE_MIRRORED = 2
+    VALUE_PER_REPLICA = 3
+end
+
+"When copies of a variable are made equal."
+@enum Synchronization::Int32 begin
+    SYNC_AUTO = 0
+    SYNC_ON_WRITE = 1
+    SYNC_ON_READ = 2
+end
+
+"How copies of a variable become one."
+@enum Aggregation::Int32 begin
+    AGGREGATION_NONE = 0
+    AGGREGATION_SUM = 1
+    AGGREGATION_MEAN = 2
+    AGGREGATION_ONLY_FIRST_REPLICA = 3
+end
+
+"What assigning does with what is there."
+@enum Assign::Int32 begin
+    ASSIGN_SET = 1
+    ASSIGN_ADD = 2
+    ASSIGN_SUB = 3
+end
+
+"Version of the library that is running: 10000 * major + 100 * minor + patch."
+version() = @ccall libmdist.mdist_version()::UInt32
+
+"Whether this build and this host can do something: `Mdist.has(\"avx2\")`."
+has(feature::AbstractString) = (@ccall libmdist.mdist_has(feature::Cstring)::Int32) != 0
+
+"The options of one call: how many seconds each wait for other replicas may take; 0 leaves it to the strategy."
+function options(timeout::Real)
+    timeout >= 0 || throw(ArgumentError("a timeout is some seconds, or 0 for the strategy's own, not $timeout"))
+    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9)))
+end

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A replica inside its step: what `run` gives to it. The handle is the context, not the thread, so the task that holds it
+may move from thread to thread; others may use it too, one at a time. It dies with the step.
+"""
+mutable struct Replica
+    handle::Ptr{mdist_replica_t}
+    strategy::Strategy
+    arguments::Vector{Value}
+    work::Union{Work,Nothing} # the operation under way, if there is one: see Work
+end
+
+Base.unsafe_convert(::Type{Ptr{mdist_replica_t}}, replica::Replica) = replica.handle
+
+function enter_replica(strategy::Strategy, local_replica::Integer, arguments::Vector{Value})
+    out = Out{mdist_replica_t}(C_NULL)
+    check() do error
+        @ccall libmdist.mdist_replica_enter(
+            strategy::Ptr{mdist_strategy_t}, local_replica::UInt32, out::Out{mdist_replica_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return Replica(out[], strategy, arguments, nothing)
+end
+
+"Leaves the step, in any case; a code other than 0, or an operation that nobody waited for, fails the run."
+function exit_replica(replica::Replica, code::Integer)
+    work = replica.work
+    try
+        check() do error
+            @ccall libmdist.mdist_replica_exit(
+                replica::Ptr{mdist_replica_t}, code::Int32, error::Out{mdist_error_t})::Int32
+        end
+    finally
+        work === nothing || close(work) # now, not when a finalizer comes: the arrays are free again
+    end
+    return nothing
+end
+
+"Replica id, from 0, over the whole job."
+replica_id(replica::Replica) = Int(@ccall libmdist.mdist_replica_id(replica::Ptr{mdist_replica_t})::Int32)
+
+"Index among the replicas of this process, from 0."
+local_index(replica::Replica) = Int(@ccall libmdist.mdist_replica_local_index(replica::Ptr{mdist_replica_t})::Int32)
+
+"Replicas in the whole job."
+replica_count(replica::Replica) = Int(@ccall libmdist.mdist_replica_count(replica::Ptr{mdist_replica_t})::UInt32)
+
+tensor(variable::Variable, replica::Replica) = tensor(variable, local_index(replica))
+
+"This replica's array of argument `index` of the run, counted from 1: to be read, until the step ends."
+function argument(replica::Replica, index::Integer)
+    described = Ref{mdist_tensor_t}()
+    check() do error
+        @ccall libmdist.mdist_replica_argument(
+            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, described::Ref{mdist_tensor_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return LibraryArray(described[], replica.arguments[index])
+end
+
+"Sets this replica's part of result `index` of the run, counted from 1, to a copy of an array or number."
+function set_result!(replica::Replica, index::Integer, array::StridedArray)
+    GC.@preserve array begin
+        described = Ref(mdist_tensor_t(array))
+        check() do error
+            @ccall libmdist.mdist_replica_set_result(
+                replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, described::Ref{mdist_tensor_t},
+                error::Out{mdist_error_t})::Int32
+        end
+    end
+    return replica
+end
+
+set_result!(replica::Replica, index::Integer, number::Number) = set_result!(replica, index, fill(number))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# With several threads (julia --threads 4) more is seen: merges need as many threads as there are replicas.
+using Mdist
+using Test
+
+strategy_of(replicas, settings...) = Strategy("devices" => "cpu*$replicas", settings...)
+
+"What a function throws; nothing if it does not."
+function thrown(f)
+    try
+        f()
+        return nothing
+    catch exception
+        return exception
+    end
+end
+
+@testset "Mdist" begin
+    include("steps.jl")
+    include("values.jl")
+    include("errors.jl")
+    include("lifetimes.jl")
+end

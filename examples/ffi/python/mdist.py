@@ -1,0 +1,1436 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libmdist for Python: mirrored training on all devices of a machine. One file; copy it to where you need it.
+
+    import mdist
+    import numpy as np
+
+    def step(replica, x):  # runs on every replica at the same time
+        total = x * (replica.id + 1)
+        replica.all_reduce(mdist.ReduceOp.SUM, total)  # in place
+        return total
+
+    with mdist.Strategy(devices="cpu*2") as strategy:
+        total = strategy.run(step, np.ones(3, "float32"), results=1)  # a Value: one array per replica
+        print(total.numpy(0))  # [3. 3. 3.]
+
+Needs CPython 3.9 or later, 64-bit Linux and libmdist (MDIST_LIBRARY says where, if the loader does not know). NumPy is
+optional: without it arrays are flat memoryviews, and anything with a C-contiguous buffer goes in (array.array, ctypes).
+
+Memory. Arrays go in and come out without copies, except where a docstring says "a copy". What the library keeps, it
+keeps alive; an array that looks into the library keeps that memory alive. Dtypes are those of the array, exactly;
+Typed(array, "bfloat16") says that 16-bit elements are something else than their dtype tells.
+
+Threads. The interpreter's lock is released in every call, so replicas compute in parallel wherever NumPy does. Steps
+run on threads of the library, replica 0 on the caller's; with Strategy.run_begin they run on threads of your own. Any
+thread may use any object; two at once on one strategy, iterator or replica is an Error, reason `busy`, or forbidden by
+the C header (see @thread there).
+
+Errors. Failures are Error. An exception in a step, merge, map or update function fails the whole run, and the Error
+that run() raises has the first of them as its __cause__.
+"""
+import atexit
+import ctypes
+import itertools
+import os
+import sys
+import threading
+import traceback
+import weakref
+from collections import deque, namedtuple
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
+                    c_void_p, py_object)
+from enum import IntEnum
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+# ---- Written by ./generate from include/mdist/*.h, from here ...
+VERSION_MAJOR = 0
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+VERSION = 100
+FOREVER = 9223372036854775807
+ROWS = 9223372036854775807
+MAX_RANK = 8
+c_void_pp = POINTER(c_void_p)
+
+
+class ReduceOp(IntEnum):
+    SUM = 1
+    MEAN = 2
+    MIN = 3
+    MAX = 4
+    PROD = 5
+
+
+class LogLevel(IntEnum):
+    OFF = 0
+    ERROR = 1
+    WARN = 2
+    INFO = 3
+    DEBUG = 4
+
+
+class Status(IntEnum):
+    OK = 0
+    END = 1
+    INVALID_ARGUMENT = -1
+    BAD_HANDLE = -2
+    WRONG_CONTEXT = -3
+    FAILED_PRECONDITION = -4
+    CONFIG = -5
+    NOT_FOUND = -6
+    UNSUPPORTED = -7
+    OUT_OF_MEMORY = -8
+    RESOURCE = -9
+    IO = -10
+    DATA_LOSS = -11
+    MISMATCH = -12
+    TIMEOUT = -13
+    PEER_LOST = -14
+    ABORTED = -15
+    UNAUTHENTICATED = -16
+    CALLBACK = -17
+    DEVICE = -18
+    INTERNAL = -19
+
+
+class Dtype(IntEnum):
+    NONE = 0
+    FLOAT32 = 1
+    FLOAT64 = 2
+    FLOAT16 = 3
+    BFLOAT16 = 4
+    INT8 = 5
+    UINT8 = 6
+    INT32 = 7
+    UINT32 = 8
+    INT64 = 9
+    UINT64 = 10
+
+
+class DeviceKind(IntEnum):
+    CPU = 0
+    GPU = 1
+
+
+class ValueKind(IntEnum):
+    NONE = 0
+    PLAIN = 1
+    MIRRORED = 2
+    PER_REPLICA = 3
+
+
+class Synchronization(IntEnum):
+    AUTO = 0
+    ON_WRITE = 1
+    ON_READ = 2
+
+
+class Aggregation(IntEnum):
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class Assign(IntEnum):
+    SET = 1
+    ADD = 2
+    SUB = 3
+
+
+class InputOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+    ]
+
+
+class CallOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("timeout_ns", c_uint64),
+    ]
+
+
+class Buffer(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("elements", c_uint64),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class Tensor(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("device_kind", c_int32),
+        ("device_index", c_int32),
+        ("shape", c_uint64 * 8),
+    ]
+
+
+class VariableOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("synchronization", c_int32),
+        ("aggregation", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+FreeFn = CFUNCTYPE(None, c_void_p)
+MapFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, c_void_p)
+LogFn = CFUNCTYPE(None, c_int32, c_char_p, c_size_t, c_void_p)
+StepFn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+MergeFn = CFUNCTYPE(c_int32, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_p)
+UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size_t, c_void_p)
+# Result, parameters. Handles are 64-bit numbers: without this table ctypes would cut them to 32 bits.
+FUNCTIONS = {
+    "mdist_version": (c_uint32, []),
+    "mdist_has": (c_int32, [c_char_p]),
+    "mdist_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_broadcast": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, POINTER(CallOptions), c_void_pp]),
+    "mdist_all_gather": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_reduce_scatter": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_all_to_all": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_barrier": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
+    "mdist_strategy_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_reduce": (c_int32, [c_void_p, c_int32, c_void_p, POINTER(c_int32), c_size_t, c_void_pp, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_reduce_to": (c_int32, [c_void_p, c_int32, c_void_p, c_char_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_batch_reduce_to": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(c_char_p), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_broadcast_to": (c_int32, [c_void_p, POINTER(Tensor), c_void_pp, c_void_pp]),
+    "mdist_gather": (c_int32, [c_void_p, c_void_p, c_int32, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_config_create": (c_int32, [c_void_pp, c_void_pp]),
+    "mdist_config_set": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
+    "mdist_config_get": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_config_load": (c_int32, [c_void_p, c_char_p, c_void_pp]),
+    "mdist_config_load_text": (c_int32, [c_void_p, c_char_p, c_size_t, c_void_pp]),
+    "mdist_config_load_environment": (c_int32, [c_void_p, c_void_pp]),
+    "mdist_config_destroy": (None, [c_void_p]),
+    "mdist_dataset_from_tensors": (c_int32, [POINTER(Tensor), c_size_t, c_void_p, FreeFn, c_void_pp, c_void_pp]),
+    "mdist_dataset_shard": (c_int32, [c_void_p, c_uint64, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_shuffle": (c_int32, [c_void_p, c_uint64, c_uint64, c_int32, c_void_pp, c_void_pp]),
+    "mdist_dataset_repeat": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_map": (c_int32, [c_void_p, MapFn, c_void_p, FreeFn, POINTER(Tensor), c_size_t, c_void_pp,
+        c_void_pp]),
+    "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
+    "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
+    "mdist_dataset_component_count": (c_size_t, [c_void_p]),
+    "mdist_dataset_destroy": (None, [c_void_p]),
+    "mdist_iterator_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_iterator_next": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
+    "mdist_iterator_destroy": (None, [c_void_p]),
+    "mdist_iterators_settle": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_log_set_sink": (c_int32, [LogFn, c_void_p, FreeFn, c_void_pp]),
+    "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
+    "mdist_alloc": (c_int32, [c_void_p, c_uint32, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_free": (None, [c_void_p]),
+    "mdist_status_name": (c_char_p, [c_int32]),
+    "mdist_error_status": (c_int32, [c_void_p]),
+    "mdist_error_message": (c_char_p, [c_void_p]),
+    "mdist_error_reason": (c_char_p, [c_void_p]),
+    "mdist_error_operation": (c_char_p, [c_void_p]),
+    "mdist_error_replica": (c_int32, [c_void_p]),
+    "mdist_error_native": (c_int64, [c_void_p]),
+    "mdist_error_free": (None, [c_void_p]),
+    "mdist_run_begin": (c_int32, [c_void_p, c_void_pp, c_size_t, c_size_t, POINTER(CallOptions), c_void_pp]),
+    "mdist_run_end": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_replica_enter": (c_int32, [c_void_p, c_uint32, c_void_pp, c_void_pp]),
+    "mdist_replica_exit": (c_int32, [c_void_p, c_int32, c_void_pp]),
+    "mdist_merge_begin": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_merge_end": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(Tensor), c_size_t, c_void_pp]),
+    "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_strategy_abort": (None, [c_void_p]),
+    "mdist_strategy_destroy": (None, [c_void_p]),
+    "mdist_strategy_replica_count": (c_uint32, [c_void_p]),
+    "mdist_strategy_local_replica_count": (c_uint32, [c_void_p]),
+    "mdist_strategy_device": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_replica_id": (c_int32, [c_void_p]),
+    "mdist_replica_local_index": (c_int32, [c_void_p]),
+    "mdist_replica_count": (c_uint32, [c_void_p]),
+    "mdist_replica_argument": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_set_result": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_merge_call": (c_int32, [c_void_p, MergeFn, c_void_p, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_dtype_size": (c_size_t, [c_int32]),
+    "mdist_dtype_name": (c_char_p, [c_int32]),
+    "mdist_tensor_describe": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_tensor_elements": (c_uint64, [POINTER(Tensor)]),
+    "mdist_value_create": (c_int32, [POINTER(Tensor), c_void_pp, c_void_pp]),
+    "mdist_value_wrap": (c_int32, [POINTER(Tensor), c_void_p, FreeFn, c_void_pp, c_void_pp]),
+    "mdist_value_per_replica": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_value_kind": (c_int32, [c_void_p]),
+    "mdist_value_count": (c_size_t, [c_void_p]),
+    "mdist_value_tensor": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_value_destroy": (None, [c_void_p]),
+    "mdist_variable_create": (c_int32, [c_void_p, c_char_p, POINTER(Tensor), c_void_pp, POINTER(VariableOptions),
+        c_void_pp]),
+    "mdist_replica_variable_create": (c_int32, [c_void_p, c_char_p, POINTER(Tensor), c_void_pp,
+        POINTER(VariableOptions), c_void_pp]),
+    "mdist_variable_assign": (c_int32, [c_void_p, c_int32, c_void_p, c_void_pp]),
+    "mdist_replica_assign": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(CallOptions), c_void_pp]),
+    "mdist_variable_read": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_variable_tensor": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_void_pp]),
+    "mdist_variable_name": (c_char_p, [c_void_p]),
+    "mdist_variable_arena": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), c_void_pp]),
+    "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_variable_destroy": (None, [c_void_p]),
+    "mdist_all_reduce_start": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_broadcast_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, c_void_pp, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_all_gather_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_reduce_scatter_start": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_all_to_all_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_barrier_start": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_work_test": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
+    "mdist_work_wait": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_work_destroy": (None, [c_void_p]),
+}
+# ---- ... to here.
+
+
+def _load():
+    name = os.environ.get("MDIST_LIBRARY", f"libmdist.so.{VERSION_MAJOR}")
+    try:
+        library = ctypes.CDLL(name)
+    except OSError as error:
+        raise ImportError(f"{error}; set MDIST_LIBRARY to the path of libmdist.so.{VERSION_MAJOR}") from None
+    for function, (result, parameters) in FUNCTIONS.items():
+        try:
+            found = getattr(library, function)
+        except AttributeError:
+            raise ImportError(f"{name} is older than this mdist.py: it has no {function}") from None
+        found.restype, found.argtypes = result, parameters
+    return library
+
+
+_lib = _load()
+
+
+def _python(name, result, *parameters):
+    """A function of the interpreter itself."""
+    return ctypes.PYFUNCTYPE(result, *parameters)((name, ctypes.pythonapi))
+
+
+_get_buffer = _python("PyObject_GetBuffer", ctypes.c_int, py_object, c_void_p, ctypes.c_int)
+_release_buffer = _python("PyBuffer_Release", None, c_void_p)
+
+
+# ---- Errors
+
+
+class Error(Exception):
+    """A call that failed. str() is the library's sentence; `reason` is a stable word for programs, often ""."""
+
+    def __init__(self, message, status=Status.INTERNAL, reason="", operation="", replica=-1, native=0):
+        super().__init__(message, status, reason, operation, replica, native)
+        self.status = status  # a Status
+        self.reason = reason
+        self.operation = operation  # the C function that failed
+        self.replica = replica  # id of the one at fault, or -1
+        self.native = native  # the number underneath: errno and the like
+
+    def __str__(self):
+        text = self.args[0]
+        if self.status == Status.CALLBACK and self.__cause__ is not None:
+            cause = f"{type(self.__cause__).__name__}: {self.__cause__}"
+            text = text.replace(f"returned {self.native}", f"raised {cause}")
+        return f"{text} ({self.status.name})"
+
+    @classmethod
+    def _take(cls, handle):
+        try:
+            return cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
+                       _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
+                       _lib.mdist_error_replica(handle), _lib.mdist_error_native(handle))
+        finally:
+            _lib.mdist_error_free(handle)
+
+
+def _call(function, *arguments):
+    """Any function that ends in `error`: its status, or Error."""
+    error = c_void_p()
+    status = function(*arguments, byref(error))
+    if status < 0:
+        raise Error._take(error)
+    return status
+
+
+def _new(function, *arguments, options=()):
+    """Any function that ends in `out, [options,] error`: the new handle."""
+    out = c_void_p()
+    _call(function, *arguments, byref(out), *options)
+    return out.value
+
+
+def _text(function, *arguments):
+    """Any function that ends in `text, capacity, needed, error`."""
+    needed = c_size_t()
+    _call(function, *arguments, None, 0, byref(needed))
+    text = ctypes.create_string_buffer(needed.value)
+    _call(function, *arguments, text, needed, None)
+    return text.value.decode()
+
+
+class _Failures(dict):
+    """Exceptions of callbacks, by the number that the callback returned: the library tells which came first."""
+
+    _codes = itertools.count(1)
+
+    def guard(self, function, *arguments):
+        """Calls it on behalf of the library: 0, or the number of what it raised."""
+        try:
+            function(*arguments)
+            return 0
+        except BaseException as exception:
+            return self.add(exception)
+
+    def add(self, exception):
+        code = next(self._codes) % 0x7FFFFFFF + 1
+        self[code] = exception
+        return code
+
+    def cause(self, error):
+        """What is behind an error; KeyboardInterrupt and its like go through as themselves."""
+        found = self.get(error.native) if error.status == Status.CALLBACK else None
+        if found is None:  # a collective that failed, of which steps had news, too
+            same = (one for one in self.values() if isinstance(one, Error) and one.args[0] == error.args[0])
+            found = next(same, None)
+        if found is None and error.reason == "merge_open":  # the replica left a merge by an exception
+            found = next((one for one in self.values() if not isinstance(one, Error)), None)
+        if found is not None and not isinstance(found, Exception):
+            raise found
+        return found
+
+
+# ---- What the library holds, and what holds the library
+
+# Callbacks are registered with a key as user_data; the C functions under them are made once and live for ever.
+_kept = {}
+_keys = itertools.count(1)
+
+
+def _keep(thing):
+    key = next(_keys)
+    _kept[key] = thing
+    return key
+
+
+@FreeFn
+def _FREE(key):
+    _kept.pop(key, None)
+
+
+class _Held:
+    """Holds a handle, and gives it back when nobody can reach this any more, or at the program's end."""
+
+    _destroy = None
+
+    def __init__(self, handle):
+        self._handle = handle
+        self._finalizer = weakref.finalize(self, self._destroy, handle)
+
+    @classmethod
+    def _of(cls, handle, **attributes):
+        self = cls.__new__(cls)
+        _Held.__init__(self, handle)
+        self.__dict__.update(attributes)
+        return self
+
+
+class _Destroyable(_Held):
+    """One behind whose back nobody looks at memory: it can go before its time."""
+
+    def destroy(self):
+        """Gives the handle back now."""
+        self._finalizer()
+
+
+class _Memory:
+    """An address and shape for NumPy to look at, which keeps the owner of the memory alive."""
+
+    def __init__(self, tensor, owner, writable):
+        shape = tuple(tensor.shape[:tensor.rank])
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, "typestr": _TYPES[tensor.dtype][0], "shape": shape,
+                                    "data": (tensor.data or 0, not writable)}
+
+
+# NumPy's and ctypes' word for each Dtype. bfloat16 has none: its bits are shown.
+_TYPES = {
+    Dtype.FLOAT32: ("<f4", ctypes.c_float, "f"), Dtype.FLOAT64: ("<f8", ctypes.c_double, "d"),
+    Dtype.FLOAT16: ("<f2", ctypes.c_uint16, "H"), Dtype.BFLOAT16: ("<u2", ctypes.c_uint16, "H"),
+    Dtype.INT8: ("|i1", ctypes.c_int8, "b"), Dtype.UINT8: ("|u1", ctypes.c_uint8, "B"),
+    Dtype.INT32: ("<i4", c_int32, "i"), Dtype.UINT32: ("<u4", c_uint32, "I"),
+    Dtype.INT64: ("<i8", c_int64, "q"), Dtype.UINT64: ("<u8", c_uint64, "Q"),
+}
+_KNOWN = ", ".join(one.name.lower() for one in _TYPES)
+# A buffer's format and size for each Dtype, in this machine's order.
+_FORMATS = {"f4": Dtype.FLOAT32, "d8": Dtype.FLOAT64, "e2": Dtype.FLOAT16, "b1": Dtype.INT8, "B1": Dtype.UINT8,
+            "i4": Dtype.INT32, "I4": Dtype.UINT32, "l8": Dtype.INT64, "L8": Dtype.UINT64, "q8": Dtype.INT64,
+            "Q8": Dtype.UINT64}
+
+Typed = namedtuple("Typed", "array dtype")
+Typed.__doc__ = """An array whose elements are `dtype`, whatever their own dtype says: Typed(bits, "bfloat16")."""
+
+
+def _dtype(name):
+    """Dtype.FLOAT32, "float32" and numpy.float32 alike."""
+    if isinstance(name, Dtype):
+        return name
+    text = name if isinstance(name, str) else numpy.dtype(name).name if numpy else str(name)
+    try:
+        return Dtype[text.upper()]
+    except KeyError:
+        raise TypeError(f"no dtype {text}; there are {_KNOWN}") from None
+
+
+def _flat(tensor, owner, writable):
+    elements = _lib.mdist_tensor_elements(byref(tensor))
+    _, element, form = _TYPES[tensor.dtype]
+    memory = (element * elements).from_address(tensor.data) if elements else (element * 0)()
+    memory.owner = owner
+    view = memoryview(memory).cast("B").cast(form)
+    return view if writable else view.toreadonly()
+
+
+def _array(tensor, owner, writable=False):
+    """The tensor's memory as an array (without NumPy: a flat memoryview) that keeps `owner`."""
+    return numpy.asarray(_Memory(tensor, owner, writable)) if numpy else _flat(tensor, owner, writable)
+
+
+def _copied(tensor):
+    if tensor.dtype == Dtype.NONE:
+        return None
+    view = _array(tensor, None)
+    return view.copy() if numpy else memoryview(bytearray(view.cast("B"))).cast(view.format)
+
+
+def _need_numpy():
+    if not numpy:
+        raise ImportError("numpy() needs NumPy, which is not installed; memory() does without")
+
+
+def _tensor(thing, writable=False):
+    """Describes an array: (Tensor, what must live as long as that is in use)."""
+    array, dtype = thing if isinstance(thing, Typed) else (thing, None)
+    try:
+        view = memoryview(array)
+    except TypeError:
+        raise TypeError(f"{type(array).__name__} is no array: it has no buffer of memory") from None
+    found = _FORMATS.get(f"{view.format.lstrip('<@=')}{view.itemsize}")
+    if dtype is not None:
+        found = _dtype(dtype)
+        if _lib.mdist_dtype_size(found) != view.itemsize:
+            raise TypeError(f"elements of {view.itemsize} bytes are not {found.name.lower()}")
+    if found is None:
+        raise TypeError(f"elements of {getattr(array, 'dtype', repr(view.format))}; there are {_KNOWN}")
+    if not view.c_contiguous:
+        raise ValueError(f"an array of shape {view.shape} that is not C-contiguous; numpy.ascontiguousarray gives one")
+    if writable and view.readonly:
+        raise ValueError(f"a read-only array of shape {view.shape}, where results are to be written")
+    tensor = _described(found, view.shape)
+    raw = (c_void_p * 16)()  # a Py_buffer, whose first field is the address
+    _get_buffer(view, raw, 0)
+    tensor.data = raw[0]
+    _release_buffer(raw)
+    return tensor, view
+
+
+def _described(dtype, shape):
+    """A Tensor without memory."""
+    if len(shape) > MAX_RANK:
+        raise ValueError(f"an array of {len(shape)} dimensions; {MAX_RANK} is the most")
+    return Tensor(None, _dtype(dtype), len(shape), 0, 0, (c_uint64 * MAX_RANK)(*map(_count, shape)))
+
+
+def _count(number):
+    """ctypes would take -1 for the largest number there is."""
+    if number < 0:
+        raise ValueError(f"{number} is below 0")
+    return number
+
+
+def _tensors(things, writable=False):
+    pairs = [_tensor(thing, writable) for thing in things]
+    return (Tensor * len(pairs))(*(tensor for tensor, _ in pairs)), [view for _, view in pairs]
+
+
+def _listed(things):
+    """One array, or a list or tuple of them."""
+    return things if isinstance(things, (list, tuple)) and not isinstance(things, Typed) else [things]
+
+
+def _buffers(things, writable):
+    pairs = [_tensor(thing, writable) for thing in _listed(things)]
+    filled = ((tensor.data, view.nbytes // view.itemsize, tensor.dtype, 0) for tensor, view in pairs)
+    return (Buffer * len(pairs))(*filled), [view for _, view in pairs]
+
+
+def _handles(owned):
+    return (c_void_p * len(owned))(*(one._handle for one in owned))
+
+
+def _options(timeout):
+    if timeout is None:
+        return None
+    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, max(1, _nanoseconds(timeout))))
+
+
+def _nanoseconds(timeout):
+    return FOREVER if timeout is None else min(FOREVER, _count(round(timeout * 1e9)))
+
+
+# ---- Config and values
+
+
+class Config(_Destroyable):
+    """String keys that decide devices, executor and limits: Config({"communication.timeout": "30s"}, devices="cpu*2").
+
+    Reads and takes keys like a dict. An empty one does not look at the environment; load_environment() does.
+    """
+
+    _destroy = _lib.mdist_config_destroy
+
+    def __init__(self, keys=(), **more):
+        super().__init__(_new(_lib.mdist_config_create))
+        self._lock = threading.Lock()  # the library does not check that one thread at a time uses it
+        for key, value in {**dict(keys), **more}.items():
+            self[key] = value
+
+    def __setitem__(self, key, value):
+        with self._lock:
+            _call(_lib.mdist_config_set, self._handle, key.encode(), str(value).encode())
+
+    def __getitem__(self, key):
+        with self._lock:
+            return _text(_lib.mdist_config_get, self._handle, key.encode())
+
+    def load(self, path):
+        """A YAML file."""
+        with self._lock:
+            _call(_lib.mdist_config_load, self._handle, os.fsencode(path))
+
+    def load_text(self, yaml):
+        with self._lock:
+            _call(_lib.mdist_config_load_text, self._handle, yaml.encode(), len(yaml.encode()))
+
+    def load_environment(self):
+        """The file that MDIST_CONFIG names, then every MDIST_* key."""
+        with self._lock:
+            _call(_lib.mdist_config_load_environment, self._handle)
+
+
+class Value(_Held):
+    """What goes into a run and comes out: one array (plain), or one per local replica. Never changes.
+
+    Value(array) holds a copy; Value.wrap(array) the array itself, which must not change as long as the value lives.
+    """
+
+    @staticmethod
+    def _destroy(handle):
+        _lib.mdist_value_destroy(handle)
+        _Export.sweep()
+
+    _borrowed = False  # dies with a callback
+    _seen = False  # arrays may look at its memory
+
+    def __init__(self, array):
+        tensor, view = _tensor(array)
+        super().__init__(_new(_lib.mdist_value_create, byref(tensor)))
+        del view
+
+    @classmethod
+    def wrap(cls, array):
+        tensor, view = _tensor(array)
+        return cls._of(_new(_lib.mdist_value_wrap, byref(tensor), _keep(view), _FREE))
+
+    @classmethod
+    def _borrow(cls, handle):
+        self = cls.__new__(cls)
+        self._handle, self._borrowed = handle, True
+        return self
+
+    @property
+    def kind(self):
+        return ValueKind(_lib.mdist_value_kind(self._handle))
+
+    def __len__(self):
+        return _lib.mdist_value_count(self._handle)
+
+    def _describe(self, index):
+        tensor = Tensor()
+        _call(_lib.mdist_value_tensor, self._handle, index, byref(tensor))
+        return tensor
+
+    @property
+    def dtype(self):
+        return Dtype(self._describe(0).dtype)
+
+    def shape(self, index=0):
+        tensor = self._describe(index)
+        return tuple(tensor.shape[:tensor.rank])
+
+    def numpy(self, index=0):
+        """Read-only; bfloat16 as its bits. In a merge function: a copy, since the value dies with that call."""
+        _need_numpy()
+        return self._look(self._describe(index))
+
+    def memory(self, index=0):
+        """The same as a flat memoryview."""
+        self._seen = True
+        view = _flat(self._describe(index), self, False)
+        return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
+
+    def _look(self, tensor):
+        """An array on a tensor of this value."""
+        self._seen = True
+        return _copied(tensor) if self._borrowed else _array(tensor, self)
+
+    def part(self, index):
+        """One of its arrays, for the from_dlpack of another library, which shares the memory and must only read it."""
+        return _Part(self, index)
+
+    def __dlpack_device__(self):
+        return self.part(0).__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        if len(self) != 1:
+            raise BufferError(f"a value of {len(self)} arrays; value.part(i) is one of them")
+        return self.part(0).__dlpack__(**options)
+
+    def _give_away(self, strategy):
+        """A handle for the library to own: this one, or that of a copy if anybody may still look at this one."""
+        if not self._seen and not self._borrowed:
+            self._finalizer.detach()
+            return self._handle
+        tensors = (Tensor * len(self))(*map(self._describe, range(len(self))))
+        if self.kind == ValueKind.PLAIN:
+            return _new(_lib.mdist_value_create, tensors)
+        return _new(_lib.mdist_value_per_replica, strategy._handle, tensors, len(tensors))
+
+
+def _value(thing):
+    return thing if isinstance(thing, Value) else Value.wrap(thing)
+
+
+class Variable(_Held):
+    """State with one copy per replica; made by Strategy.variable, or in a step by Replica.variable_create."""
+
+    _destroy = _lib.mdist_variable_destroy
+
+    @property
+    def name(self):
+        return _lib.mdist_variable_name(self._handle).decode()
+
+    def _describe(self, local_replica):
+        tensor = Tensor()
+        _call(_lib.mdist_variable_tensor, self._handle, local_replica, byref(tensor))
+        return tensor
+
+    def numpy(self, local_replica):
+        """The copy itself, to read and write, from one thread at a time. It never moves."""
+        _need_numpy()
+        return _array(self._describe(local_replica), self, True)
+
+    def memory(self, local_replica):
+        """The same as a flat memoryview."""
+        return _flat(self._describe(local_replica), self, True)
+
+    def assign(self, value, assign=Assign.SET):
+        """Outside of steps, a Value or an array. In a step: Replica.assign."""
+        value = _value(value)
+        _call(_lib.mdist_variable_assign, self._handle, assign, value._handle)
+
+    def read(self, timeout=None):
+        """Outside of steps: a Value with a copy, aggregated if the variable is sync-on-read."""
+        return Value._of(_new(_lib.mdist_variable_read, self._handle, options=[_options(timeout)]))
+
+    def update(self, function, *values):
+        """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place."""
+        values = [_value(value) for value in values]
+        update = _Update(self, function, values)
+        key = _keep(update)
+        try:
+            _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values))
+        except Error as error:
+            raise error from update.failures.cause(error)
+        finally:
+            del _kept[key]
+            update.failures.clear()
+
+
+class _Update:
+    def __init__(self, variable, function, values):
+        self.variable, self.function, self.values, self.failures = variable, function, values, _Failures()
+
+    def call(self, local_replica, copy, arguments):
+        views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
+        self.function(local_replica, _array(copy[0], self.variable, True), *views)
+
+
+@UpdateFn
+def _UPDATE(local_replica, copy, arguments, _, key):
+    update = _kept[key]
+    return update.failures.guard(update.call, local_replica, copy, arguments)
+
+
+def _variable_options(synchronization, aggregation):
+    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0))
+
+
+# ---- Replicas and runs
+
+
+class Work(_Destroyable):
+    """A collective under way. Its arrays belong to it, and are kept, until it is done, has failed or is destroyed."""
+
+    def __init__(self, handle, views):
+        self._handle, self._views = handle, views
+        self._finalizer = weakref.finalize(self, self._destroy, handle, views)
+
+    @staticmethod
+    def _destroy(handle, views):
+        _lib.mdist_work_destroy(handle)
+        views.clear()
+
+    def _ask(self, function, *arguments):
+        done = c_int32(1)
+        try:
+            _call(function, self._handle, *arguments, byref(done))
+        finally:
+            if done.value:  # or failed
+                self._views.clear()
+        return bool(done.value)
+
+    def test(self):
+        """Moves it on, without waiting for others. Whether it is done."""
+        return self._ask(_lib.mdist_work_test)
+
+    def wait(self, timeout=None):
+        """Whether it is done, after so many seconds at most."""
+        return self._ask(_lib.mdist_work_wait, _nanoseconds(timeout))
+
+
+class Replica:
+    """What a step gets first: its place, and what replicas do together. Of use until the step is over.
+
+    Collectives take one array or a list of them, each of which becomes one operation with the others. Without outputs
+    they work in place. `timeout` is in seconds. Those that end in _start return a Work.
+    """
+
+    def __init__(self, handle, run):
+        self._handle, self._run = handle, run
+
+    @property
+    def id(self):
+        return _lib.mdist_replica_id(self._handle)
+
+    @property
+    def local_index(self):
+        return _lib.mdist_replica_local_index(self._handle)
+
+    @property
+    def count(self):
+        """Replicas in the whole job."""
+        return _lib.mdist_replica_count(self._handle)
+
+    def argument(self, index):
+        """This replica's array of an argument of the run; read-only."""
+        tensor = Tensor()
+        _call(_lib.mdist_replica_argument, self._handle, index, byref(tensor))
+        return self._run.arguments[index]._look(tensor)
+
+    def set_result(self, index, array):
+        """A copy of the array becomes this replica's part of a result of the run."""
+        tensor, view = _tensor(array)
+        _call(_lib.mdist_replica_set_result, self._handle, index, byref(tensor))
+        del view
+
+    def _collective(self, name, head, arrays, timeout):
+        pairs = [_buffers(things, writable) for things, writable in arrays]
+        buffers = [pair[0] for pair in pairs]
+        if len({len(one) for one in buffers}) > 1:
+            raise ValueError(f"{len(buffers[0])} inputs and {len(buffers[1])} outputs; they must be as many")
+        count = [len(buffers[0])] if buffers else []
+        function = getattr(_lib, "mdist_" + name)
+        arguments = [self._handle, *head, *buffers, *count]
+        if not name.endswith("_start"):
+            _call(function, *arguments, _options(timeout))
+            return None
+        views = [view for pair in pairs for view in pair[1]]
+        return Work(_new(function, *arguments, options=[_options(timeout)]), views)
+
+    def all_reduce(self, op, inputs, outputs=None, timeout=None):
+        self._collective("all_reduce", [op], _in_and_out(inputs, outputs), timeout)
+
+    def all_reduce_start(self, op, inputs, outputs=None, timeout=None):
+        return self._collective("all_reduce_start", [op], _in_and_out(inputs, outputs), timeout)
+
+    def broadcast(self, root, arrays, timeout=None):
+        self._collective("broadcast", [root], [(arrays, True)], timeout)
+
+    def broadcast_start(self, root, arrays, timeout=None):
+        return self._collective("broadcast_start", [root], [(arrays, True)], timeout)
+
+    def all_gather(self, inputs, outputs, timeout=None):
+        self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout)
+
+    def all_gather_start(self, inputs, outputs, timeout=None):
+        return self._collective("all_gather_start", [], _in_and_out(inputs, outputs), timeout)
+
+    def reduce_scatter(self, op, inputs, outputs, timeout=None):
+        self._collective("reduce_scatter", [op], _in_and_out(inputs, outputs), timeout)
+
+    def reduce_scatter_start(self, op, inputs, outputs, timeout=None):
+        return self._collective("reduce_scatter_start", [op], _in_and_out(inputs, outputs), timeout)
+
+    def all_to_all(self, inputs, outputs, timeout=None):
+        self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout)
+
+    def all_to_all_start(self, inputs, outputs, timeout=None):
+        return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout)
+
+    def barrier(self, timeout=None):
+        self._collective("barrier", [], [], timeout)
+
+    def barrier_start(self, timeout=None):
+        return self._collective("barrier_start", [], [], timeout)
+
+    def variable_create(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE):
+        """Every replica makes the same call and gets the same Variable, with replica 0's initial value."""
+        tensor, view = _tensor(initial)
+        handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
+                      options=[_variable_options(synchronization, aggregation)])
+        del view
+        return self._run.variable(handle)
+
+    def assign(self, variable, array, assign=Assign.SET, timeout=None):
+        """Writes what the replicas' arrays come to by the variable's aggregation."""
+        tensor, view = _tensor(array)
+        _call(_lib.mdist_replica_assign, self._handle, variable._handle, assign, byref(tensor), _options(timeout))
+        del view
+
+    def merge_call(self, function, *arrays, results=0, timeout=None):
+        """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
+
+        Each replica gets its part of what comes back (a copy): None, an array, or for more results a list of them.
+        """
+        merge = _Merge(self._run, function, results)
+        tensors, views = _tensors(arrays)
+        parts = (Tensor * results)()
+        key = _keep(merge)
+        try:
+            _call(_lib.mdist_merge_call, self._handle, _MERGE, key, tensors, len(views), parts, results,
+                  _options(timeout))
+        except Error as error:
+            raise error from self._run.failures.cause(error)
+        finally:
+            del _kept[key]
+        return _unlisted([_copied(part) for part in parts])
+
+    def merge_begin(self, *arrays, timeout=None):
+        """For entered replicas. What local replica 0 does from here to merge_end happens once for all, outside of the
+        step. There it returns the Values of the replicas' arrays; elsewhere Nones."""
+        tensors, views = _tensors(arrays)
+        handles = (c_void_p * len(views))()
+        _call(_lib.mdist_merge_begin, self._handle, tensors, len(views), handles, _options(timeout))
+        return [Value._of(handle) if handle else None for handle in handles]
+
+    def merge_end(self, *values, results=None):
+        """Each replica's part (a copy) of the values that local replica 0 gives; the others say how many `results`."""
+        count = len(values) if results is None else results
+        values = [None if value is None else _value(value) for value in values]
+        handles = (c_void_p * count)(*(value and value._handle for value in values))
+        parts = (Tensor * count)()
+        _call(_lib.mdist_merge_end, self._handle, 0, handles, parts, count)
+        return _unlisted([_copied(part) for part in parts])
+
+    def exit(self, code=0):
+        """Leaves a step that was entered; `with` does it by itself. A code other than 0 fails the run."""
+        _call(_lib.mdist_replica_exit, self._handle, code)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, exception, _):
+        try:
+            self.exit(self._run.failures.add(exception) if exception else 0)
+        except Error:
+            if exception is None:
+                raise
+
+
+def _in_and_out(inputs, outputs):
+    return [(inputs, outputs is None), (inputs if outputs is None else outputs, True)]
+
+
+def _unlisted(results):
+    """Nothing, the only one, or all."""
+    return None if not results else results[0] if len(results) == 1 else results
+
+
+def _checked(returned, count):
+    """What a function returned, as a list of `count` results."""
+    if returned is None:
+        return [None] * count
+    found = _listed(returned) if count != 1 else [returned]
+    if len(found) != count:
+        raise TypeError(f"returned {len(found)} results, where results={count} was said")
+    return found
+
+
+class Run:
+    """A run under way, whose steps are entered by threads of your own (Strategy.run_begin)."""
+
+    def __init__(self, strategy, step, arguments, results):
+        self.strategy, self.step, self.result_count = strategy, step, results
+        self.arguments = [_value(argument) for argument in arguments]
+        self.failures = _Failures()
+        self.variables = {}
+        self.lock = threading.Lock()
+
+    def variable(self, handle):
+        """The one Variable of that handle, which all replicas get."""
+        with self.lock:
+            if handle not in self.variables:
+                self.variables[handle] = Variable._of(handle)
+            return self.variables[handle]
+
+    def call(self, handle):
+        replica = Replica(handle, self)
+        returned = self.step(replica, *map(replica.argument, range(len(self.arguments))))
+        for index, result in enumerate(_checked(returned, self.result_count)):
+            if result is not None:
+                replica.set_result(index, result)
+
+    def enter(self, local_replica):
+        """Enters a replica's step: with run.enter(i) as replica: ..."""
+        return Replica(_new(_lib.mdist_replica_enter, self.strategy._handle, local_replica), self)
+
+    def end(self):
+        """Closes the run when all have left, and returns what Strategy.run would."""
+        return self.finish(_lib.mdist_run_end, self.strategy._handle)
+
+    def finish(self, function, *arguments, options=()):
+        results = (c_void_p * self.result_count)()
+        try:
+            _call(function, *arguments, results, self.result_count, *options)
+        except Error as error:
+            raise error from self.failures.cause(error)
+        finally:
+            self.failures.clear()  # their tracebacks lead back here
+        return _unlisted([Value._of(handle) if handle else None for handle in results])
+
+
+@StepFn
+def _STEP(handle, key):
+    run = _kept[key]
+    return run.failures.guard(run.call, handle)
+
+
+class _Merge:
+    def __init__(self, run, function, result_count):
+        self.run, self.function, self.result_count = run, function, result_count
+
+    def call(self, arguments, count, results):
+        values = [Value._borrow(arguments[i]) for i in range(count)]
+        returned = _checked(self.function(self.run.strategy, *values), self.result_count)
+        given = [one if one is None or isinstance(one, Value) else Value(one) for one in returned]
+        for index, value in enumerate(given):
+            if value is not None:
+                results[index] = value._give_away(self.run.strategy)
+
+
+@MergeFn
+def _MERGE(_, arguments, count, results, __, key):
+    merge = _kept[key]
+    return merge.run.failures.guard(merge.call, arguments, count, results)
+
+
+class Strategy(_Destroyable):
+    """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
+    asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
+
+    _destroy = _lib.mdist_strategy_destroy
+
+    def __init__(self, config=None, **keys):
+        if config is not None or keys:
+            config = config if isinstance(config, Config) and not keys else Config(config or {}, **keys)
+        super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.destroy()
+
+    @property
+    def replica_count(self):
+        return _lib.mdist_strategy_replica_count(self._handle)
+
+    @property
+    def local_replica_count(self):
+        return _lib.mdist_strategy_local_replica_count(self._handle)
+
+    def device(self, local_replica):
+        return _text(_lib.mdist_strategy_device, self._handle, local_replica)
+
+    def abort(self):
+        """Ends all collectives: those that wait fail now. From any thread."""
+        _lib.mdist_strategy_abort(self._handle)
+
+    def run(self, step, *arguments, results=0, timeout=None):
+        """Calls step(replica, *arrays) on every replica, with each its part of the arguments (Values, or arrays).
+
+        What steps return, `results` arrays (Nones are fine), comes back as that many Values.
+        """
+        run = Run(self, step, arguments, results)
+        key = _keep(run)
+        try:
+            return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
+                              options=[_options(timeout)])
+        finally:
+            del _kept[key]
+
+    def run_begin(self, *arguments, results=0, timeout=None):
+        """Opens a run whose steps are on threads of your own, one for each local replica."""
+        run = Run(self, None, arguments, results)
+        _call(_lib.mdist_run_begin, self._handle, _handles(run.arguments), len(arguments), results, _options(timeout))
+        return run
+
+    def variable(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE):
+        """`initial` is an array, which is copied, or (dtype, shape) for zeros."""
+        tensor, view = (_described(*initial), None) if isinstance(initial, tuple) else _tensor(initial)
+        handle = _new(_lib.mdist_variable_create, self._handle, name.encode(), byref(tensor),
+                      options=[_variable_options(synchronization, aggregation)])
+        del view
+        return Variable._of(handle)
+
+    def arena(self, dtype, local_replica):
+        """All variables of a dtype on a replica as one array to read and write; None if there are none."""
+        buffer = Buffer()
+        _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
+        if not buffer.data:
+            return None
+        return _array(Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements)), self, True)
+
+    def per_replica(self, *arrays):
+        """A Value with copies of the arrays, one for each local replica."""
+        tensors, views = _tensors(arrays)
+        return Value._of(_new(_lib.mdist_value_per_replica, self._handle, tensors, len(views)))
+
+    def broadcast_to(self, array):
+        """A mirrored Value with a copy of the array for every local replica."""
+        tensor, view = _tensor(array)
+        handle = _new(_lib.mdist_broadcast_to, self._handle, byref(tensor))
+        del view
+        return Value._of(handle)
+
+    def reduce(self, op, value, axes=(), timeout=None):
+        """Over replicas, and first over axes of each array: a plain Value."""
+        numbers = (c_int32 * len(axes))(*axes)
+        return Value._of(_new(_lib.mdist_reduce, self._handle, op, value._handle, numbers, len(axes),
+                              options=[_options(timeout)]))
+
+    def reduce_to(self, op, value, destination="", timeout=None):
+        """Over replicas, to all devices (a mirrored Value) or to the one named (a plain Value)."""
+        return Value._of(_new(_lib.mdist_reduce_to, self._handle, op, value._handle, destination.encode(),
+                              options=[_options(timeout)]))
+
+    def batch_reduce_to(self, op, values, destinations=None, timeout=None):
+        names = destinations and (c_char_p * len(values))(*(name.encode() for name in destinations))
+        out = (c_void_p * len(values))()
+        _call(_lib.mdist_batch_reduce_to, self._handle, op, _handles(values), names, len(values), out,
+              _options(timeout))
+        return [Value._of(handle) for handle in out]
+
+    def gather(self, value, axis=0, timeout=None):
+        """The replicas' arrays, joined: a plain Value."""
+        return Value._of(_new(_lib.mdist_gather, self._handle, value._handle, axis, options=[_options(timeout)]))
+
+    def all_reduce(self, op, inputs, outputs=None, timeout=None):
+        """Between runs: `inputs` has a list of arrays for each local replica. In place without outputs."""
+        pairs = [_buffers([array for row in rows for array in _listed(row)], writable)
+                 for rows, writable in _in_and_out(inputs, outputs)]
+        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], len(_listed(inputs[0])),
+              _options(timeout))
+
+    def distribute_dataset(self, dataset):
+        """Cuts each batch of the dataset over the replicas."""
+        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None])
+
+
+# ---- Datasets
+
+
+class Dataset(_Held):
+    """A description of elements, tuples of arrays; each method gives a new one. Iterating gives tuples of Values."""
+
+    _destroy = _lib.mdist_dataset_destroy
+
+    @classmethod
+    def from_tensors(cls, *arrays):
+        """Element i is row i of each array. The arrays are kept, not copied, and must not change meanwhile."""
+        tensors, views = _tensors(arrays)
+        return cls._of(_new(_lib.mdist_dataset_from_tensors, tensors, len(views), _keep(views), _FREE), _maps=[])
+
+    def _derive(self, function, *arguments, options=(), maps=()):
+        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
+
+    def shard(self, shards, index):
+        return self._derive(_lib.mdist_dataset_shard, self._handle, _count(shards), _count(index))
+
+    def shuffle(self, buffer_size, seed, reshuffle_each_iteration=True):
+        return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
+                            reshuffle_each_iteration)
+
+    def repeat(self, count=FOREVER):
+        return self._derive(_lib.mdist_dataset_repeat, self._handle, _count(count))
+
+    def batch(self, batch_size, drop_remainder=False):
+        return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size), drop_remainder)
+
+    def prefetch(self, elements):
+        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements))
+
+    def map(self, function, outputs):
+        """Calls function(inputs, outputs), two lists of arrays, of which it fills the second in place.
+
+        `outputs` says (dtype, shape) of each; a first dimension of mdist.ROWS is that of the first input. The arrays
+        are those of the call: keeping one fails the iteration. A prefetch behind it calls it on another thread.
+        """
+        mapping = _Mapping(function)
+        described = (Tensor * len(outputs))(*(_described(*one) for one in outputs))
+        return self._derive(_lib.mdist_dataset_map, self._handle, _MAP, _keep(mapping), _FREE, described, len(outputs),
+                            maps=[mapping])
+
+    @property
+    def component_count(self):
+        return _lib.mdist_dataset_component_count(self._handle)
+
+    def __iter__(self):
+        iterator = Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
+                                _count=self.component_count)
+        _iterators.add(iterator)
+        return iterator
+
+
+class Iterator(_Destroyable):
+    """Elements of a dataset. The values stay when it moves on."""
+
+    _destroy = _lib.mdist_iterator_destroy
+    _cause = None  # of the error that it gives for ever
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        out = (c_void_p * self._count)()
+        try:
+            status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
+        except Error as error:
+            for mapping in self._maps:
+                # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
+                self._cause = self._cause or mapping.failures.cause(error)
+                mapping.failures.pop(error.native, None)
+            raise error from self._cause
+        if status == Status.END:
+            raise StopIteration
+        return tuple(Value._of(handle) for handle in out)
+
+
+class _Mapping:
+    def __init__(self, function):
+        self.function, self.failures = function, _Failures()
+
+    def call(self, inputs, input_count, outputs, output_count):
+        class Owner:
+            """Alive as long as somebody looks at the memory of this call."""
+
+        owner = Owner()
+        watch = weakref.ref(owner)
+        try:
+            self.function([_array(inputs[i], owner) for i in range(input_count)],
+                          [_array(outputs[i], owner, True) for i in range(output_count)])
+        except BaseException as exception:
+            traceback.clear_frames(exception.__traceback__)
+            raise
+        del owner
+        if watch() is not None:
+            raise ValueError("the map function kept an array of the call, whose memory goes now; let it keep a copy")
+
+
+@MapFn
+def _MAP(inputs, input_count, outputs, output_count, key):
+    mapping = _kept[key]
+    return mapping.failures.guard(mapping.call, inputs, input_count, outputs, output_count)
+
+
+_iterators = weakref.WeakSet()
+
+
+@atexit.register
+def _settle():
+    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
+    for iterator in list(_iterators):
+        iterator.destroy()
+    _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)
+
+
+# ---- Memory and DLPack
+
+
+class _Allocation(_Held):
+    _destroy = _lib.mdist_free
+
+
+def alloc(dtype, shape, strategy=None, local_replica=0):
+    """An array of zeros in memory of the library, 64-byte aligned; on a replica's device if there is a strategy."""
+    tensor = _described(dtype, shape)
+    bytes_ = _lib.mdist_tensor_elements(byref(tensor)) * _lib.mdist_dtype_size(tensor.dtype)
+    memory = _Allocation(_new(_lib.mdist_alloc, strategy and strategy._handle, local_replica, bytes_))
+    tensor.data = memory._handle
+    return _array(tensor, memory, True)
+
+
+# The two layouts: name of a capsule, name once it is taken, where a DLManagedTensor has its deleter, functions.
+_LAYOUTS = {
+    "legacy": (b"dltensor", b"used_dltensor", 56, _lib.mdist_value_from_dlpack, _lib.mdist_value_to_dlpack),
+    "versioned": (b"dltensor_versioned", b"used_dltensor_versioned", 16, _lib.mdist_value_from_dlpack_versioned,
+                  _lib.mdist_value_to_dlpack_versioned),
+}
+_capsule_new = _python("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
+_capsule_has_name = _python("PyCapsule_IsValid", ctypes.c_int, py_object, c_char_p)
+_capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
+_capsule_rename = _python("PyCapsule_SetName", ctypes.c_int, py_object, c_char_p)
+
+
+def from_dlpack(source):
+    """A Value around the memory of anything with __dlpack__ (NumPy, PyTorch, JAX ...), not to be changed meanwhile."""
+    try:
+        capsule = source.__dlpack__(max_version=(1, 0))
+    except TypeError:  # older than DLPack 1.0
+        capsule = source.__dlpack__()
+    for name, used, _, from_dlpack_, _ in _LAYOUTS.values():
+        if _capsule_has_name(capsule, name):
+            managed = _capsule_pointer(capsule, name)
+            _capsule_rename(capsule, used)  # before the call: an interrupt in between costs memory, and not a crash
+            try:
+                return Value._of(_new(from_dlpack_, managed))
+            except Error:
+                _capsule_rename(capsule, name)
+                raise
+    raise TypeError(f"{type(source).__name__}.__dlpack__ gave {capsule!r}, which is no DLPack capsule, or a used one")
+
+
+class _Export:
+    """A capsule that was given out. It has no destructor: one in Python would lose the exception under way where a
+    capsule dies of it. Instead it is looked after here, and what nobody took in time is deleted later."""
+
+    waiting = deque()
+
+    def __init__(self, value, index, layout):
+        self.name, _, self.deleter_at, _, to_dlpack = _LAYOUTS[layout]
+        self.managed = _new(to_dlpack, value._handle, index)
+        self.capsule = _capsule_new(self.managed, self.name, None)
+        self.waiting.append(self)
+
+    def finished(self):
+        if not _capsule_has_name(self.capsule, self.name):
+            return True  # taken: the taker deletes it
+        if sys.getrefcount(self.capsule) > 2:  # ours, and this call's
+            return False
+        deleter = c_void_p.from_address(self.managed + self.deleter_at).value
+        CFUNCTYPE(None, c_void_p)(deleter)(self.managed)
+        return True
+
+    @classmethod
+    def sweep(cls):
+        for _ in range(len(cls.waiting)):
+            try:
+                one = cls.waiting.popleft()
+            except IndexError:  # another thread sweeps, too
+                return
+            if not one.finished():
+                cls.waiting.append(one)
+
+
+class _Part:
+    """One array of a value, for other libraries to take: numpy.from_dlpack(value.part(1))."""
+
+    def __init__(self, value, index):
+        self._value, self._index = value, index
+
+    def __dlpack_device__(self):
+        tensor = self._value._describe(self._index)
+        return (2, tensor.device_index) if tensor.device_kind == DeviceKind.GPU else (1, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy:
+            raise BufferError("a value is shared, never copied; copy what comes out")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"a value on device {self.__dlpack_device__()} does not move to {tuple(dl_device)}")
+        _Export.sweep()
+        layout = "versioned" if max_version and max_version[0] >= 1 else "legacy"
+        return _Export(self._value, self._index, layout).capsule
+
+
+# ---- Library
+
+
+def version():
+    """Of the library that is running: 10000 * major + 100 * minor + patch."""
+    return _lib.mdist_version()
+
+
+def has(feature):
+    """Whether this build on this host can do "cuda", "shm", "avx2" ..."""
+    return bool(_lib.mdist_has(feature.encode()))
+
+
+def log_set_level(level):
+    """Messages above this LogLevel are dropped."""
+    _call(_lib.mdist_log_set_level, level)
+
+
+def log_set_sink(function=None):
+    """Sends messages to function(level, text) instead of stderr; None brings stderr back."""
+    if function is None:
+        atexit.unregister(log_set_sink)
+        _call(_lib.mdist_log_set_sink, LogFn(), None, FreeFn())
+    else:
+        atexit.register(log_set_sink)
+        _call(_lib.mdist_log_set_sink, _LOG, _keep(function), _FREE)
+
+
+@LogFn
+def _LOG(level, text, length, key):
+    _kept[key](LogLevel(level), text.decode(errors="replace"))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests have in common."""
+import gc
+import unittest
+import weakref
+
+import mdist
+import numpy as np
+
+mdist.log_set_level(mdist.LogLevel.OFF)  # failures are on purpose here
+SUM = mdist.ReduceOp.SUM
+
+
+class WithStrategy(unittest.TestCase):
+    replicas = 2
+
+    def setUp(self):
+        self.strategy = mdist.Strategy(devices=f"cpu*{self.replicas}")
+        self.addCleanup(self.strategy.destroy)
+
+    def assert_usable(self):
+        """A run with a collective, on all replicas."""
+        total = self.strategy.run(sum_of_ids, results=1)
+        for i in range(self.replicas):
+            self.assertEqual(total.numpy(i), self.replicas * (self.replicas - 1) / 2)
+
+
+def sum_of_ids(replica):
+    x = np.array(replica.id, np.float32)
+    replica.all_reduce(SUM, x)
+    return x
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def floats(*numbers):
+    return np.array(numbers, np.float32)
+
+
+def gone(reference):
+    """Whether nobody holds what a weak reference leads to."""
+    gc.collect()
+    return reference() is None
+
+
+def watched(array):
+    """An array, and a weak reference that tells when it is gone."""
+    return array, weakref.ref(array)

@@ -1,0 +1,1762 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made by regenerate.
+
+pub const MDIST_VERSION_MAJOR: u32 = 0;
+pub const MDIST_VERSION_MINOR: u32 = 1;
+pub const MDIST_VERSION_PATCH: u32 = 0;
+pub const MDIST_VERSION: u32 = 100;
+pub const MDIST_FOREVER: u64 = 9223372036854775807;
+pub const MDIST_MAX_RANK: u32 = 8;
+pub const MDIST_ROWS: u64 = 9223372036854775807;
+pub type __int32_t = ::std::os::raw::c_int;
+pub type __uint32_t = ::std::os::raw::c_uint;
+pub type __int64_t = ::std::os::raw::c_long;
+pub type __uint64_t = ::std::os::raw::c_ulong;
+#[doc = " Releases what a callback was registered with. Called exactly once for every registration that took it, also when the"]
+#[doc = " registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`"]
+#[doc = " functions and mdist_free, nothing else of the library; must not throw or end its thread."]
+pub type mdist_free_fn =
+    ::std::option::Option<unsafe extern "C" fn(user_data: *mut ::std::os::raw::c_void)>;
+extern "C" {
+    #[doc = " Version of the library that is running, as MDIST_VERSION counts."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_version() -> u32;
+}
+extern "C" {
+    #[doc = " Whether this build and this host can do something: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"avx2\", \"avx512\" ..."]
+    #[doc = " Unknown names, and NULL, answer 0."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_has(feature: *const ::std::os::raw::c_char) -> i32;
+}
+pub const MDIST_OK: mdist_status = 0;
+pub const MDIST_END: mdist_status = 1;
+pub const MDIST_ERR_INVALID_ARGUMENT: mdist_status = -1;
+pub const MDIST_ERR_BAD_HANDLE: mdist_status = -2;
+pub const MDIST_ERR_WRONG_CONTEXT: mdist_status = -3;
+pub const MDIST_ERR_FAILED_PRECONDITION: mdist_status = -4;
+pub const MDIST_ERR_CONFIG: mdist_status = -5;
+pub const MDIST_ERR_NOT_FOUND: mdist_status = -6;
+pub const MDIST_ERR_UNSUPPORTED: mdist_status = -7;
+pub const MDIST_ERR_OUT_OF_MEMORY: mdist_status = -8;
+pub const MDIST_ERR_RESOURCE: mdist_status = -9;
+pub const MDIST_ERR_IO: mdist_status = -10;
+pub const MDIST_ERR_DATA_LOSS: mdist_status = -11;
+pub const MDIST_ERR_MISMATCH: mdist_status = -12;
+pub const MDIST_ERR_TIMEOUT: mdist_status = -13;
+pub const MDIST_ERR_PEER_LOST: mdist_status = -14;
+pub const MDIST_ERR_ABORTED: mdist_status = -15;
+pub const MDIST_ERR_UNAUTHENTICATED: mdist_status = -16;
+pub const MDIST_ERR_CALLBACK: mdist_status = -17;
+pub const MDIST_ERR_DEVICE: mdist_status = -18;
+pub const MDIST_ERR_INTERNAL: mdist_status = -19;
+pub const MDIST_STATUS_PIN_INT32: mdist_status = -2147483648;
+#[doc = " 0: ok. Positive: not an error. Negative: an error. The list is closed and its numbers never change."]
+pub type mdist_status = ::std::os::raw::c_int;
+#[doc = " 0: ok. Positive: not an error. Negative: an error. The list is closed and its numbers never change."]
+pub use self::mdist_status as mdist_status_t;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_error {
+    _unused: [u8; 0],
+}
+#[doc = " What went wrong, in full. Yours; free with mdist_error_free."]
+pub type mdist_error_t = mdist_error;
+extern "C" {
+    #[doc = " The constant's name, such as \"MDIST_ERR_TIMEOUT\"; \"MDIST_ERR_?\" for a number that is none. Static text."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_status_name(status: mdist_status_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " The status that the failing call returned. NULL: MDIST_OK."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_status(error: *const mdist_error_t) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " One English sentence with the bad value, the place, and what would be right. Borrowed from @p error. NULL: \"\"."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_message(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " A stable word for programs, such as \"unknown_key\" or \"step_returned\"; \"\" where the status says enough."]
+    #[doc = " Borrowed from @p error. NULL: \"\"."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_reason(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " The call or collective that failed, such as \"mdist_all_reduce\". Borrowed from @p error. NULL: \"\"."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_operation(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " Replica id of the one at fault, or -1 where it is nobody's or not known."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_replica(error: *const mdist_error_t) -> i32;
+}
+extern "C" {
+    #[doc = " The number underneath: your callback's return value, errno, a CUDA or NCCL code; 0 where there is none."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_native(error: *const mdist_error_t) -> i64;
+}
+extern "C" {
+    #[doc = " Frees an error. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_free(error: *mut mdist_error_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_config {
+    _unused: [u8; 0],
+}
+pub type mdist_config_t = mdist_config;
+extern "C" {
+    #[doc = " An empty config: every key at its default, the environment not looked at."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_create(
+        out: *mut *mut mdist_config_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets one key. The value is checked at once: an unknown key names its nearest neighbour, a bad value says what the key"]
+    #[doc = " takes; both are MDIST_ERR_CONFIG and leave the config as it was."]
+    #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_set(
+        config: *mut mdist_config_t,
+        key: *const ::std::os::raw::c_char,
+        value: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads the text of a key (its default where nobody set it) into @p text of @p capacity bytes, NUL included, cut off"]
+    #[doc = " where it does not fit; @p needed (may be NULL) receives the full size, NUL included."]
+    #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_get(
+        config: *const mdist_config_t,
+        key: *const ::std::os::raw::c_char,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Loads a YAML file: all of it or, on an error (with line and column), nothing. A regular file of at most 64 KiB."]
+    #[doc = " @thread one at a time per config   @blocks on the file   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_load(
+        config: *mut mdist_config_t,
+        yaml_path: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Loads YAML from memory, as mdist_config_load does from a file."]
+    #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_load_text(
+        config: *mut mdist_config_t,
+        yaml: *const ::std::os::raw::c_char,
+        length: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Loads what the environment says: the file named by MDIST_CONFIG first, then every `MDIST_*` key over it. An unknown"]
+    #[doc = " `MDIST_*` variable is a warning in the log, not an error, since others may own it."]
+    #[doc = " @thread one at a time per config   @blocks on the file   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_load_environment(
+        config: *mut mdist_config_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a config. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_destroy(config: *mut mdist_config_t);
+}
+pub const MDIST_DTYPE_NONE: mdist_dtype = 0;
+pub const MDIST_FLOAT32: mdist_dtype = 1;
+pub const MDIST_FLOAT64: mdist_dtype = 2;
+pub const MDIST_FLOAT16: mdist_dtype = 3;
+pub const MDIST_BFLOAT16: mdist_dtype = 4;
+pub const MDIST_INT8: mdist_dtype = 5;
+pub const MDIST_UINT8: mdist_dtype = 6;
+pub const MDIST_INT32: mdist_dtype = 7;
+pub const MDIST_UINT32: mdist_dtype = 8;
+pub const MDIST_INT64: mdist_dtype = 9;
+pub const MDIST_UINT64: mdist_dtype = 10;
+pub const MDIST_DTYPE_PIN_INT32: mdist_dtype = -2147483648;
+#[doc = " Element types. 0 is none of them, so that a forgotten field is found."]
+pub type mdist_dtype = ::std::os::raw::c_int;
+#[doc = " Element types. 0 is none of them, so that a forgotten field is found."]
+pub use self::mdist_dtype as mdist_dtype_t;
+pub const MDIST_DEVICE_CPU: mdist_device_kind = 0;
+pub const MDIST_DEVICE_GPU: mdist_device_kind = 1;
+pub const MDIST_DEVICE_PIN_INT32: mdist_device_kind = -2147483648;
+#[doc = " Where memory lies."]
+pub type mdist_device_kind = ::std::os::raw::c_int;
+#[doc = " Where memory lies."]
+pub use self::mdist_device_kind as mdist_device_kind_t;
+#[doc = " A run of elements. Any address will do; 64-byte aligned ones are fastest."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_buffer {
+    pub data: *mut ::std::os::raw::c_void,
+    pub elements: u64,
+    pub dtype: i32,
+    pub reserved: i32,
+}
+#[test]
+fn bindgen_test_layout_mdist_buffer() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_buffer>(),
+        24usize,
+        concat!("Size of: ", stringify!(mdist_buffer))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_buffer>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_buffer))
+    );
+    fn test_field_data() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_buffer>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).data) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(data)
+            )
+        );
+    }
+    test_field_data();
+    fn test_field_elements() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_buffer>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).elements) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(elements)
+            )
+        );
+    }
+    test_field_elements();
+    fn test_field_dtype() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_buffer>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).dtype) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(dtype)
+            )
+        );
+    }
+    test_field_dtype();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_buffer>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            20usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_buffer),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+}
+#[doc = " A run of elements. Any address will do; 64-byte aligned ones are fastest."]
+pub type mdist_buffer_t = mdist_buffer;
+#[doc = " A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_tensor {
+    pub data: *mut ::std::os::raw::c_void,
+    pub dtype: i32,
+    pub rank: i32,
+    pub device_kind: i32,
+    pub device_index: i32,
+    pub shape: [u64; 8usize],
+}
+#[test]
+fn bindgen_test_layout_mdist_tensor() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_tensor>(),
+        88usize,
+        concat!("Size of: ", stringify!(mdist_tensor))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_tensor>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_tensor))
+    );
+    fn test_field_data() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).data) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(data)
+            )
+        );
+    }
+    test_field_data();
+    fn test_field_dtype() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).dtype) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(dtype)
+            )
+        );
+    }
+    test_field_dtype();
+    fn test_field_rank() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).rank) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(rank)
+            )
+        );
+    }
+    test_field_rank();
+    fn test_field_device_kind() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).device_kind) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(device_kind)
+            )
+        );
+    }
+    test_field_device_kind();
+    fn test_field_device_index() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).device_index) as usize - ptr as usize
+            },
+            20usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(device_index)
+            )
+        );
+    }
+    test_field_device_index();
+    fn test_field_shape() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_tensor>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).shape) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_tensor),
+                "::",
+                stringify!(shape)
+            )
+        );
+    }
+    test_field_shape();
+}
+#[doc = " A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions."]
+pub type mdist_tensor_t = mdist_tensor;
+extern "C" {
+    #[doc = " Bytes of one element; 0 for a number that is no type."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dtype_size(dtype: mdist_dtype_t) -> usize;
+}
+extern "C" {
+    #[doc = " \"float32\", \"bfloat16\" ...; \"?\" for a number that is no type. Static text."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dtype_name(dtype: mdist_dtype_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " Fills @p out with a description of host memory at @p data (may be NULL: to be filled in, or zeros where a function"]
+    #[doc = " says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits. Without data the"]
+    #[doc = " first dimension may be MDIST_ROWS, for mdist_dataset_map."]
+    #[doc = " @param shape  @p rank dimensions; may be NULL for a scalar"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_tensor_describe(
+        data: *mut ::std::os::raw::c_void,
+        dtype: mdist_dtype_t,
+        shape: *const u64,
+        rank: usize,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Product of the dimensions (1 for a scalar); 0 for NULL or a tensor that mdist_tensor_describe would refuse."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_tensor_elements(tensor: *const mdist_tensor_t) -> u64;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_value {
+    _unused: [u8; 0],
+}
+pub type mdist_value_t = mdist_value;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_strategy {
+    _unused: [u8; 0],
+}
+pub type mdist_strategy_t = mdist_strategy;
+pub const MDIST_VALUE_NONE: mdist_value_kind = 0;
+pub const MDIST_VALUE_PLAIN: mdist_value_kind = 1;
+pub const MDIST_VALUE_MIRRORED: mdist_value_kind = 2;
+pub const MDIST_VALUE_PER_REPLICA: mdist_value_kind = 3;
+pub const MDIST_VALUE_PIN_INT32: mdist_value_kind = -2147483648;
+pub type mdist_value_kind = ::std::os::raw::c_int;
+pub use self::mdist_value_kind as mdist_value_kind_t;
+extern "C" {
+    #[doc = " A plain value with a copy of @p tensor; zeros where its data is NULL."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_create(
+        tensor: *const mdist_tensor_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " A plain value around the caller's own memory (kept, not copied). The memory must stay valid and unchanged until"]
+    #[doc = " @p free_user_data runs; with NULL there, for as long as anything may read the value."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_value_wrap(
+        tensor: *const mdist_tensor_t,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " A per-replica value with copies of @p tensors, one for each local replica in order. All have one dtype."]
+    #[doc = " @param count  must be the number of local replicas"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_per_replica(
+        strategy: *mut mdist_strategy_t,
+        tensors: *const mdist_tensor_t,
+        count: usize,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The kind; MDIST_VALUE_NONE for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_kind(value: *const mdist_value_t) -> mdist_value_kind_t;
+}
+extern "C" {
+    #[doc = " How many tensors it holds: 1 for a plain value, else the number of local replicas; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_count(value: *const mdist_value_t) -> usize;
+}
+extern "C" {
+    #[doc = " Describes tensor @p index. Its memory is borrowed until the value is destroyed; only read it."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_tensor(
+        value: *const mdist_value_t,
+        index: usize,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a value. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1"]
+    pub fn mdist_value_destroy(value: *mut mdist_value_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_replica {
+    _unused: [u8; 0],
+}
+#[doc = " A replica inside its step. The handle dies when the step returns."]
+pub type mdist_replica_t = mdist_replica;
+#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_call_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub timeout_ns: u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_call_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_call_options>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_call_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_call_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_call_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_timeout_ns() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).timeout_ns) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(timeout_ns)
+            )
+        );
+    }
+    test_field_timeout_ns();
+}
+#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults."]
+pub type mdist_call_options_t = mdist_call_options;
+extern "C" {
+    #[doc = " Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and"]
+    #[doc = " `log.level` takes effect, if it is set."]
+    #[doc = " Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host"]
+    #[doc = " lacks; never falls back to a smaller world in silence."]
+    #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_create(
+        config: *const mdist_config_t,
+        out: *mut *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, and later runs, collectives,"]
+    #[doc = " reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can"]
+    #[doc = " save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_abort(strategy: *mut mdist_strategy_t);
+}
+extern "C" {
+    #[doc = " Gives the handle back. Calls under way in other threads are aborted and finish; the last of them frees the rest, so"]
+    #[doc = " this one never waits for them. Variables, values and datasets may be destroyed before or after. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_destroy(strategy: *mut mdist_strategy_t);
+}
+extern "C" {
+    #[doc = " Replicas in the whole job (TensorFlow: num_replicas_in_sync); 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_replica_count(strategy: *const mdist_strategy_t) -> u32;
+}
+extern "C" {
+    #[doc = " Replicas of this worker; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_local_replica_count(strategy: *const mdist_strategy_t) -> u32;
+}
+extern "C" {
+    #[doc = " Name of the device under a local replica (\"cpu:1\"); text, capacity and needed as in mdist_config_get."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_device(
+        strategy: *const mdist_strategy_t,
+        local_replica: u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Your computation, once per local replica. With `executor: threads` all run at the same time, local replica 0 on the"]
+#[doc = " thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on"]
+#[doc = " the calling thread, and whatever waits for other replicas (collectives, merges, creating a variable, assigning to one"]
+#[doc = " that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns"]
+#[doc = " 0, or any other number to fail the run, which mdist_error_native then gives if that was the first cause. May call any"]
+#[doc = " function of replica context."]
+pub type mdist_step_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        replica: *mut mdist_replica_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Runs @p step on every local replica and returns when all have returned: user code is never cut off."]
+    #[doc = ""]
+    #[doc = " The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed)"]
+    #[doc = " releases all replicas that wait in a collective, and is what this call returns; the strategy can be used again,"]
+    #[doc = " unless a collective ended by timeout or abort."]
+    #[doc = " Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = ""]
+    #[doc = " @param options    timeout_ns is for the collectives of this run that give none of their own"]
+    #[doc = " @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a"]
+    #[doc = "                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0."]
+    #[doc = " @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else"]
+    #[doc = "                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH."]
+    #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
+    #[doc = " @calls-back step, as its type says   @since 0.1"]
+    pub fn mdist_run(
+        strategy: *mut mdist_strategy_t,
+        step: mdist_step_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_id(replica: *const mdist_replica_t) -> i32;
+}
+extern "C" {
+    #[doc = " Index among this worker's replicas; -1 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_local_index(replica: *const mdist_replica_t) -> i32;
+}
+extern "C" {
+    #[doc = " Replicas in the whole job; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_count(replica: *const mdist_replica_t) -> u32;
+}
+extern "C" {
+    #[doc = " Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns, or as long as that"]
+    #[doc = " value lives; only read it."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_argument(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_set_result(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        tensor: *const mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the"]
+#[doc = " replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and"]
+#[doc = " hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to"]
+#[doc = " fail the run, as a step does. May call any function of cross-replica context."]
+pub type mdist_merge_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        strategy: *mut mdist_strategy_t,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Pauses every local replica, calls replica 0's @p merge once, and hands each replica its own part of the results."]
+    #[doc = " Inside, functions of cross-replica context are the right ones, a nested mdist_run too, whose step may merge again."]
+    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
+    #[doc = " @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end;"]
+    #[doc = "                   data NULL and dtype 0 for a result that the merge left alone"]
+    #[doc = " @thread replica   @blocks until every local replica has called it and the merge is done"]
+    #[doc = " @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1"]
+    pub fn mdist_merge_call(
+        replica: *mut mdist_replica_t,
+        merge: mdist_merge_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const mdist_tensor_t,
+        argument_count: usize,
+        results: *mut mdist_tensor_t,
+        result_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+pub const MDIST_SUM: mdist_reduce_op = 1;
+pub const MDIST_MEAN: mdist_reduce_op = 2;
+pub const MDIST_MIN: mdist_reduce_op = 3;
+pub const MDIST_MAX: mdist_reduce_op = 4;
+pub const MDIST_PROD: mdist_reduce_op = 5;
+pub const MDIST_REDUCE_OP_PIN_INT32: mdist_reduce_op = -2147483648;
+pub type mdist_reduce_op = ::std::os::raw::c_int;
+pub use self::mdist_reduce_op as mdist_reduce_op_t;
+extern "C" {
+    #[doc = " Reduces buffer i of all replicas into every replica's output i (TensorFlow: ReplicaContext.all_reduce)."]
+    #[doc = " @param inputs   @p buffer_count buffers of any mix of dtypes"]
+    #[doc = " @param outputs  as many, equal in count and dtype; may be @p inputs itself"]
+    #[doc = " @thread replica   @blocks until every replica has called it and the result is there   @collective all replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Copies the buffers of replica @p root over those of all others."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_broadcast(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        buffers: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes the inputs of all replicas one after another, in replica order, into every replica's output. Inputs may differ"]
+    #[doc = " in length from replica to replica; output i is as long as all inputs i together (gather the lengths first, one uint64"]
+    #[doc = " each, where they are not known). In place: the input is the part of the output where it belongs."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_gather(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces like mdist_all_reduce, but each replica receives its own part only: the parts lie in the input in replica"]
+    #[doc = " order, as long as each replica's output, which may differ. In place: the output is the part where it belongs."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_scatter(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Cuts each input into as many equal parts as there are replicas; part j of replica i becomes part i of replica j."]
+    #[doc = " Not in place."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_to_all(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns when every replica has called it."]
+    #[doc = " @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_barrier(
+        replica: *mut mdist_replica_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_all_reduce for programs that go run, reduce, run: all local replicas' buffers in one call."]
+    #[doc = " @param inputs   buffer b of local replica r at [r * buffer_count + b]"]
+    #[doc = " @param outputs  likewise; may be @p inputs itself"]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_all_reduce(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value"]
+    #[doc = " (TensorFlow: Strategy.reduce)."]
+    #[doc = ""]
+    #[doc = " Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones"]
+    #[doc = " count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went"]
+    #[doc = " in, as in the rows of a last batch that is not full; integers are summed"]
+    #[doc = " in 64 bits and give float64 then. Of no elements, MEAN is NaN, SUM 0,"]
+    #[doc = " PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types)."]
+    #[doc = " A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its"]
+    #[doc = " elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for"]
+    #[doc = " nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_reduce(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        value: *const mdist_value_t,
+        axes: *const i32,
+        axis_count: usize,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces a per-replica value to where @p destination says: NULL or \"\" for the devices it came from (a mirrored value,"]
+    #[doc = " so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in"]
+    #[doc = " mdist_reduce (TensorFlow: StrategyExtended.reduce_to)."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_to(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        value: *const mdist_value_t,
+        destination: *const ::std::os::raw::c_char,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Many mdist_reduce_to in one: value i to destination i gives out i. All or none."]
+    #[doc = " @param destinations  NULL: all to the devices they came from"]
+    #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_batch_reduce_to(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        values: *const *mut mdist_value_t,
+        destinations: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " A mirrored value with a copy of @p tensor on every local device."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_broadcast_to(
+        strategy: *mut mdist_strategy_t,
+        tensor: *const mdist_tensor_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths"]
+    #[doc = " along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per"]
+    #[doc = " replica."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_gather(
+        strategy: *mut mdist_strategy_t,
+        value: *const mdist_value_t,
+        axis: i32,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_dataset {
+    _unused: [u8; 0],
+}
+pub type mdist_dataset_t = mdist_dataset;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_iterator {
+    _unused: [u8; 0],
+}
+pub type mdist_iterator_t = mdist_iterator;
+extern "C" {
+    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;"]
+    #[doc = " they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made"]
+    #[doc = " from it, their iterators or their elements live."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_dataset_from_tensors(
+        arrays: *const mdist_tensor_t,
+        component_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Keeps elements index, index + shards, index + 2 * shards ..."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shard(
+        source: *const mdist_dataset_t,
+        shards: u64,
+        index: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the"]
+    #[doc = " dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two"]
+    #[doc = " programs, or two workers, that do the same with one seed see one order."]
+    #[doc = " @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all"]
+    #[doc = "                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat"]
+    #[doc = "                                  within each; a restarted program begins with the first. 0: the same order every time"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shuffle(
+        source: *const mdist_dataset_t,
+        buffer_size: u64,
+        seed: u64,
+        reshuffle_each_iteration: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The source @p count times over, or MDIST_FOREVER."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_repeat(
+        source: *const mdist_dataset_t,
+        count: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
+#[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
+#[doc = " mdist_error_native then gives. Runs on the thread"]
+#[doc = " that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per"]
+#[doc = " iterator. Must not call the iterator it serves."]
+pub type mdist_map_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        inputs: *const mdist_tensor_t,
+        input_count: usize,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Applies @p map to every element."]
+    #[doc = " @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
+    #[doc = " @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
+    pub fn mdist_dataset_map(
+        source: *const mdist_dataset_t,
+        map: mdist_map_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins @p batch_size consecutive elements along a new first dimension. The last batch may be shorter; with"]
+    #[doc = " @p drop_remainder non-zero it is left out then. Elements of one batch have equal shapes, else MDIST_ERR_MISMATCH."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_batch(
+        source: *const mdist_dataset_t,
+        batch_size: u64,
+        drop_remainder: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Prepares up to @p elements ahead, on a thread of each iterator."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_prefetch(
+        source: *const mdist_dataset_t,
+        elements: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_input_options {
+    pub struct_size: u32,
+    pub flags: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_input_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_input_options>(),
+        8usize,
+        concat!("Size of: ", stringify!(mdist_input_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_input_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_input_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+}
+#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+pub type mdist_input_options_t = mdist_input_options;
+extern "C" {
+    #[doc = " Splits each batch of @p source over the replicas, by TensorFlow's rule for data in memory: of n rows, each of N"]
+    #[doc = " replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor"]
+    #[doc = " of no rows. The source must be batched: every component has a first dimension, the same for all."]
+    #[doc = " The result can be iterated, but not transformed further; batch, shuffle and the like come before."]
+    #[doc = " @thread any   @blocks no, later until all workers have called it   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_distribute_dataset(
+        strategy: *mut mdist_strategy_t,
+        source: *const mdist_dataset_t,
+        out: *mut *mut mdist_dataset_t,
+        options: *const mdist_input_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Components of an element; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
+}
+extern "C" {
+    #[doc = " Frees a dataset; those made from it, and iterators, live on. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
+}
+extern "C" {
+    #[doc = " Starts an iteration."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_create(
+        dataset: *const mdist_dataset_t,
+        out: *mut *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
+    #[doc = " last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator"]
+    #[doc = " returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset"]
+    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
+    #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
+    #[doc = " @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns"]
+    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_close(
+        iterator: *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source"]
+    #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
+    #[doc = " all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions."]
+    #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
+    #[doc = " @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DLManagedTensor {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct DLManagedTensorVersioned {
+    _unused: [u8; 0],
+}
+extern "C" {
+    #[doc = " Makes a plain value around the memory of @p managed (kept, not copied), which must not change as long as anything may"]
+    #[doc = " read the value. On success the library owns @p managed and calls its deleter once, with the last reference; as a"]
+    #[doc = " free_user_data it must not call the library, throw, or end its thread. On failure @p managed is still yours and as it"]
+    #[doc = " was. With NULL for a deleter, @p managed is not needed after the call, and the memory as long as with"]
+    #[doc = " mdist_value_wrap. From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\"."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_value_from_dlpack(
+        managed: *mut DLManagedTensor,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same for the layout with a version in front (in Python \"used_dltensor_versioned\")."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_value_from_dlpack_versioned(
+        managed: *mut DLManagedTensorVersioned,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes tensor @p index of a value for another library, with its strides written out. The memory is shared and"]
+    #[doc = " stays until that library calls the deleter of @p out, from any thread, also when the value is destroyed before. (What"]
+    #[doc = " mdist_value_wrap was given without free_user_data stays as long as its owner lets it.) Only read it: values never"]
+    #[doc = " change, which this layout cannot say."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_to_dlpack(
+        value: *const mdist_value_t,
+        index: usize,
+        out: *mut *mut DLManagedTensor,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same in the layout with a version in front (1.0), marked as read-only."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_to_dlpack_versioned(
+        value: *const mdist_value_t,
+        index: usize,
+        out: *mut *mut DLManagedTensorVersioned,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+pub const MDIST_LOG_OFF: mdist_log_level = 0;
+pub const MDIST_LOG_ERROR: mdist_log_level = 1;
+pub const MDIST_LOG_WARN: mdist_log_level = 2;
+pub const MDIST_LOG_INFO: mdist_log_level = 3;
+pub const MDIST_LOG_DEBUG: mdist_log_level = 4;
+pub const MDIST_LOG_PIN_INT32: mdist_log_level = -2147483648;
+pub type mdist_log_level = ::std::os::raw::c_int;
+pub use self::mdist_log_level as mdist_log_level_t;
+#[doc = " Receives finished text of @p length bytes, with a NUL behind it and no line end. Runs on whichever thread logs, one"]
+#[doc = " call at a time; must not call into the library or end its thread. The text dies with the call."]
+pub type mdist_log_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        level: mdist_log_level_t,
+        text: *const ::std::os::raw::c_char,
+        length: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ),
+>;
+extern "C" {
+    #[doc = " Sends messages to @p sink from now on (kept). NULL brings the default sink back. @p free_user_data (may be NULL)"]
+    #[doc = " runs when the sink is replaced, or at once if this call fails."]
+    #[doc = " @thread any   @blocks until a message under way is out   @collective no"]
+    #[doc = " @calls-back free_user_data, on this thread   @since 0.1"]
+    pub fn mdist_log_set_sink(
+        sink: mdist_log_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Messages above @p level are dropped."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_log_set_level(
+        level: mdist_log_level_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. It stays when the strategy goes."]
+    #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
+    #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_alloc(
+        strategy: *mut mdist_strategy_t,
+        local_replica: u32,
+        bytes: usize,
+        out: *mut *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with"]
+    #[doc = " the memory as user_data, to functions that keep memory, and the library frees it without a call into your language."]
+    #[doc = " (Several arrays of one dataset then lie in one such memory.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
+}
+extern "C" {
+    #[doc = " Opens a run: from here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a"]
+    #[doc = " merge that was opened by mdist_merge_begin it opens a nested run."]
+    #[doc = " @param arguments     as in mdist_run"]
+    #[doc = " @param result_count  how many results replicas may set"]
+    #[doc = " @param options       timeout_ns is for the collectives of this run that give none of their own"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_run_begin(
+        strategy: *mut mdist_strategy_t,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        result_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Closes the run. Returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
+    #[doc = " While a replica is inside it is MDIST_ERR_FAILED_PRECONDITION, reason `replica_inside`, and the run stays open. A"]
+    #[doc = " replica that never entered is one too, reason `not_entered`, if nothing else failed; the run is closed then."]
+    #[doc = " @param results       receives @p result_count values, as in mdist_run"]
+    #[doc = " @param result_count  as in mdist_run_begin"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_run_end(
+        strategy: *mut mdist_strategy_t,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Enters the step of local replica @p local_replica: @p out is in replica context until mdist_replica_exit, and takes"]
+    #[doc = " every function of replica context."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_enter(
+        strategy: *mut mdist_strategy_t,
+        local_replica: u32,
+        out: *mut *mut mdist_replica_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that"]
+    #[doc = " returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run"]
+    #[doc = " likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,"]
+    #[doc = " and mdist_run_end tells the first cause: one may look there only."]
+    #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_exit(
+        replica: *mut mdist_replica_t,
+        code: i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Opens a merge without a function: every local replica, entered by mdist_replica_enter, calls this and then"]
+    #[doc = " mdist_merge_end. What local replica 0 does in between happens once for all, in cross-replica context: the functions"]
+    #[doc = " that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a"]
+    #[doc = " step of mdist_run it is the only way.)"]
+    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
+    #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are"]
+    #[doc = "                   yours; on the others: NULLs. May be NULL if @p argument_count is 0."]
+    #[doc = " @thread any, one at a time per replica   @blocks until every local replica has called it"]
+    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_merge_begin(
+        replica: *mut mdist_replica_t,
+        arguments: *const mdist_tensor_t,
+        argument_count: usize,
+        values: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Closes the merge, and hands each replica its own part of the values that local replica 0 gives."]
+    #[doc = " @param values   on local replica 0: @p count values, or NULLs for results that nobody gets; they stay yours. On the"]
+    #[doc = "                 others: not read."]
+    #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit; data NULL and"]
+    #[doc = "                 dtype 0 for a NULL. The same count on every replica."]
+    #[doc = " @param code     on local replica 0: other than 0 fails the run, as a merge function that returns it does; values are"]
+    #[doc = "                 not read then. On the others: 0."]
+    #[doc = " @thread any, one at a time per replica   @blocks until local replica 0 has called it   @collective local replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_merge_end(
+        replica: *mut mdist_replica_t,
+        code: i32,
+        values: *const *mut mdist_value_t,
+        results: *mut mdist_tensor_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_variable {
+    _unused: [u8; 0],
+}
+pub type mdist_variable_t = mdist_variable;
+pub const MDIST_SYNC_AUTO: mdist_synchronization = 0;
+pub const MDIST_SYNC_ON_WRITE: mdist_synchronization = 1;
+pub const MDIST_SYNC_ON_READ: mdist_synchronization = 2;
+pub const MDIST_SYNC_PIN_INT32: mdist_synchronization = -2147483648;
+pub type mdist_synchronization = ::std::os::raw::c_int;
+pub use self::mdist_synchronization as mdist_synchronization_t;
+pub const MDIST_AGGREGATION_NONE: mdist_aggregation = 0;
+pub const MDIST_AGGREGATION_SUM: mdist_aggregation = 1;
+pub const MDIST_AGGREGATION_MEAN: mdist_aggregation = 2;
+pub const MDIST_AGGREGATION_ONLY_FIRST_REPLICA: mdist_aggregation = 3;
+pub const MDIST_AGGREGATION_PIN_INT32: mdist_aggregation = -2147483648;
+pub type mdist_aggregation = ::std::os::raw::c_int;
+pub use self::mdist_aggregation as mdist_aggregation_t;
+pub const MDIST_ASSIGN_SET: mdist_assign = 1;
+pub const MDIST_ASSIGN_ADD: mdist_assign = 2;
+pub const MDIST_ASSIGN_SUB: mdist_assign = 3;
+pub const MDIST_ASSIGN_PIN_INT32: mdist_assign = -2147483648;
+pub type mdist_assign = ::std::os::raw::c_int;
+pub use self::mdist_assign as mdist_assign_t;
+#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_variable_options {
+    pub struct_size: u32,
+    pub synchronization: i32,
+    pub aggregation: i32,
+    pub reserved: i32,
+}
+#[test]
+fn bindgen_test_layout_mdist_variable_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_variable_options>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_variable_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_variable_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_variable_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_synchronization() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).synchronization) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(synchronization)
+            )
+        );
+    }
+    test_field_synchronization();
+    fn test_field_aggregation() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).aggregation) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(aggregation)
+            )
+        );
+    }
+    test_field_aggregation();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+}
+#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+pub type mdist_variable_options_t = mdist_variable_options;
+extern "C" {
+    #[doc = " Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL)."]
+    #[doc = " Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use"]
+    #[doc = " mdist_replica_variable_create."]
+    #[doc = " @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it"]
+    #[doc = " @thread one at a time per strategy   @blocks until all workers have the initial value   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_variable_create(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        initial: *const mdist_tensor_t,
+        out: *mut *mut mdist_variable_t,
+        options: *const mdist_variable_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's"]
+    #[doc = " @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,"]
+    #[doc = " which goes with the last of them."]
+    #[doc = " @thread replica   @blocks until every replica has called it   @collective all replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_replica_variable_create(
+        replica: *mut mdist_replica_t,
+        name: *const ::std::os::raw::c_char,
+        initial: *const mdist_tensor_t,
+        out: *mut *mut mdist_variable_t,
+        options: *const mdist_variable_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go"]
+    #[doc = " each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of"]
+    #[doc = " its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)"]
+    #[doc = " Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_assign(
+        variable: *mut mdist_variable_t,
+        assign: mdist_assign_t,
+        value: *const mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes from inside a step. Mirrored with SUM or MEAN: the replicas' tensors are reduced, and the result is applied"]
+    #[doc = " once to every copy; ONLY_FIRST_REPLICA: replica 0's tensor is. Those three need every replica to call. Mirrored with"]
+    #[doc = " NONE, and sync-on-read: only this replica's copy, nobody else takes part."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_replica_assign(
+        replica: *mut mdist_replica_t,
+        variable: *mut mdist_variable_t,
+        assign: mdist_assign_t,
+        tensor: *const mdist_tensor_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all"]
+    #[doc = " replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of"]
+    #[doc = " mdist_variable_tensor."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_variable_read(
+        variable: *mut mdist_variable_t,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and"]
+    #[doc = " write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_tensor(
+        variable: *const mdist_variable_t,
+        local_replica: u32,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The name it was created with, borrowed; \"\" for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_name(variable: *const mdist_variable_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of"]
+    #[doc = " creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where"]
+    #[doc = " mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All"]
+    #[doc = " kinds are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are"]
+    #[doc = " gone; more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_arena(
+        strategy: *const mdist_strategy_t,
+        dtype: mdist_dtype_t,
+        local_replica: u32,
+        out: *mut mdist_buffer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns"]
+#[doc = " 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called"]
+#[doc = " mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand"]
+#[doc = " only."]
+pub type mdist_update_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        local_replica: u32,
+        copy: *const mdist_tensor_t,
+        arguments: *const mdist_tensor_t,
+        argument_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first"]
+    #[doc = " failure; copies already changed stay so. In a step, call mdist_merge_call first."]
+    #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
+    #[doc = " @calls-back update, on this thread   @since 0.1"]
+    pub fn mdist_update(
+        variable: *mut mdist_variable_t,
+        update: mdist_update_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from"]
+    #[doc = " mdist_variable_tensor are wrong from then on. So not while a step uses it. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_destroy(variable: *mut mdist_variable_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_work {
+    _unused: [u8; 0],
+}
+pub type mdist_work_t = mdist_work;
+extern "C" {
+    #[doc = " mdist_all_reduce, started. @p out is yours to destroy."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_broadcast, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_broadcast_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        buffers: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_all_gather, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_gather_start(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_reduce_scatter, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_scatter_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_all_to_all, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_to_all_start(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_barrier, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_barrier_start(
+        replica: *mut mdist_replica_t,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done."]
+    #[doc = " It fails as the blocking form would: for ever, with the same error. The timeout counts from the start."]
+    #[doc = " @param done  receives 1 or 0"]
+    #[doc = " @thread as the replica that started it   @blocks no, but it takes part in the computing"]
+    #[doc = " @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_test(
+        work: *mut mdist_work_t,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Waits until the operation is done or failed, or for @p timeout_ns at most; @p done says which. With MDIST_FOREVER the"]
+    #[doc = " operation's own timeout is the only one."]
+    #[doc = " @thread as the replica that started it   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_wait(
+        work: *mut mdist_work_t,
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step for all"]
+    #[doc = " others (MDIST_ERR_ABORTED, reason `work_destroyed`). The buffers are yours again in any case. NULL is fine."]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_destroy(work: *mut mdist_work_t);
+}

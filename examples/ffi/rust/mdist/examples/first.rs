@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every replica computes a gradient on its rows of each batch; all-reduced, it moves every
+//! replica's copy of the weight in the same way. The data lie on y = 3 x, so the weight becomes 3.
+use std::error::Error;
+
+use mdist::{Array, Config, Dataset, Op, Run, SliceMut, Strategy, VariableOptions};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = Config::new()?;
+    config.set("devices", "cpu*2")?;
+    let strategy = Strategy::new(&config)?;
+
+    let xs: Vec<f32> = (0..60).map(|i| i as f32 / 60.0).collect();
+    let ys: Vec<f32> = xs.iter().map(|x| 3.0 * x).collect();
+    let rows = Dataset::from_arrays(vec![Array::new(xs, &[60])?, Array::new(ys, &[60])?])?;
+    let batches = rows.shuffle(60, 1234, true)?.repeat(100)?.batch(8, false)?;
+    let weight = strategy.variable("weight", &0f32, VariableOptions::default())?;
+
+    for batch in strategy.distribute_dataset(&batches)?.iter()? {
+        let batch = batch?; // two values, xs and ys, each cut over the replicas
+        strategy.run_with(Run::new().arguments(&batch), |replica| {
+            let x = replica.argument(0)?.as_slice::<f32>()?;
+            let y = replica.argument(1)?.as_slice::<f32>()?;
+            let mut weight = replica.copy_mut::<f32>(&weight)?; // this replica's copy
+            let mut gradient: f32 = x.iter().zip(y).map(|(x, y)| (weight[0] * x - y) * x).sum();
+            let mut rows = x.len() as u64;
+            replica.all_reduce(
+                Op::Sum,
+                &mut [SliceMut::one(&mut gradient), SliceMut::one(&mut rows)],
+            )?;
+            weight[0] -= gradient / rows as f32;
+            Ok(())
+        })?;
+    }
+    for replica in 0..strategy.local_replica_count() {
+        println!(
+            "{}: weight {:.3}",
+            strategy.device(replica)?,
+            weight.copy::<f32>(replica)?[0]
+        );
+    }
+
+    // What goes wrong in a step comes back here, with its cause, and the replicas that wait are
+    // released.
+    let failed = strategy.run(|replica| match replica.id() {
+        0 => Ok(replica.barrier()?),
+        _ => panic!("out of paper"),
+    });
+    let error = failed.unwrap_err();
+    println!("{}: {}", error, error.source().ok_or("no cause")?);
+    Ok(())
+}

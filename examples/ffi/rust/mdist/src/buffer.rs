@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Buffers: what collectives read and write. One slice, or several of mixed types in one fused
+//! operation.
+use std::marker::PhantomData;
+use std::slice;
+
+use mdist_sys as sys;
+
+use crate::element::Element;
+
+pub(crate) fn raw_buffer<T: Element>(data: *const T, elements: usize) -> sys::mdist_buffer {
+    sys::mdist_buffer {
+        data: data as *mut _,
+        elements: elements as u64,
+        dtype: T::DTYPE.raw(),
+        reserved: 0,
+    }
+}
+
+/// A slice whose element type is forgotten: several of them go into one fused operation.
+#[repr(transparent)] // so that arrays of these are arrays of mdist_buffer_t
+pub struct Slice<'a> {
+    #[allow(dead_code)] // read in arrays, by C
+    raw: sys::mdist_buffer,
+    memory: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Slice<'a> {
+    pub fn new<T: Element>(elements: &'a [T]) -> Slice<'a> {
+        Slice {
+            raw: raw_buffer(elements.as_ptr(), elements.len()),
+            memory: PhantomData,
+        }
+    }
+
+    /// A single element.
+    pub fn one<T: Element>(element: &'a T) -> Slice<'a> {
+        Slice::new(slice::from_ref(element))
+    }
+}
+
+/// A slice to write whose element type is forgotten.
+#[repr(transparent)]
+pub struct SliceMut<'a> {
+    #[allow(dead_code)] // read in arrays, by C
+    raw: sys::mdist_buffer,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> SliceMut<'a> {
+    pub fn new<T: Element>(elements: &'a mut [T]) -> SliceMut<'a> {
+        SliceMut {
+            raw: raw_buffer(elements.as_mut_ptr(), elements.len()),
+            memory: PhantomData,
+        }
+    }
+
+    /// A single element.
+    pub fn one<T: Element>(element: &'a mut T) -> SliceMut<'a> {
+        SliceMut::new(slice::from_mut(element))
+    }
+}
+
+mod sealed {
+    use mdist_sys as sys;
+
+    /// # Safety
+    /// The buffers that `with` hands on must be readable as long as it runs.
+    pub unsafe trait Readable {
+        fn with<R>(&self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R;
+    }
+
+    /// # Safety
+    /// As above, also writable, and nobody else's.
+    pub unsafe trait Writable {
+        fn with<R>(&mut self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R;
+    }
+}
+pub(crate) use sealed::{Readable, Writable};
+
+/// What a collective reads: an element, an array or slice of them, or `[Slice]`: several slices of
+/// mixed types.
+pub trait Buffers: Readable {}
+/// What a collective writes: an element, an array or slice of them, or `[SliceMut]`: several slices
+/// of mixed types.
+pub trait BuffersMut: Writable {}
+
+macro_rules! buffers {
+    ($([$($generics:tt)*] $type:ty: $self:ident => $slice:expr;)*) => {
+        $(
+            // Safety: the borrow of self lasts as long as the call.
+            unsafe impl<$($generics)*> Readable for $type {
+                fn with<R>(&$self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+                    let elements: &[T] = $slice;
+                    use_them(&[raw_buffer(elements.as_ptr(), elements.len())])
+                }
+            }
+            impl<$($generics)*> Buffers for $type {}
+        )*
+    };
+}
+buffers! {
+    [T: Element] T: self => slice::from_ref(self);
+    [T: Element] [T]: self => self;
+    [T: Element] Vec<T>: self => self;
+    [T: Element, const N: usize] [T; N]: self => self;
+}
+
+macro_rules! buffers_mut {
+    ($([$($generics:tt)*] $type:ty: $self:ident => $slice:expr;)*) => {
+        $(
+            // Safety: the exclusive borrow of self lasts as long as the call.
+            unsafe impl<$($generics)*> Writable for $type {
+                fn with<R>(&mut $self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+                    let elements: &mut [T] = $slice;
+                    use_them(&[raw_buffer(elements.as_mut_ptr(), elements.len())])
+                }
+            }
+            impl<$($generics)*> BuffersMut for $type {}
+        )*
+    };
+}
+buffers_mut! {
+    [T: Element] T: self => slice::from_mut(self);
+    [T: Element] [T]: self => self;
+    [T: Element] Vec<T>: self => self;
+    [T: Element, const N: usize] [T; N]: self => self;
+}
+
+macro_rules! fused {
+    ($([$($generics:tt)*] $type:ty;)*) => {
+        $(
+            // Safety: each holds its own borrow; arrays of them are arrays of mdist_buffer_t.
+            unsafe impl<$($generics)*> Readable for $type {
+                fn with<R>(&self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+                    use_them(unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
+                }
+            }
+            impl<$($generics)*> Buffers for $type {}
+        )*
+    };
+}
+fused! {
+    [] [Slice<'_>];
+    [const N: usize] [Slice<'_>; N];
+}
+
+macro_rules! fused_mut {
+    ($([$($generics:tt)*] $type:ty;)*) => {
+        $(
+            // Safety: each holds its own exclusive borrow.
+            unsafe impl<$($generics)*> Writable for $type {
+                fn with<R>(&mut self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+                    use_them(unsafe { slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
+                }
+            }
+            impl<$($generics)*> BuffersMut for $type {}
+        )*
+    };
+}
+fused_mut! {
+    [] [SliceMut<'_>];
+    [const N: usize] [SliceMut<'_>; N];
+}

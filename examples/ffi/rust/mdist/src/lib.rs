@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Mirrored training: one copy of every variable per device, kept equal; a step on all replicas at
+//! the same time; collectives between them; the input cut over them. The safe layer over libmdist's
+//! C API.
+//!
+//! A [`Strategy`] owns this process's devices; on each stands a replica. [`Strategy::run`] calls a
+//! closure once per replica, with a [`Replica`]. What takes a replica belongs in a step, and every
+//! replica makes the same call; what takes a strategy belongs outside. Mixed up, they say what to
+//! call instead.
+//!
+//! ```
+//! use mdist::{Config, Op, Strategy};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut config = Config::new()?;
+//! config.set("devices", "cpu*2")?;
+//! let strategy = Strategy::new(&config)?;
+//! strategy.run(|replica| {
+//!     let mut x = (replica.id() + 1) as f32;
+//!     replica.all_reduce(Op::Sum, &mut x)?;
+//!     assert_eq!(x, 3.0);
+//!     Ok(())
+//! })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors and panics
+//!
+//! Closures return [`StepResult`]: `?` takes every error. A failing closure, or a panic, fails the
+//! call that it was given to and releases all other replicas; that call returns the first cause as
+//! an [`Error`], whose `Display` is the library's sentence and whose `source` is the closure's
+//! error, or a [`Panic`]. The strategy can be used again. (With `panic = "abort"` there is nothing
+//! to catch.)
+//!
+//! # Threads
+//!
+//! [`Strategy`], [`Variable`], [`Dataset`] and [`Value`] are `Send` and `Sync`; what may not happen
+//! at the same time is an error, reason "busy". A [`Replica`], a [`Work`] and the slices of
+//! variables stay on the thread of their step.
+//!
+//! # Memory
+//!
+//! Tensors borrow, values and arrays own. A variable's copies are reached through guards
+//! ([`CopyRef`], [`CopyMut`]), and whoever comes in between is refused. A started collective owns
+//! its buffers until it is done.
+#![warn(rust_2018_idioms)]
+
+mod array;
+mod buffer;
+mod cause;
+mod config;
+mod copies;
+mod dataset;
+mod element;
+mod error;
+mod map;
+mod memory;
+mod merge;
+mod replica;
+mod run;
+#[cfg(doctest)]
+mod soundness;
+mod strategy;
+mod tensor;
+mod threads;
+mod update;
+mod value;
+mod variable;
+mod work;
+
+pub use array::Array;
+pub use buffer::{Buffers, BuffersMut, Slice, SliceMut};
+pub use cause::Panic;
+pub use config::Config;
+pub use copies::{CopyMut, CopyRef};
+pub use dataset::{Dataset, Iter};
+pub use element::{Bf16, Dtype, Element, F16};
+pub use error::{BoxError, Error, Result, Status, StepResult};
+pub use map::{Output, ROWS};
+pub use memory::Memory;
+pub use replica::Replica;
+pub use run::Run;
+pub use strategy::{Op, Strategy};
+pub use tensor::{Tensor, TensorMut};
+pub use threads::{Entered, OpenRun};
+pub use value::{Value, ValueKind};
+pub use variable::{Aggregation, Assign, Synchronization, Variable, VariableOptions};
+pub use work::{OwnedBuffers, Work};
+
+/// Version of the library that is running: 10000 * major + 100 * minor + patch.
+pub fn version() -> u32 {
+    // Safety: no arguments.
+    unsafe { mdist_sys::mdist_version() }
+}
+
+/// Whether this build and this host can do something: "cuda", "avx2" ...
+pub fn has(feature: &str) -> bool {
+    match std::ffi::CString::new(feature) {
+        // Safety: text that outlives the call.
+        Ok(feature) => unsafe { mdist_sys::mdist_has(feature.as_ptr()) != 0 },
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Strategy: one copy of the model per device. Here what it is, and what it does with values; runs
+//! are in `run`.
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+
+use mdist_sys as sys;
+
+use crate::config::{c_string, read_text};
+use crate::dataset::Dataset;
+use crate::error::{make, Result};
+use crate::tensor::Tensor;
+use crate::{Config, Value};
+
+/// How replicas' elements become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Sum,
+    /// Not for integers, except in [`Strategy::reduce`] over axes.
+    Mean,
+    /// NaN if any is NaN; -0 is below +0.
+    Min,
+    Max,
+    Prod,
+}
+
+impl Op {
+    pub(crate) fn raw(self) -> sys::mdist_reduce_op {
+        match self {
+            Op::Sum => sys::MDIST_SUM,
+            Op::Mean => sys::MDIST_MEAN,
+            Op::Min => sys::MDIST_MIN,
+            Op::Max => sys::MDIST_MAX,
+            Op::Prod => sys::MDIST_PROD,
+        }
+    }
+}
+
+/// Owns the devices of this process; on each of them stands a replica. Runs, reductions and what is
+/// done to variables from outside of steps come one at a time: a second one, from another thread,
+/// is [`Status::FailedPrecondition`](crate::Status::FailedPrecondition), reason "busy".
+pub struct Strategy(NonNull<sys::mdist_strategy>);
+
+// Safety: any thread; "one at a time per strategy" is checked by the library, and a second call is
+// an error.
+unsafe impl Send for Strategy {}
+unsafe impl Sync for Strategy {}
+
+impl Strategy {
+    /// The replicas' threads start here.
+    pub fn new(config: &Config) -> Result<Strategy> {
+        Strategy::create(config.raw())
+    }
+
+    /// As the file named by MDIST_CONFIG and `MDIST_*` variables say.
+    pub fn from_environment() -> Result<Strategy> {
+        Strategy::create(ptr::null())
+    }
+
+    fn create(config: *const sys::mdist_config) -> Result<Strategy> {
+        // Safety: a config that is borrowed, and so not changing, or NULL.
+        let handle = make(|out, error| unsafe { sys::mdist_strategy_create(config, out, error) })?;
+        Ok(Strategy(
+            NonNull::new(handle).expect("a call that succeeds gives a strategy"),
+        ))
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::mdist_strategy {
+        self.0.as_ptr()
+    }
+
+    /// Replicas in the whole job.
+    pub fn replica_count(&self) -> u32 {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_replica_count(self.raw()) }
+    }
+
+    /// Replicas of this process.
+    pub fn local_replica_count(&self) -> u32 {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_local_replica_count(self.raw()) }
+    }
+
+    /// Name of the device under a local replica: "cpu:1".
+    pub fn device(&self, local_replica: u32) -> Result<String> {
+        // Safety: our handle.
+        read_text(|text, capacity, needed, error| unsafe {
+            sys::mdist_strategy_device(self.raw(), local_replica, text, capacity, needed, error)
+        })
+    }
+
+    /// Ends all collectives, now and later, for another thread to call when there is nothing left
+    /// to wait for. Steps run on to their own end.
+    pub fn abort(&self) {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_abort(self.raw()) }
+    }
+
+    /// A per-replica value with copies of tensors, one for each local replica in order.
+    pub fn per_replica(&self, tensors: &[Tensor<'_>]) -> Result<Value> {
+        // Safety: an array of Tensor is one of mdist_tensor_t, and each is readable.
+        let tensors = (tensors.as_ptr().cast(), tensors.len());
+        make(|out, error| unsafe {
+            sys::mdist_value_per_replica(self.raw(), tensors.0, tensors.1, out, error)
+        })
+        .map(Value::own)
+    }
+
+    /// A mirrored value with a copy of the tensor on every local device.
+    pub fn broadcast_to<'a>(&self, tensor: impl Into<Tensor<'a>>) -> Result<Value> {
+        let tensor = tensor.into();
+        // Safety: the tensor is readable.
+        make(|out, error| unsafe { sys::mdist_broadcast_to(self.raw(), tensor.raw(), out, error) })
+            .map(Value::own)
+    }
+
+    /// Reduces a value over replicas, and first over `axes` of each tensor if there are any, to a
+    /// plain value.
+    pub fn reduce(&self, op: Op, value: &Value, axes: &[i32]) -> Result<Value> {
+        let (axes, count) = (axes.as_ptr(), axes.len());
+        // Safety: handles of ours, and an array for its length.
+        make(|out, error| unsafe {
+            sys::mdist_reduce(
+                self.raw(),
+                op.raw(),
+                value.raw(),
+                axes,
+                count,
+                out,
+                ptr::null(),
+                error,
+            )
+        })
+        .map(Value::own)
+    }
+
+    /// Reduces a per-replica value to one device ("cpu:1": a plain value), or with `None` to all
+    /// that it came from (a mirrored value).
+    pub fn reduce_to(&self, op: Op, value: &Value, destination: Option<&str>) -> Result<Value> {
+        let name = c_string(destination.unwrap_or(""), "mdist_reduce_to")?;
+        // Safety: handles of ours, and text that outlives the call.
+        make(|out, error| unsafe {
+            sys::mdist_reduce_to(
+                self.raw(),
+                op.raw(),
+                value.raw(),
+                name.as_ptr(),
+                out,
+                ptr::null(),
+                error,
+            )
+        })
+        .map(Value::own)
+    }
+
+    /// Joins the replicas' tensors along `axis` in replica order, to a plain value.
+    pub fn gather(&self, value: &Value, axis: i32) -> Result<Value> {
+        // Safety: handles of ours.
+        make(|out, error| unsafe {
+            sys::mdist_gather(self.raw(), value.raw(), axis, out, ptr::null(), error)
+        })
+        .map(Value::own)
+    }
+
+    /// Cuts each batch of `source` over the replicas. The result can be iterated, not transformed
+    /// further.
+    pub fn distribute_dataset(&self, source: &Dataset) -> Result<Dataset> {
+        source.derive(|from, out, error| unsafe {
+            // Safety: handles of ours.
+            sys::mdist_distribute_dataset(self.raw(), from, out, ptr::null(), error)
+        })
+    }
+}
+
+impl Drop for Strategy {
+    fn drop(&mut self) {
+        // Safety: ours. Runs borrow the strategy, so none is under way on another thread.
+        unsafe { sys::mdist_strategy_destroy(self.raw()) }
+    }
+}
+
+/// A strategy that somebody else owns, for as long as they lend it: what a merge is given.
+pub(crate) struct Lent(ManuallyDrop<Strategy>);
+
+impl Lent {
+    /// NULL is no strategy; the library gives none.
+    pub fn new(handle: *mut sys::mdist_strategy) -> Option<Lent> {
+        NonNull::new(handle).map(|handle| Lent(ManuallyDrop::new(Strategy(handle))))
+    }
+}
+
+impl Deref for Lent {
+    type Target = Strategy;
+
+    fn deref(&self) -> &Strategy {
+        &self.0
+    }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Variables: state with one copy per replica.
+use std::fmt;
+use std::mem;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, PoisonError};
+
+use mdist_sys as sys;
+
+use crate::config::c_string;
+use crate::copies::{CopyMut, CopyRef, Lock, Locked};
+use crate::element::Element;
+use crate::error::{call, make, text, Error, Result, Status};
+use crate::replica::Replica;
+use crate::tensor::{self, raw_tensor, Tensor};
+use crate::{Dtype, Strategy, Value};
+
+/// When copies become equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronization {
+    /// Always: a mirrored variable.
+    OnWrite,
+    /// When it is read outside of steps; until then they differ.
+    OnRead,
+}
+
+/// How what the replicas write, or hold, becomes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregation {
+    /// Written in a step: own copy only.
+    None,
+    Sum,
+    Mean,
+    OnlyFirstReplica,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assign {
+    Set,
+    Add,
+    Sub,
+}
+
+/// What kind of variable; by default mirrored, without aggregation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariableOptions {
+    pub synchronization: Synchronization,
+    pub aggregation: Aggregation,
+}
+
+impl Default for VariableOptions {
+    fn default() -> Self {
+        VariableOptions {
+            synchronization: Synchronization::OnWrite,
+            aggregation: Aggregation::None,
+        }
+    }
+}
+
+impl VariableOptions {
+    fn raw(self) -> sys::mdist_variable_options {
+        sys::mdist_variable_options {
+            struct_size: mem::size_of::<sys::mdist_variable_options>() as u32,
+            synchronization: match self.synchronization {
+                Synchronization::OnWrite => sys::MDIST_SYNC_ON_WRITE,
+                Synchronization::OnRead => sys::MDIST_SYNC_ON_READ,
+            },
+            aggregation: match self.aggregation {
+                Aggregation::None => sys::MDIST_AGGREGATION_NONE,
+                Aggregation::Sum => sys::MDIST_AGGREGATION_SUM,
+                Aggregation::Mean => sys::MDIST_AGGREGATION_MEAN,
+                Aggregation::OnlyFirstReplica => sys::MDIST_AGGREGATION_ONLY_FIRST_REPLICA,
+            },
+            reserved: 0,
+        }
+    }
+}
+
+impl Assign {
+    pub(crate) fn raw(self) -> sys::mdist_assign {
+        match self {
+            Assign::Set => sys::MDIST_ASSIGN_SET,
+            Assign::Add => sys::MDIST_ASSIGN_ADD,
+            Assign::Sub => sys::MDIST_ASSIGN_SUB,
+        }
+    }
+}
+
+/// State with one copy per replica. Clones are the same variable.
+///
+/// [`copy`](Variable::copy) and [`copy_mut`](Variable::copy_mut) give a copy's memory as a slice,
+/// in steps and outside. What does not go together (two writers of one copy; an assignment or
+/// update while somebody holds a copy) is [`Status::FailedPrecondition`], reason "borrowed".
+#[derive(Clone)]
+pub struct Variable(Arc<Handle>);
+
+pub(crate) struct Handle {
+    raw: NonNull<sys::mdist_variable>,
+    locks: Box<[Lock]>,
+}
+
+// Safety: functions of variables are for any thread, one at a time per strategy, which the library
+// checks; the copies' memory is guarded by locks.
+unsafe impl Send for Handle {}
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Safety: ours. Whoever holds a copy holds the variable, so nobody does.
+        unsafe { sys::mdist_variable_destroy(self.raw.as_ptr()) }
+    }
+}
+
+impl Strategy {
+    /// Creates a variable with a copy of `initial` on every replica. The name is unique in this
+    /// strategy.
+    pub fn variable<'a>(
+        &self,
+        name: &str,
+        initial: impl Into<Tensor<'a>>,
+        options: VariableOptions,
+    ) -> Result<Variable> {
+        self.create_variable(name, initial.into().raw(), options)
+    }
+
+    /// The same, of zeros.
+    pub fn zeros(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        shape: &[usize],
+        options: VariableOptions,
+    ) -> Result<Variable> {
+        if shape.len() > sys::MDIST_MAX_RANK as usize {
+            let sentence = format!("{shape:?} has {} dimensions; 8 are the most", shape.len());
+            return Err(Error::invalid("mdist_variable_create", sentence));
+        }
+        self.create_variable(
+            name,
+            &raw_tensor::<u8>(dtype, ptr::null_mut(), shape),
+            options,
+        )
+    }
+
+    fn create_variable(
+        &self,
+        name: &str,
+        initial: &sys::mdist_tensor,
+        options: VariableOptions,
+    ) -> Result<Variable> {
+        let (name, options) = (c_string(name, "mdist_variable_create")?, options.raw());
+        // Safety: a tensor that is readable, or without data.
+        let raw = make(|out, error| unsafe {
+            sys::mdist_variable_create(self.raw(), name.as_ptr(), initial, out, &options, error)
+        })?;
+        Ok(Variable::own(raw, self.local_replica_count()))
+    }
+}
+
+impl Variable {
+    fn own(raw: *mut sys::mdist_variable, local_replica_count: u32) -> Variable {
+        let raw = NonNull::new(raw).expect("a call that succeeds gives a variable");
+        let locks = (0..local_replica_count).map(|_| Lock::default()).collect();
+        Variable(Arc::new(Handle { raw, locks }))
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::mdist_variable {
+        self.0.raw.as_ptr()
+    }
+
+    pub fn name(&self) -> String {
+        // Safety: our handle; static as long as it lives.
+        unsafe { text(sys::mdist_variable_name(self.raw())) }
+    }
+
+    /// The copy of a local replica, to read.
+    pub fn copy<T: Element>(&self, local_replica: u32) -> Result<CopyRef<'_, T>> {
+        let (data, len) = self.memory::<T>(local_replica)?;
+        let locked = self.lock("read", local_replica, Lock::try_read)?;
+        // Safety: the right to read this copy; its address never changes, and the borrow of self
+        // keeps it alive.
+        Ok(unsafe { CopyRef::new(data, len, locked) })
+    }
+
+    /// The copy of a local replica, to read and write. Keeping mirrored copies equal is up to you.
+    pub fn copy_mut<T: Element>(&self, local_replica: u32) -> Result<CopyMut<'_, T>> {
+        let (data, len) = self.memory::<T>(local_replica)?;
+        let locked = self.lock("written", local_replica, Lock::try_write)?;
+        // Safety: the right to write this copy; its address never changes, and the borrow of self
+        // keeps it alive.
+        Ok(unsafe { CopyMut::new(data, len, locked) })
+    }
+
+    /// Writes from outside of steps: a plain or mirrored value to every copy, a per-replica value
+    /// each to its own.
+    pub fn assign(&self, assign: Assign, value: &Value) -> Result<()> {
+        let _locked = self.lock_all("assigned", Lock::try_write)?;
+        // Safety: handles of ours; no copy is held by anybody.
+        call(|error| unsafe {
+            sys::mdist_variable_assign(self.raw(), assign.raw(), value.raw(), error)
+        })
+    }
+
+    /// Reads from outside of steps, as a plain value: copy 0, or copies aggregated if they are
+    /// synchronized on read.
+    pub fn read(&self) -> Result<Value> {
+        let _locked = self.lock_all("read", Lock::try_read)?;
+        // Safety: our handle; no copy is written by anybody.
+        make(|out, error| unsafe { sys::mdist_variable_read(self.raw(), out, ptr::null(), error) })
+            .map(Value::own)
+    }
+
+    pub(crate) fn lock_all<'v>(
+        &'v self,
+        what: &str,
+        lock: fn(&'v Lock) -> Option<Locked<'v>>,
+    ) -> Result<Vec<Locked<'v>>> {
+        (0..self.0.locks.len() as u32)
+            .map(|local_replica| self.lock(what, local_replica, lock))
+            .collect()
+    }
+
+    fn lock<'v>(
+        &'v self,
+        what: &str,
+        local_replica: u32,
+        lock: impl Fn(&'v Lock) -> Option<Locked<'v>>,
+    ) -> Result<Locked<'v>> {
+        self.0.locks.get(local_replica as usize).and_then(lock).ok_or_else(|| {
+            let sentence = format!(
+                "copy {local_replica} of variable \"{}\" cannot be {what} while somebody holds it; drop that first",
+                self.name()
+            );
+            Error::new(Status::FailedPrecondition, "borrowed", "mdist_variable_tensor", sentence)
+        })
+    }
+
+    fn memory<T: Element>(&self, local_replica: u32) -> Result<(NonNull<T>, usize)> {
+        let mut raw =
+            raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
+        // Safety: our handle.
+        call(|error| unsafe {
+            sys::mdist_variable_tensor(self.raw(), local_replica, &mut raw, error)
+        })?;
+        let data = tensor::checked_data::<T>(&raw)?;
+        Ok((
+            NonNull::new(data).expect("memory has an address"),
+            tensor::elements_of(&raw),
+        ))
+    }
+}
+
+impl fmt::Debug for Variable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Variable({:?})", self.name())
+    }
+}
+
+impl Replica<'_> {
+    /// This replica's copy, to read.
+    pub fn copy<'v, T: Element>(&self, variable: &'v Variable) -> Result<CopyRef<'v, T>> {
+        variable.copy(self.local_index())
+    }
+
+    /// This replica's copy, to read and write. Keeping mirrored copies equal is up to you.
+    pub fn copy_mut<'v, T: Element>(&self, variable: &'v Variable) -> Result<CopyMut<'v, T>> {
+        variable.copy_mut(self.local_index())
+    }
+
+    /// Creates a variable from inside the step: the same call on every replica, and every one gets
+    /// the same variable. Replica 0's `initial` is everybody's.
+    pub fn variable<'a>(
+        &self,
+        name: &str,
+        initial: impl Into<Tensor<'a>>,
+        options: VariableOptions,
+    ) -> Result<Variable> {
+        let (name, options) = (
+            c_string(name, "mdist_replica_variable_create")?,
+            options.raw(),
+        );
+        let initial = initial.into();
+        // Safety: a readable tensor.
+        let raw = make(|out, error| unsafe {
+            sys::mdist_replica_variable_create(
+                self.raw(),
+                name.as_ptr(),
+                initial.raw(),
+                out,
+                &options,
+                error,
+            )
+        })?;
+        // Each replica has a handle of its own, but they must share what guards the copies: the
+        // wrapper of whoever comes first serves all.
+        let shared = self.shared();
+        let variable = Variable::own(raw, shared.local_replica_count);
+        let mut known = shared
+            .variables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = known.iter().find(|other| other.name() == variable.name()) {
+            return Ok(same.clone());
+        }
+        known.push(variable.clone());
+        Ok(variable)
+    }
+
+    /// Writes from inside the step. A mirrored variable with an aggregation needs every replica to
+    /// call: what they write is reduced, and applied once to every copy. Else only this
+    /// replica's copy is written.
+    pub fn assign<'a>(
+        &self,
+        variable: &Variable,
+        assign: Assign,
+        tensor: impl Into<Tensor<'a>>,
+    ) -> Result<()> {
+        let tensor = tensor.into();
+        let _locked = variable.lock("assigned", self.local_index(), Lock::try_write)?;
+        // Safety: every replica writes its own copy, and nobody else holds it.
+        call(|error| unsafe {
+            sys::mdist_replica_assign(
+                self.raw(),
+                variable.raw(),
+                assign.raw(),
+                tensor.raw(),
+                ptr::null(),
+                error,
+            )
+        })
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Work: a collective under way. It owns its buffers, so that nobody can touch or free them before
+//! it is done, not even by leaking it.
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+use mdist_sys as sys;
+
+use crate::buffer::raw_buffer;
+use crate::element::Element;
+use crate::error::{call, make, Result};
+use crate::replica::{same_count, Replica};
+use crate::strategy::Op;
+use crate::Memory;
+
+mod sealed {
+    /// # Safety
+    /// What is described must stay where it is when self moves, be alive as long as self is, also
+    /// when that is leaked, and be nobody else's.
+    pub unsafe trait Owned {
+        fn describe(&mut self, out: &mut Vec<mdist_sys::mdist_buffer>);
+    }
+}
+use sealed::Owned;
+
+/// Buffers that a started collective can own: a `Vec` or a [`Memory`], or a tuple or `Vec` of such,
+/// one fused operation.
+pub trait OwnedBuffers: Owned {}
+
+// Safety: memory on the heap that moves with nobody.
+unsafe impl<T: Element> Owned for Vec<T> {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        out.push(raw_buffer(self.as_mut_ptr(), self.len()));
+    }
+}
+unsafe impl<T: Element> Owned for Memory<T> {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        out.push(raw_buffer(self.as_mut_ptr(), self.len()));
+    }
+}
+unsafe impl<T: Element> Owned for Vec<Vec<T>> {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        self.iter_mut().for_each(|each| each.describe(out));
+    }
+}
+unsafe impl<T: Element> Owned for Vec<Memory<T>> {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        self.iter_mut().for_each(|each| each.describe(out));
+    }
+}
+unsafe impl Owned for () {
+    fn describe(&mut self, _out: &mut Vec<sys::mdist_buffer>) {}
+}
+unsafe impl<A: Owned, B: Owned> Owned for (A, B) {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        self.0.describe(out);
+        self.1.describe(out);
+    }
+}
+unsafe impl<A: Owned, B: Owned, C: Owned> Owned for (A, B, C) {
+    fn describe(&mut self, out: &mut Vec<sys::mdist_buffer>) {
+        self.0.describe(out);
+        self.1.describe(out);
+        self.2.describe(out);
+    }
+}
+impl<B: Owned> OwnedBuffers for B {}
+
+/// A collective under way on this replica. It moves on inside calls of the replicas that take part:
+/// [`Work::test`] it between pieces of other work, then [`Work::wait`]. Dropped before it is done,
+/// it is finished if all replicas have come, else given up, which fails the run.
+pub struct Work<'step, B> {
+    raw: NonNull<sys::mdist_work>, // a pointer: neither Send nor Sync, as the replica
+    buffers: Option<B>,            // there until wait hands them back
+    replica: PhantomData<&'step Replica<'step>>,
+}
+
+impl<B> Work<'_, B> {
+    /// Moves it on without waiting for others, and says whether it is done.
+    pub fn test(&mut self) -> Result<bool> {
+        let mut done = 0;
+        // Safety: our handle, on the replica's thread.
+        call(|error| unsafe { sys::mdist_work_test(self.raw.as_ptr(), &mut done, error) })?;
+        Ok(done != 0)
+    }
+
+    /// Waits until it is done, or for this long at most, and says whether it is done.
+    pub fn wait_for(&mut self, limit: Duration) -> Result<bool> {
+        self.wait_ns(
+            u64::try_from(limit.as_nanos())
+                .unwrap_or(sys::MDIST_FOREVER)
+                .min(sys::MDIST_FOREVER),
+        )
+    }
+
+    /// Waits until it is done, and gives the buffers back.
+    pub fn wait(mut self) -> Result<B> {
+        while !self.wait_ns(sys::MDIST_FOREVER)? {}
+        Ok(self.buffers.take().expect("only wait takes them"))
+    }
+
+    fn wait_ns(&mut self, limit: u64) -> Result<bool> {
+        let mut done = 0;
+        // Safety: our handle, on the replica's thread.
+        call(|error| unsafe { sys::mdist_work_wait(self.raw.as_ptr(), limit, &mut done, error) })?;
+        Ok(done != 0)
+    }
+}
+
+impl<B> Drop for Work<'_, B> {
+    fn drop(&mut self) {
+        // Safety: ours; afterwards the buffers are nobody's but ours again, and are dropped.
+        unsafe { sys::mdist_work_destroy(self.raw.as_ptr()) }
+    }
+}
+
+/// The descriptions of both sides' buffers, and what the library is to be called with.
+type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
+
+impl Replica<'_> {
+    /// [`Replica::all_reduce`], started: `wait` gives the buffers back, reduced.
+    pub fn all_reduce_start<B: OwnedBuffers>(&self, op: Op, buffers: B) -> Result<Work<'_, B>> {
+        self.start_in_place(buffers, |raw, out, error| unsafe {
+            let (buffers, count) = (raw.as_ptr(), raw.len());
+            // Safety, here and below: the work that comes out owns the buffers.
+            sys::mdist_all_reduce_start(
+                self.raw(),
+                op.raw(),
+                buffers,
+                buffers,
+                count,
+                out,
+                ptr::null(),
+                error,
+            )
+        })
+    }
+
+    /// [`Replica::broadcast`], started.
+    pub fn broadcast_start<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Work<'_, B>> {
+        self.start_in_place(buffers, |raw, out, error| unsafe {
+            sys::mdist_broadcast_start(
+                self.raw(),
+                root,
+                raw.as_ptr(),
+                raw.len(),
+                out,
+                ptr::null(),
+                error,
+            )
+        })
+    }
+
+    /// [`Replica::all_gather`], started: `wait` gives inputs and outputs back.
+    pub fn all_gather_start<I, O>(&self, inputs: I, outputs: O) -> Result<Work<'_, (I, O)>>
+    where
+        I: OwnedBuffers,
+        O: OwnedBuffers,
+    {
+        self.start(
+            "mdist_all_gather_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_all_gather_start(
+                    self.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// [`Replica::reduce_scatter`], started.
+    pub fn reduce_scatter_start<I, O>(
+        &self,
+        op: Op,
+        inputs: I,
+        outputs: O,
+    ) -> Result<Work<'_, (I, O)>>
+    where
+        I: OwnedBuffers,
+        O: OwnedBuffers,
+    {
+        self.start(
+            "mdist_reduce_scatter_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_reduce_scatter_start(
+                    self.raw(),
+                    op.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// [`Replica::all_to_all`], started.
+    pub fn all_to_all_start<I, O>(&self, inputs: I, outputs: O) -> Result<Work<'_, (I, O)>>
+    where
+        I: OwnedBuffers,
+        O: OwnedBuffers,
+    {
+        self.start(
+            "mdist_all_to_all_start",
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                sys::mdist_all_to_all_start(
+                    self.raw(),
+                    inputs,
+                    outputs,
+                    count,
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// [`Replica::barrier`], started.
+    pub fn barrier_start(&self) -> Result<Work<'_, ()>> {
+        self.start_in_place((), |_, out, error| unsafe {
+            sys::mdist_barrier_start(self.raw(), out, ptr::null(), error)
+        })
+    }
+
+    fn start_in_place<B: OwnedBuffers>(
+        &self,
+        mut buffers: B,
+        start: impl FnOnce(
+            &[sys::mdist_buffer],
+            *mut *mut sys::mdist_work,
+            *mut *mut sys::mdist_error,
+        ) -> i32,
+    ) -> Result<Work<'_, B>> {
+        let mut raw = Vec::new();
+        buffers.describe(&mut raw);
+        let work = make(|out, error| start(&raw, out, error))?;
+        Ok(Work::own(work, buffers))
+    }
+
+    fn start<I: OwnedBuffers, O: OwnedBuffers>(
+        &self,
+        operation: &str,
+        inputs: I,
+        outputs: O,
+        start: impl FnOnce(Sides<'_>, *mut *mut sys::mdist_work, *mut *mut sys::mdist_error) -> i32,
+    ) -> Result<Work<'_, (I, O)>> {
+        let mut buffers = (inputs, outputs);
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        buffers.0.describe(&mut inputs);
+        buffers.1.describe(&mut outputs);
+        same_count(operation, inputs.len(), outputs.len())?;
+        let work = make(|out, error| start((&inputs, &outputs), out, error))?;
+        Ok(Work::own(work, buffers))
+    }
+}
+
+impl<B> Work<'_, B> {
+    fn own(raw: *mut sys::mdist_work, buffers: B) -> Self {
+        let raw = NonNull::new(raw).expect("a call that succeeds gives a work");
+        Work {
+            raw,
+            buffers: Some(buffers),
+            replica: PhantomData,
+        }
+    }
+}
