@@ -7,7 +7,7 @@ computes what the C program of that name does, and ends in the same bits.
 The story of one step, with two replicas and a batch of 128:
 
  1. The dataset gives a batch, cut in two: 64 images for each replica (input.go).
- 2. RunGoroutines calls the step once per replica, both at the same time (trainer.go).
+ 2. Run calls the step once per replica, both at the same time (trainer.go).
  3. Each computes gradients on its own images with its own copy of the weights (model.go).
  4. One AllReduce adds up both replicas' gradients, and with them loss, correct answers and rows.
  5. Each updates its own copy. Equal weights and equal gradients give equal weights.
@@ -132,7 +132,8 @@ func (j *job) evaluate() (accuracy float64, err error) {
 }
 
 // overAll calls a function with every batch, until it says io.EOF, and adds up the totals it gives.
-func overAll(dataset *mdist.Dataset, function func([]*mdist.Value) ([]float64, error)) (seen [totalCount]float64, err error) {
+func overAll(dataset *mdist.Dataset,
+	function func(batch []*mdist.Value) ([]float64, error)) (seen [totalCount]float64, err error) {
 	iterator, err := dataset.Iterate()
 	if err != nil {
 		return seen, err

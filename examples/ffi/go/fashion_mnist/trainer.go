@@ -40,13 +40,15 @@ func newTrainer(strategy *mdist.Strategy, maxRows int) (*trainer, error) {
 	}
 	for i, initial := range initialise(initialSeed) {
 		tensor := mdist.TensorOf(initial, parts[i].shape...)
-		if err := t.newVariable(parts[i].name, tensor, func(r *replicaState) *[]float32 { return &r.parameters[i] }); err != nil {
+		err := t.newVariable(parts[i].name, tensor, func(r *replicaState) *[]float32 { return &r.parameters[i] })
+		if err != nil {
 			return nil, err
 		}
 	}
 	for i, part := range parts {
 		zeros := mdist.Describe[float32](part.shape...)
-		if err := t.newVariable(part.name+"/momentum", zeros, func(r *replicaState) *[]float32 { return &r.momentum[i] }); err != nil {
+		err := t.newVariable(part.name+"/momentum", zeros, func(r *replicaState) *[]float32 { return &r.momentum[i] })
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +123,7 @@ func (t *trainer) run(step mdist.Step, batch []*mdist.Value) ([]float64, error) 
 			value.Close()
 		}
 	}()
-	_, err := t.strategy.RunGoroutines(step, batch...)
+	_, err := t.strategy.Run(step, batch...)
 	return t.replicas[0].totals, err
 }
 

@@ -59,10 +59,14 @@ func (e *Error) Error() string {
 		return e.message
 	}
 	cause := e.cause.Error()
-	if strings.Contains(cause, e.message) {
+	switch { // a step that passes on what a collective told it says nothing new
+	case strings.Contains(cause, e.message):
 		return cause
+	case strings.Contains(e.message, cause):
+		return e.message
+	default:
+		return e.message + ": " + cause
 	}
-	return e.message + ": " + cause
 }
 
 // Unwrap returns the error of the step, merge, update or map function that was the first cause, if it was one.

@@ -4,6 +4,7 @@ package mdist_test
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -95,4 +96,26 @@ func TestAFailingMergeFailsTheRun(t *testing.T) {
 			t.Errorf("a panic in a nested step: %v", err)
 		}
 	})
+}
+
+func TestGoexitInAMergeOnAGoroutineFailsTheRun(t *testing.T) {
+	strategy := newStrategy(2)
+	ended := make(chan struct{})
+	var told error // what the replica that waits for the merge hears
+	go func() {
+		defer close(ended)
+		_, _ = strategy.RunGoroutines(func(replica *mdist.Replica) error {
+			_, err := replica.Merge(0, func(*mdist.Strategy, []*mdist.Value) ([]*mdist.Value, error) {
+				runtime.Goexit()
+				return nil, nil
+			})
+			told = err
+			return err
+		})
+	}()
+	<-ended
+	if told == nil {
+		t.Error("the merge succeeded")
+	}
+	works(t, strategy, strategy.RunGoroutines)
 }

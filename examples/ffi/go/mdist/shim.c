@@ -8,20 +8,20 @@ mdist_status_t mdistgo_collect(mdistgo_collective kind, mdist_replica_t *replica
                                mdist_work_t **work, mdist_error_t **error) {
     const mdist_reduce_op_t op = (mdist_reduce_op_t)number;
     switch (kind) {
-    case MDISTGO_ALL_REDUCE:
-        return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, NULL, error)
-                    : mdist_all_reduce(replica, op, inputs, outputs, count, NULL, error);
-    case MDISTGO_BROADCAST:
-        return work ? mdist_broadcast_start(replica, number, outputs, count, work, NULL, error)
-                    : mdist_broadcast(replica, number, outputs, count, NULL, error);
-    case MDISTGO_ALL_GATHER:
-        return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, NULL, error)
-                    : mdist_all_gather(replica, inputs, outputs, count, NULL, error);
-    case MDISTGO_REDUCE_SCATTER:
-        return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, NULL, error)
-                    : mdist_reduce_scatter(replica, op, inputs, outputs, count, NULL, error);
-    case MDISTGO_ALL_TO_ALL:
-        break;
+        case MDISTGO_ALL_REDUCE:
+            return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, NULL, error)
+                        : mdist_all_reduce(replica, op, inputs, outputs, count, NULL, error);
+        case MDISTGO_BROADCAST:
+            return work ? mdist_broadcast_start(replica, number, outputs, count, work, NULL, error)
+                        : mdist_broadcast(replica, number, outputs, count, NULL, error);
+        case MDISTGO_ALL_GATHER:
+            return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, NULL, error)
+                        : mdist_all_gather(replica, inputs, outputs, count, NULL, error);
+        case MDISTGO_REDUCE_SCATTER:
+            return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, NULL, error)
+                        : mdist_reduce_scatter(replica, op, inputs, outputs, count, NULL, error);
+        case MDISTGO_ALL_TO_ALL:
+            break;
     }
     return work ? mdist_all_to_all_start(replica, inputs, outputs, count, work, NULL, error)
                 : mdist_all_to_all(replica, inputs, outputs, count, NULL, error);
@@ -69,8 +69,8 @@ mdist_status_t mdistgo_update(mdist_variable_t *variable, uintptr_t state, mdist
     return mdist_update(variable, update, (void *)state, arguments, count, error);
 }
 
-static int32_t map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
-                   size_t output_count, void *user_data) {
+static int32_t map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs, size_t output_count,
+                   void *user_data) {
     return mdistgoMap((mdist_tensor_t *)inputs, input_count, (mdist_tensor_t *)outputs, output_count,
                       (uintptr_t)user_data);
 }

@@ -45,8 +45,7 @@ mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t
                                             mdist_dataset_t **out, mdist_error_t **error);
 
 // One tensor, whose data may be Go's: copied before the call returns.
-mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, mdist_tensor_t tensor,
-                                  mdist_error_t **error);
+mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, mdist_tensor_t tensor, mdist_error_t **error);
 mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, mdist_error_t **error);
 mdist_status_t mdistgo_broadcast_to(mdist_strategy_t *strategy, mdist_tensor_t tensor, mdist_value_t **out,
                                     mdist_error_t **error);

@@ -47,8 +47,8 @@ type VariableOptions struct {
 	Aggregation     Aggregation
 }
 
-// Variable is state with one copy per replica. It stays until it is closed, or until neither its strategy nor it is used
-// any more.
+// Variable is state with one copy per replica. It stays until it is closed, or until neither its strategy nor it is
+// used any more.
 type Variable struct {
 	handle   *C.mdist_variable_t
 	strategy *Strategy
