@@ -1780,8 +1780,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step: the"]
-    #[doc = " run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The buffers"]
-    #[doc = " are yours again in any case. NULL is fine."]
+    #[doc = " run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The"]
+    #[doc = " buffers are yours again in any case. NULL is fine."]
     #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }
