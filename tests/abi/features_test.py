@@ -33,6 +33,12 @@ for line in (root / 'docs/features.md').read_text().splitlines():
     if tests and not any(test.startswith('tests/unit') for test in tests):
         wrong += [f'{name} is not in {tests}' for name in functions if name not in text]
 
+words = set()
+for source in (root / 'lib').rglob('*.cpp'):
+    words |= set(re.findall(r'(?:reason\(|unsupported\(|fail\("[^"]*", )"([a-z_]+)"', source.read_text()))
+listed = (root / 'docs/api.md').read_text() + (root / 'docs/configuration.md').read_text()
+wrong += [f'docs/api.md does not list the reason {word}' for word in sorted(words) if f'`{word}`' not in listed]
+
 for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').glob('*.md')]:
     for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
         if not (page.parent / target).exists():
