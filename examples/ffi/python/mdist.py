@@ -1352,12 +1352,12 @@ class _Export:
         self.name, _, self.deleter_at, _, to_dlpack = _LAYOUTS[layout]
         self.managed = _new(to_dlpack, value._handle, index)
         self.capsule = _capsule_new(self.managed, self.name, None)
-        self.waiting.append(self)
 
     def finished(self):
+        alone = sys.getrefcount(self.capsule) <= 2  # ours, and this call's; first, for a taker renames and lets go
         if not _capsule_has_name(self.capsule, self.name):
             return True  # taken: the taker deletes it
-        if sys.getrefcount(self.capsule) > 2:  # ours, and this call's
+        if not alone:
             return False
         deleter = c_void_p.from_address(self.managed + self.deleter_at).value
         CFUNCTYPE(None, c_void_p)(deleter)(self.managed)
@@ -1391,7 +1391,10 @@ class _Part:
             raise BufferError(f"a value on device {self.__dlpack_device__()} does not move to {tuple(dl_device)}")
         _Export.sweep()
         layout = "versioned" if max_version and max_version[0] >= 1 else "legacy"
-        return _Export(self._value, self._index, layout).capsule
+        one = _Export(self._value, self._index, layout)
+        capsule = one.capsule  # held from before others sweep
+        _Export.waiting.append(one)
+        return capsule
 
 
 # ---- Library
