@@ -1169,10 +1169,20 @@ class Strategy(_Destroyable):
 
     def all_reduce(self, op, inputs, outputs=None, timeout=None):
         """Between runs: `inputs` has a list of arrays for each local replica. In place without outputs."""
-        pairs = [_buffers([array for row in rows for array in _listed(row)], writable)
-                 for rows, writable in _in_and_out(inputs, outputs)]
-        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], len(_listed(inputs[0])),
-              _options(timeout))
+        count = len(_listed(inputs[0])) if inputs else 0
+        pairs = [_buffers(self._flattened(rows, count), writable) for rows, writable in _in_and_out(inputs, outputs)]
+        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], count, _options(timeout))
+
+    def _flattened(self, rows, count):
+        """The arrays of all replicas, `count` of each: as many as the library will read."""
+        replicas = self.local_replica_count or len(rows)  # that it was destroyed is for the library to say
+        if len(rows) != replicas:
+            raise ValueError(f"arrays for {len(rows)} replicas; there are {replicas}")
+        rows = [_listed(row) for row in rows]
+        for row in rows:
+            if len(row) != count:
+                raise ValueError(f"{len(row)} arrays for a replica, where the first has {count}")
+        return [array for row in rows for array in row]
 
     def distribute_dataset(self, dataset):
         """Cuts each batch of the dataset over the replicas."""
