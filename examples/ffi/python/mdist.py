@@ -930,7 +930,7 @@ class Replica:
         handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
                       options=[_variable_options(synchronization, aggregation)])
         del view
-        return Variable._of(handle)
+        return self._run.strategy._has(Variable._of(handle))
 
     def assign(self, variable, array, assign=Assign.SET, timeout=None):
         """Writes what the replicas' arrays come to by the variable's aggregation."""
@@ -1076,6 +1076,7 @@ class Strategy(_Destroyable):
         if config is not None or keys:
             config = config if isinstance(config, Config) and not keys else Config(config or {}, **keys)
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
+        self._variables = weakref.WeakValueDictionary()  # a WeakSet cannot be listed while other threads add to it
 
     def __enter__(self):
         return self
@@ -1123,15 +1124,23 @@ class Strategy(_Destroyable):
         handle = _new(_lib.mdist_variable_create, self._handle, name.encode(), byref(tensor),
                       options=[_variable_options(synchronization, aggregation)])
         del view
-        return Variable._of(handle)
+        return self._has(Variable._of(handle))
+
+    def _has(self, variable):
+        self._variables[next(_keys)] = variable
+        return variable
 
     def arena(self, dtype, local_replica):
-        """All variables of a dtype on a replica as one array to read and write; None if there are none."""
+        """All variables of a dtype on a replica as one array to read and write; None if there are none.
+
+        It keeps all variables that the strategy has by then."""
+        variables = [reference() for reference in self._variables.valuerefs()]
         buffer = Buffer()
         _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
         if not buffer.data:
             return None
-        return _array(Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements)), self, True)
+        tensor = Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements))
+        return _array(tensor, (self, variables), True)
 
     def per_replica(self, *arrays):
         """A Value with copies of the arrays, one for each local replica."""

@@ -91,6 +91,21 @@ class Variables(WithStrategy):
         self.strategy.run(step)
         self.assertEqual(self.copies(first) + self.copies(second), [[2]] * 4)
 
+    def test_an_arena_keeps_its_variables_also_without_the_strategy(self):
+        def step(replica):
+            made.append(replica.variable_create("in a step", floats(2)))
+
+        made = [self.strategy.variable("w", floats(1))]
+        self.strategy.run(step)
+        references = [weakref.ref(variable) for variable in made]
+        arena = self.strategy.arena("float32", 0)
+        made.clear()
+        self.strategy.destroy()
+        self.assertEqual([gone(reference) for reference in references], [False] * 3)
+        self.assertEqual(arena.sum(), 3)
+        del arena
+        self.assertEqual([gone(reference) for reference in references], [True] * 3)
+
     def test_a_view_keeps_the_variable_also_without_the_strategy(self):
         variable = self.strategy.variable("w", np.zeros(1000, np.float32))
         reference, view = weakref.ref(variable), variable.numpy(1)[1:]
