@@ -429,6 +429,12 @@ class _Failures(dict):
             raise found
         return found
 
+    def lost(self, error):
+        """Whether a callback returned a number that is not from here. An interrupt (Ctrl-C) at its first instruction is
+        outside of any `try`: ctypes drops it, and returns what happens to be in memory, 0 or not. So whoever calls the
+        library also counts the callbacks that came as far as their function, and raises the KeyboardInterrupt then."""
+        return error.status == Status.CALLBACK and error.native != 0 and error.native not in self
+
 
 # ---- What the library holds, and what holds the library
 
@@ -780,7 +786,11 @@ class Variable(_Held):
         key = _keep(update)
         try:
             _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values))
+            if update.begun < self._copies:
+                raise KeyboardInterrupt
         except Error as error:
+            if update.failures.lost(error):
+                raise KeyboardInterrupt from error
             raise error from update.failures.cause(error)
         finally:
             del _kept[key]
@@ -790,8 +800,10 @@ class Variable(_Held):
 class _Update:
     def __init__(self, variable, function, values):
         self.variable, self.function, self.values, self.failures = variable, function, values, _Failures()
+        self.begun = 0
 
     def call(self, local_replica, copy, arguments):
+        self.begun += 1
         views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
         self.function(local_replica, _array(copy[0], self.variable, True), *views)
 
@@ -950,7 +962,11 @@ class Replica:
         try:
             _call(_lib.mdist_merge_call, self._handle, _MERGE, key, tensors, len(views), parts, results,
                   _options(timeout))
+            if not merge.begun and self.local_index == 0:
+                raise KeyboardInterrupt
         except Error as error:
+            if self._run.failures.lost(error):
+                raise KeyboardInterrupt from error
             raise error from self._run.failures.cause(error)
         finally:
             del _kept[key]
@@ -1014,8 +1030,10 @@ class Run:
         self.strategy, self.step, self.result_count = strategy, step, results
         self.arguments = [_value(argument) for argument in arguments]
         self.failures = _Failures()
+        self.begun = []  # handles of the replicas whose step did
 
     def call(self, handle):
+        self.begun.append(handle)
         replica = Replica(handle, self)
         returned = self.step(replica, *map(replica.argument, range(len(self.arguments))))
         for index, result in enumerate(_checked(returned, self.result_count)):
@@ -1030,15 +1048,20 @@ class Run:
         """Closes the run when all have left, and returns what Strategy.run would."""
         return self.finish(_lib.mdist_run_end, self.strategy._handle)
 
-    def finish(self, function, *arguments, options=()):
+    def finish(self, function, *arguments, options=(), due=0):
         results = (c_void_p * self.result_count)()
         try:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
+            if due and (0 < len(self.begun) < due or self.failures.lost(error)):
+                raise KeyboardInterrupt from error
             raise error from self.failures.cause(error)
         finally:
             self.failures.clear()  # their tracebacks lead back here
-        return _unlisted([Value._of(handle) if handle else None for handle in results])
+        values = [Value._of(handle) if handle else None for handle in results]
+        if len(self.begun) < due:
+            raise KeyboardInterrupt
+        return _unlisted(values)
 
 
 @StepFn
@@ -1050,8 +1073,10 @@ def _STEP(handle, key):
 class _Merge:
     def __init__(self, run, function, result_count):
         self.run, self.function, self.result_count = run, function, result_count
+        self.begun = False
 
     def call(self, arguments, count, results):
+        self.begun = True
         values = [Value._borrow(arguments[i]) for i in range(count)]
         returned = _checked(self.function(self.run.strategy, *values), self.result_count)
         given = [one if one is None or isinstance(one, Value) else Value(one) for one in returned]
@@ -1108,7 +1133,7 @@ class Strategy(_Destroyable):
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
-                              options=[_options(timeout)])
+                              options=[_options(timeout)], due=self.local_replica_count)
         finally:
             del _kept[key]
 
@@ -1128,6 +1153,7 @@ class Strategy(_Destroyable):
 
     def _has(self, variable):
         self._variables[next(_keys)] = variable
+        variable._copies = self.local_replica_count
         return variable
 
     def arena(self, dtype, local_replica):
@@ -1195,7 +1221,7 @@ class Strategy(_Destroyable):
 
     def distribute_dataset(self, dataset):
         """Cuts each batch of the dataset over the replicas."""
-        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None])
+        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None], direct=False)
 
 
 # ---- Datasets
@@ -1210,17 +1236,20 @@ class Dataset(_Held):
     def from_tensors(cls, *arrays):
         """Element i is row i of each array. The arrays are kept, not copied, and must not change meanwhile."""
         tensors, views = _tensors(arrays)
-        return cls._of(_new(_lib.mdist_dataset_from_tensors, tensors, len(views), _keep(views), _FREE), _maps=[])
+        return cls._of(_new(_lib.mdist_dataset_from_tensors, tensors, len(views), _keep(views), _FREE), _maps=[],
+                       _direct=[])
 
-    def _derive(self, function, *arguments, options=(), maps=()):
-        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
+    def _derive(self, function, *arguments, options=(), maps=(), direct=True):
+        """`direct` are maps that each element calls, on the thread that asks for it."""
+        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps],
+                           _direct=[*self._direct, *maps] if direct else [])
 
     def shard(self, shards, index):
         return self._derive(_lib.mdist_dataset_shard, self._handle, _count(shards), _count(index))
 
     def shuffle(self, buffer_size, seed, reshuffle_each_iteration=True):
         return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
-                            reshuffle_each_iteration)
+                            reshuffle_each_iteration, direct=False)
 
     def repeat(self, count=FOREVER):
         return self._derive(_lib.mdist_dataset_repeat, self._handle, _count(count))
@@ -1229,7 +1258,7 @@ class Dataset(_Held):
         return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size), drop_remainder)
 
     def prefetch(self, elements):
-        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements))
+        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements), direct=False)
 
     def map(self, function, outputs):
         """Calls function(inputs, outputs), two lists of arrays, of which it fills the second in place.
@@ -1248,7 +1277,7 @@ class Dataset(_Held):
 
     def __iter__(self):
         iterator = Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
-                                _count=self.component_count)
+                                _direct=self._direct, _count=self.component_count)
         _iterators.add(iterator)
         return iterator
 
@@ -1264,9 +1293,15 @@ class Iterator(_Destroyable):
 
     def __next__(self):
         out = (c_void_p * self._count)()
+        thread = threading.get_ident()
+        for mapping in self._direct:
+            mapping.begun.discard(thread)
         try:
             status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
         except Error as error:
+            if self._cause is None and all(mapping.failures.lost(error) for mapping in self._maps) and self._maps:
+                self._cause = KeyboardInterrupt()
+                raise self._cause from error
             for mapping in self._maps:
                 # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
                 self._cause = self._cause or mapping.failures.cause(error)
@@ -1274,14 +1309,19 @@ class Iterator(_Destroyable):
             raise error from self._cause
         if status == Status.END:
             raise StopIteration
-        return tuple(Value._of(handle) for handle in out)
+        values = tuple(Value._of(handle) for handle in out)
+        if any(thread not in mapping.begun for mapping in self._direct):
+            raise KeyboardInterrupt
+        return values
 
 
 class _Mapping:
     def __init__(self, function):
         self.function, self.failures = function, _Failures()
+        self.begun = set()  # threads
 
     def call(self, inputs, input_count, outputs, output_count):
+        self.begun.add(threading.get_ident())
         class Owner:
             """Alive as long as somebody looks at the memory of this call."""
 
