@@ -1050,14 +1050,17 @@ class Run:
 
     def finish(self, function, *arguments, options=(), due=0):
         results = (c_void_p * self.result_count)()
+        still_open = False
         try:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
+            still_open = error.reason == "replica_inside"
             if due and (0 < len(self.begun) < due or self.failures.lost(error)):
                 raise KeyboardInterrupt from error
             raise error from self.failures.cause(error)
         finally:
-            self.failures.clear()  # their tracebacks lead back here
+            if not still_open:
+                self.failures.clear()  # their tracebacks lead back here
         values = [Value._of(handle) if handle else None for handle in results]
         if len(self.begun) < due:
             raise KeyboardInterrupt
