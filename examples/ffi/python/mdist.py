@@ -1303,12 +1303,13 @@ class Iterator(_Destroyable):
             status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
         except Error as error:
             if self._cause is None and all(mapping.failures.lost(error) for mapping in self._maps) and self._maps:
-                self._cause = KeyboardInterrupt()
-                raise self._cause from error
+                raise KeyboardInterrupt from error
             for mapping in self._maps:
                 # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
-                self._cause = self._cause or mapping.failures.cause(error)
-                mapping.failures.pop(error.native, None)
+                try:
+                    self._cause = self._cause or mapping.failures.cause(error)
+                finally:
+                    mapping.failures.pop(error.native, None)
             raise error from self._cause
         if status == Status.END:
             raise StopIteration

@@ -174,6 +174,18 @@ class Failures(WithStrategy):
         self.assertTrue(gone(reference))
 
 
+    def test_an_interrupt_in_a_map_goes_through_for_ever_and_leaves_nothing(self):
+        def fail(inputs, outputs):
+            raise KeyboardInterrupt
+
+        mapped = mdist.Dataset.from_tensors(floats(1)).map(fail, [("float32", ())])
+        for dataset in mapped, mapped.prefetch(2):
+            iterator = iter(dataset)
+            for _ in range(3):
+                self.assertRaises(KeyboardInterrupt, next, iterator)
+                self.assertEqual(mapped._maps[0].failures, {})
+
+
 class TheEnd(unittest.TestCase):
     def test_a_program_ends_while_threads_prefetch(self):
         program = """if True:
