@@ -666,7 +666,6 @@ class Value(_Held):
         _Export.sweep()
 
     _borrowed = False  # dies with a callback
-    _seen = False  # arrays may look at its memory
 
     def __init__(self, array):
         tensor, view = _tensor(array)
@@ -711,13 +710,11 @@ class Value(_Held):
 
     def memory(self, index=0):
         """The same as a flat memoryview."""
-        self._seen = True
         view = _flat(self._describe(index), self, False)
         return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
 
     def _look(self, tensor):
         """An array on a tensor of this value."""
-        self._seen = True
         return _copied(tensor) if self._borrowed else _array(tensor, self)
 
     def part(self, index):
@@ -732,11 +729,8 @@ class Value(_Held):
             raise BufferError(f"a value of {len(self)} arrays; value.part(i) is one of them")
         return self.part(0).__dlpack__(**options)
 
-    def _give_away(self, strategy):
-        """A handle for the library to own: this one, or that of a copy if anybody may still look at this one."""
-        if not self._seen and not self._borrowed:
-            self._finalizer.detach()
-            return self._handle
+    def _copy(self, strategy):
+        """The handle of a copy, for the library to own."""
         tensors = (Tensor * len(self))(*map(self._describe, range(len(self))))
         if self.kind == ValueKind.PLAIN:
             return _new(_lib.mdist_value_create, tensors)
@@ -953,7 +947,7 @@ class Replica:
     def merge_call(self, function, *arrays, results=0, timeout=None):
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
 
-        Each replica gets its part of what comes back (a copy): None, an array, or for more results a list of them.
+        Both are copied, and each replica gets its part (a copy, too): None, an array, or for more results a list of them.
         """
         merge = _Merge(self._run, function, results)
         tensors, views = _tensors(arrays)
@@ -1082,10 +1076,13 @@ class _Merge:
         self.begun = True
         values = [Value._borrow(arguments[i]) for i in range(count)]
         returned = _checked(self.function(self.run.strategy, *values), self.result_count)
-        given = [one if one is None or isinstance(one, Value) else Value(one) for one in returned]
-        for index, value in enumerate(given):
-            if value is not None:
-                results[index] = value._give_away(self.run.strategy)
+        for index, one in enumerate(returned):
+            if isinstance(one, Value):
+                results[index] = one._copy(self.run.strategy)  # whose it is may go on with it
+            elif one is not None:
+                tensor, view = _tensor(one)
+                results[index] = _new(_lib.mdist_value_create, byref(tensor))
+                del view
 
 
 @MergeFn

@@ -203,6 +203,19 @@ class Merges(WithStrategy):
         result = self.strategy.run(step, results=1)
         self.assertEqual(([x.tolist() for x in seen], result.numpy(1).tolist()), ([[4], [5]], [5]))
 
+    def test_a_value_can_be_given_away_again_and_again(self):
+        plain, both = mdist.Value(floats(1)), self.strategy.per_replica(floats(2), floats(3))
+
+        def step(replica):
+            for _ in range(2):
+                x, y, z = replica.merge_call(lambda strategy: [plain, both, both], results=3)
+            return x + y + z
+
+        for _ in range(2):
+            result = self.strategy.run(step, results=1)
+            self.assertEqual([result.numpy(i).tolist() for i in range(2)], [[5], [7]])
+        self.assertEqual((plain.numpy().tolist(), both.numpy(1).tolist()), ([1], [3]))
+
     def test_a_nested_run(self):
         def step(replica):
             replica.merge_call(lambda strategy: inner.append(strategy.run(sum_of_ids, results=1)))
