@@ -947,7 +947,7 @@ class Replica:
     def merge_call(self, function, *arrays, results=0, timeout=None):
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
 
-        Both are copied, and each replica gets its part (a copy, too): None, an array, or for more results a list of them.
+        Both are copied. Each replica gets its part of them (a copy): None, an array, or for more results a list.
         """
         merge = _Merge(self._run, function, results)
         tensors, views = _tensors(arrays)
@@ -1098,8 +1098,11 @@ class Strategy(_Destroyable):
     _destroy = _lib.mdist_strategy_destroy
 
     def __init__(self, config=None, **keys):
-        if config is not None or keys:
-            config = config if isinstance(config, Config) and not keys else Config(config or {}, **keys)
+        if isinstance(config, Config):
+            if keys:
+                raise TypeError(f"a Config and keys ({', '.join(keys)}); set them in the Config: config[key] = value")
+        elif config is not None or keys:
+            config = Config(config or {}, **keys)
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
         self._variables = weakref.WeakValueDictionary()  # a WeakSet cannot be listed while other threads add to it
 
@@ -1221,7 +1224,8 @@ class Strategy(_Destroyable):
 
     def distribute_dataset(self, dataset):
         """Cuts each batch of the dataset over the replicas."""
-        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None], direct=False)
+        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None],
+                               direct=False)
 
 
 # ---- Datasets
@@ -1288,6 +1292,10 @@ class Iterator(_Destroyable):
     _destroy = _lib.mdist_iterator_destroy
     _cause = None  # of the error that it gives for ever
 
+    def close(self):
+        """Ends the iteration and waits for the map function under way, if any: its memory is out of use then."""
+        _call(_lib.mdist_iterator_close, self._handle)
+
     def __iter__(self):
         return self
 
@@ -1350,7 +1358,8 @@ _iterators = weakref.WeakSet()
 
 @atexit.register
 def _settle():
-    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
+    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before, in
+    10 s at most."""
     for iterator in list(_iterators):
         iterator.destroy()
     _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)

@@ -101,6 +101,27 @@ class Lifetimes(WithStrategy):
         del iterator
         self.assertTrue(released.wait(60))  # by the prefetching thread
 
+    def test_a_closed_iterator_calls_nobody_any_more(self):
+        entered, may_go, left = threading.Event(), threading.Event(), []
+
+        def slow(inputs, outputs):
+            entered.set()
+            may_go.wait()
+            outputs[0][...] = inputs[0]
+            left.append(inputs[0].item())
+
+        iterator = iter(mdist.Dataset.from_tensors(np.arange(100)).map(slow, [("int64", ())]).prefetch(1))
+        opener = threading.Thread(target=lambda: entered.wait() and may_go.set())
+        opener.start()
+        next(iterator)
+        iterator.close()
+        opener.join()
+        calls = len(left)
+        with self.assertRaises(mdist.Error) as caught:
+            next(iterator)
+        self.assertEqual((caught.exception.reason, len(left)), ("closed", calls))
+        iterator.close()
+
     def test_an_array_kept_by_the_map_function_is_told(self):
         kept = []
         for which in range(2):

@@ -130,6 +130,12 @@ class Configs(unittest.TestCase):
                          (mdist.Status.CONFIG, "unknown_key", "mdist_config_set"))
         self.assertIn("communication.timeout", str(error))
 
+    def test_a_config_and_keys_at_once_are_told(self):
+        with self.assertRaisesRegex(TypeError, r"a Config and keys \(devices, executor\).*config\[key\] = value"):
+            mdist.Strategy(mdist.Config(), devices="cpu*2", executor="caller")
+        with mdist.Strategy({"devices": "cpu*2"}, executor="caller") as strategy:
+            self.assertEqual(strategy.replica_count, 2)
+
     def test_a_destroyed_config_is_a_bad_handle(self):
         config = mdist.Config()
         config.destroy()

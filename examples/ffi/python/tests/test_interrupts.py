@@ -38,7 +38,7 @@ class Interrupts(WithStrategy):
         self.assertEqual(mdist._kept, {})
 
     def test_one_that_comes_while_a_merge_waits(self):
-        """Nobody takes the interpreter's lock from the main thread before it is inside the library: so long is a turn."""
+        """A turn is so long that nobody gets the interpreter's lock before the main thread is inside the library."""
         self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(1000)
         entering, merged = threading.Event(), []
