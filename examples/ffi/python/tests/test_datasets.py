@@ -9,7 +9,7 @@ import weakref
 
 import mdist
 import numpy as np
-from support import WithStrategy, address, floats, gone, watched
+from support import WithStrategy, address, floats, gone, settled, watched
 
 
 def elements(dataset):
@@ -135,7 +135,7 @@ class Lifetimes(WithStrategy):
             kept.clear()
         del rows, caught
         gc.collect()
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_an_iterator_collected_on_its_own_prefetching_thread(self):
         may_collect, collected = threading.Event(), threading.Event()

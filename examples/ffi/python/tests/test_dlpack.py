@@ -8,7 +8,7 @@ import weakref
 
 import mdist
 import numpy as np
-from support import WithStrategy, address, floats, gone, watched
+from support import WithStrategy, address, floats, gone, settled, watched
 
 
 class Producer:
@@ -187,4 +187,4 @@ class Out(WithStrategy):
         del array, value
         gc.collect()
         self.assertIsNone(reference())
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})

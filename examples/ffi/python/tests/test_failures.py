@@ -10,7 +10,7 @@ from unittest import mock
 
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, watched
+from support import SUM, WithStrategy, floats, settled, watched
 
 
 class Failures(WithStrategy):
@@ -107,7 +107,7 @@ class Failures(WithStrategy):
         except mdist.Error:
             del array
         self.assertIsNone(reference())
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_an_error_can_be_sent_elsewhere(self):
         error = self.fails(lambda replica: 1 / 0)
@@ -156,4 +156,4 @@ class Configs(unittest.TestCase):
         self.assertEqual([level for level, _ in heard], [mdist.LogLevel.WARN])
         self.assertIn("MDIST_ABACUS", heard[0][1])
         mdist.log_set_sink()
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})

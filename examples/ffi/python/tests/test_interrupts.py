@@ -7,7 +7,7 @@ from unittest import mock
 
 import mdist
 import numpy as np
-from support import WithStrategy, floats
+from support import WithStrategy, floats, settled
 
 
 class Interrupts(WithStrategy):
@@ -35,7 +35,7 @@ class Interrupts(WithStrategy):
     def assert_raised(self, function, *arguments):
         self.assertRaises(KeyboardInterrupt, function, *arguments)
         self.assertEqual(self.dropped, [KeyboardInterrupt])
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_one_that_comes_while_a_merge_waits(self):
         """A turn is so long that nobody gets the interpreter's lock before the main thread is inside the library."""

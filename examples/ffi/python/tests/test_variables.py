@@ -2,7 +2,7 @@
 """Variables: views of their copies, writing and reading from both sides of a step, updates, and how long they stay."""
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, gone
+from support import SUM, WithStrategy, floats, gone, settled
 import weakref
 
 Aggregation, Assign, Synchronization = mdist.Aggregation, mdist.Assign, mdist.Synchronization
@@ -78,7 +78,7 @@ class Variables(WithStrategy):
         with self.assertRaises(mdist.Error) as caught:
             variable.update(fail)
         self.assertEqual(repr(caught.exception.__cause__), "LookupError(0)")
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_the_arena_has_all_of_one_dtype(self):
         first, second = (self.strategy.variable(name, floats(1)) for name in "ab")
