@@ -429,6 +429,12 @@ class _Failures(dict):
             raise found
         return found
 
+    def lost(self, error):
+        """Whether a callback returned a number that is not from here. An interrupt (Ctrl-C) at its first instruction is
+        outside of any `try`: ctypes drops it, and returns what happens to be in memory, 0 or not. So whoever calls the
+        library also counts the callbacks that came as far as their function, and raises the KeyboardInterrupt then."""
+        return error.status == Status.CALLBACK and error.native != 0 and error.native not in self
+
 
 # ---- What the library holds, and what holds the library
 
@@ -660,7 +666,6 @@ class Value(_Held):
         _Export.sweep()
 
     _borrowed = False  # dies with a callback
-    _seen = False  # arrays may look at its memory
 
     def __init__(self, array):
         tensor, view = _tensor(array)
@@ -705,13 +710,11 @@ class Value(_Held):
 
     def memory(self, index=0):
         """The same as a flat memoryview."""
-        self._seen = True
         view = _flat(self._describe(index), self, False)
         return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
 
     def _look(self, tensor):
         """An array on a tensor of this value."""
-        self._seen = True
         return _copied(tensor) if self._borrowed else _array(tensor, self)
 
     def part(self, index):
@@ -726,11 +729,8 @@ class Value(_Held):
             raise BufferError(f"a value of {len(self)} arrays; value.part(i) is one of them")
         return self.part(0).__dlpack__(**options)
 
-    def _give_away(self, strategy):
-        """A handle for the library to own: this one, or that of a copy if anybody may still look at this one."""
-        if not self._seen and not self._borrowed:
-            self._finalizer.detach()
-            return self._handle
+    def _copy(self, strategy):
+        """The handle of a copy, for the library to own."""
         tensors = (Tensor * len(self))(*map(self._describe, range(len(self))))
         if self.kind == ValueKind.PLAIN:
             return _new(_lib.mdist_value_create, tensors)
@@ -780,7 +780,11 @@ class Variable(_Held):
         key = _keep(update)
         try:
             _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values))
+            if update.begun < self._copies:
+                raise KeyboardInterrupt
         except Error as error:
+            if update.failures.lost(error):
+                raise KeyboardInterrupt from error
             raise error from update.failures.cause(error)
         finally:
             del _kept[key]
@@ -790,8 +794,10 @@ class Variable(_Held):
 class _Update:
     def __init__(self, variable, function, values):
         self.variable, self.function, self.values, self.failures = variable, function, values, _Failures()
+        self.begun = 0
 
     def call(self, local_replica, copy, arguments):
+        self.begun += 1
         views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
         self.function(local_replica, _array(copy[0], self.variable, True), *views)
 
@@ -930,7 +936,7 @@ class Replica:
         handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
                       options=[_variable_options(synchronization, aggregation)])
         del view
-        return Variable._of(handle)
+        return self._run.strategy._has(Variable._of(handle))
 
     def assign(self, variable, array, assign=Assign.SET, timeout=None):
         """Writes what the replicas' arrays come to by the variable's aggregation."""
@@ -941,7 +947,7 @@ class Replica:
     def merge_call(self, function, *arrays, results=0, timeout=None):
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
 
-        Each replica gets its part of what comes back (a copy): None, an array, or for more results a list of them.
+        Both are copied. Each replica gets its part of them (a copy): None, an array, or for more results a list.
         """
         merge = _Merge(self._run, function, results)
         tensors, views = _tensors(arrays)
@@ -950,7 +956,11 @@ class Replica:
         try:
             _call(_lib.mdist_merge_call, self._handle, _MERGE, key, tensors, len(views), parts, results,
                   _options(timeout))
+            if not merge.begun and self.local_index == 0:
+                raise KeyboardInterrupt
         except Error as error:
+            if self._run.failures.lost(error):
+                raise KeyboardInterrupt from error
             raise error from self._run.failures.cause(error)
         finally:
             del _kept[key]
@@ -1014,8 +1024,10 @@ class Run:
         self.strategy, self.step, self.result_count = strategy, step, results
         self.arguments = [_value(argument) for argument in arguments]
         self.failures = _Failures()
+        self.begun = []  # handles of the replicas whose step did
 
     def call(self, handle):
+        self.begun.append(handle)
         replica = Replica(handle, self)
         returned = self.step(replica, *map(replica.argument, range(len(self.arguments))))
         for index, result in enumerate(_checked(returned, self.result_count)):
@@ -1030,15 +1042,23 @@ class Run:
         """Closes the run when all have left, and returns what Strategy.run would."""
         return self.finish(_lib.mdist_run_end, self.strategy._handle)
 
-    def finish(self, function, *arguments, options=()):
+    def finish(self, function, *arguments, options=(), due=0):
         results = (c_void_p * self.result_count)()
+        still_open = False
         try:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
+            still_open = error.reason == "replica_inside"
+            if due and (0 < len(self.begun) < due or self.failures.lost(error)):
+                raise KeyboardInterrupt from error
             raise error from self.failures.cause(error)
         finally:
-            self.failures.clear()  # their tracebacks lead back here
-        return _unlisted([Value._of(handle) if handle else None for handle in results])
+            if not still_open:
+                self.failures.clear()  # their tracebacks lead back here
+        values = [Value._of(handle) if handle else None for handle in results]
+        if len(self.begun) < due:
+            raise KeyboardInterrupt
+        return _unlisted(values)
 
 
 @StepFn
@@ -1050,14 +1070,19 @@ def _STEP(handle, key):
 class _Merge:
     def __init__(self, run, function, result_count):
         self.run, self.function, self.result_count = run, function, result_count
+        self.begun = False
 
     def call(self, arguments, count, results):
+        self.begun = True
         values = [Value._borrow(arguments[i]) for i in range(count)]
         returned = _checked(self.function(self.run.strategy, *values), self.result_count)
-        given = [one if one is None or isinstance(one, Value) else Value(one) for one in returned]
-        for index, value in enumerate(given):
-            if value is not None:
-                results[index] = value._give_away(self.run.strategy)
+        for index, one in enumerate(returned):
+            if isinstance(one, Value):
+                results[index] = one._copy(self.run.strategy)  # whose it is may go on with it
+            elif one is not None:
+                tensor, view = _tensor(one)
+                results[index] = _new(_lib.mdist_value_create, byref(tensor))
+                del view
 
 
 @MergeFn
@@ -1073,9 +1098,13 @@ class Strategy(_Destroyable):
     _destroy = _lib.mdist_strategy_destroy
 
     def __init__(self, config=None, **keys):
-        if config is not None or keys:
-            config = config if isinstance(config, Config) and not keys else Config(config or {}, **keys)
+        if isinstance(config, Config):
+            if keys:
+                raise TypeError(f"a Config and keys ({', '.join(keys)}); set them in the Config: config[key] = value")
+        elif config is not None or keys:
+            config = Config(config or {}, **keys)
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
+        self._variables = weakref.WeakValueDictionary()  # a WeakSet cannot be listed while other threads add to it
 
     def __enter__(self):
         return self
@@ -1107,7 +1136,7 @@ class Strategy(_Destroyable):
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
-                              options=[_options(timeout)])
+                              options=[_options(timeout)], due=self.local_replica_count)
         finally:
             del _kept[key]
 
@@ -1123,15 +1152,24 @@ class Strategy(_Destroyable):
         handle = _new(_lib.mdist_variable_create, self._handle, name.encode(), byref(tensor),
                       options=[_variable_options(synchronization, aggregation)])
         del view
-        return Variable._of(handle)
+        return self._has(Variable._of(handle))
+
+    def _has(self, variable):
+        self._variables[next(_keys)] = variable
+        variable._copies = self.local_replica_count
+        return variable
 
     def arena(self, dtype, local_replica):
-        """All variables of a dtype on a replica as one array to read and write; None if there are none."""
+        """All variables of a dtype on a replica as one array to read and write; None if there are none.
+
+        It keeps all variables that the strategy has by then."""
+        variables = [reference() for reference in self._variables.valuerefs()]
         buffer = Buffer()
         _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
         if not buffer.data:
             return None
-        return _array(Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements)), self, True)
+        tensor = Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements))
+        return _array(tensor, (self, variables), True)
 
     def per_replica(self, *arrays):
         """A Value with copies of the arrays, one for each local replica."""
@@ -1169,14 +1207,25 @@ class Strategy(_Destroyable):
 
     def all_reduce(self, op, inputs, outputs=None, timeout=None):
         """Between runs: `inputs` has a list of arrays for each local replica. In place without outputs."""
-        pairs = [_buffers([array for row in rows for array in _listed(row)], writable)
-                 for rows, writable in _in_and_out(inputs, outputs)]
-        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], len(_listed(inputs[0])),
-              _options(timeout))
+        count = len(_listed(inputs[0])) if inputs else 0
+        pairs = [_buffers(self._flattened(rows, count), writable) for rows, writable in _in_and_out(inputs, outputs)]
+        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], count, _options(timeout))
+
+    def _flattened(self, rows, count):
+        """The arrays of all replicas, `count` of each: as many as the library will read."""
+        replicas = self.local_replica_count or len(rows)  # that it was destroyed is for the library to say
+        if len(rows) != replicas:
+            raise ValueError(f"arrays for {len(rows)} replicas; there are {replicas}")
+        rows = [_listed(row) for row in rows]
+        for row in rows:
+            if len(row) != count:
+                raise ValueError(f"{len(row)} arrays for a replica, where the first has {count}")
+        return [array for row in rows for array in row]
 
     def distribute_dataset(self, dataset):
         """Cuts each batch of the dataset over the replicas."""
-        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None])
+        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None],
+                               direct=False)
 
 
 # ---- Datasets
@@ -1191,17 +1240,20 @@ class Dataset(_Held):
     def from_tensors(cls, *arrays):
         """Element i is row i of each array. The arrays are kept, not copied, and must not change meanwhile."""
         tensors, views = _tensors(arrays)
-        return cls._of(_new(_lib.mdist_dataset_from_tensors, tensors, len(views), _keep(views), _FREE), _maps=[])
+        return cls._of(_new(_lib.mdist_dataset_from_tensors, tensors, len(views), _keep(views), _FREE), _maps=[],
+                       _direct=[])
 
-    def _derive(self, function, *arguments, options=(), maps=()):
-        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
+    def _derive(self, function, *arguments, options=(), maps=(), direct=True):
+        """`direct` are maps that each element calls, on the thread that asks for it."""
+        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps],
+                           _direct=[*self._direct, *maps] if direct else [])
 
     def shard(self, shards, index):
         return self._derive(_lib.mdist_dataset_shard, self._handle, _count(shards), _count(index))
 
     def shuffle(self, buffer_size, seed, reshuffle_each_iteration=True):
         return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
-                            reshuffle_each_iteration)
+                            reshuffle_each_iteration, direct=False)
 
     def repeat(self, count=FOREVER):
         return self._derive(_lib.mdist_dataset_repeat, self._handle, _count(count))
@@ -1210,7 +1262,7 @@ class Dataset(_Held):
         return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size), drop_remainder)
 
     def prefetch(self, elements):
-        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements))
+        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements), direct=False)
 
     def map(self, function, outputs):
         """Calls function(inputs, outputs), two lists of arrays, of which it fills the second in place.
@@ -1229,7 +1281,7 @@ class Dataset(_Held):
 
     def __iter__(self):
         iterator = Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
-                                _count=self.component_count)
+                                _direct=self._direct, _count=self.component_count)
         _iterators.add(iterator)
         return iterator
 
@@ -1240,29 +1292,45 @@ class Iterator(_Destroyable):
     _destroy = _lib.mdist_iterator_destroy
     _cause = None  # of the error that it gives for ever
 
+    def close(self):
+        """Ends the iteration and waits for the map function under way, if any: its memory is out of use then."""
+        _call(_lib.mdist_iterator_close, self._handle)
+
     def __iter__(self):
         return self
 
     def __next__(self):
         out = (c_void_p * self._count)()
+        thread = threading.get_ident()
+        for mapping in self._direct:
+            mapping.begun.discard(thread)
         try:
             status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
         except Error as error:
+            if self._cause is None and all(mapping.failures.lost(error) for mapping in self._maps) and self._maps:
+                raise KeyboardInterrupt from error
             for mapping in self._maps:
                 # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
-                self._cause = self._cause or mapping.failures.cause(error)
-                mapping.failures.pop(error.native, None)
+                try:
+                    self._cause = self._cause or mapping.failures.cause(error)
+                finally:
+                    mapping.failures.pop(error.native, None)
             raise error from self._cause
         if status == Status.END:
             raise StopIteration
-        return tuple(Value._of(handle) for handle in out)
+        values = tuple(Value._of(handle) for handle in out)
+        if any(thread not in mapping.begun for mapping in self._direct):
+            raise KeyboardInterrupt
+        return values
 
 
 class _Mapping:
     def __init__(self, function):
         self.function, self.failures = function, _Failures()
+        self.begun = set()  # threads
 
     def call(self, inputs, input_count, outputs, output_count):
+        self.begun.add(threading.get_ident())
         class Owner:
             """Alive as long as somebody looks at the memory of this call."""
 
@@ -1290,7 +1358,8 @@ _iterators = weakref.WeakSet()
 
 @atexit.register
 def _settle():
-    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before."""
+    """A thread that calls into an interpreter that has gone is ended by it, with the process: let all finish before, in
+    10 s at most."""
     for iterator in list(_iterators):
         iterator.destroy()
     _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)
@@ -1352,12 +1421,12 @@ class _Export:
         self.name, _, self.deleter_at, _, to_dlpack = _LAYOUTS[layout]
         self.managed = _new(to_dlpack, value._handle, index)
         self.capsule = _capsule_new(self.managed, self.name, None)
-        self.waiting.append(self)
 
     def finished(self):
+        alone = sys.getrefcount(self.capsule) <= 2  # ours, and this call's; first, for a taker renames and lets go
         if not _capsule_has_name(self.capsule, self.name):
             return True  # taken: the taker deletes it
-        if sys.getrefcount(self.capsule) > 2:  # ours, and this call's
+        if not alone:
             return False
         deleter = c_void_p.from_address(self.managed + self.deleter_at).value
         CFUNCTYPE(None, c_void_p)(deleter)(self.managed)
@@ -1391,7 +1460,10 @@ class _Part:
             raise BufferError(f"a value on device {self.__dlpack_device__()} does not move to {tuple(dl_device)}")
         _Export.sweep()
         layout = "versioned" if max_version and max_version[0] >= 1 else "legacy"
-        return _Export(self._value, self._index, layout).capsule
+        one = _Export(self._value, self._index, layout)
+        capsule = one.capsule  # held from before others sweep
+        _Export.waiting.append(one)
+        return capsule
 
 
 # ---- Library

@@ -20,6 +20,12 @@ class Lines(unittest.TestResult):
         super().addError(test, error)
         self.line("not ok", test, "\n" + self.errors[-1][1])
 
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error:
+            failed = self.failures if issubclass(error[0], test.failureException) else self.errors
+            self.line("not ok", test, "\n" + failed[-1][1])
+
 
 found = unittest.defaultTestLoader.discover(pathlib.Path(__file__).parent)
 result = Lines()

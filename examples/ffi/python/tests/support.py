@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests have in common."""
+import ctypes
 import gc
 import unittest
 import weakref
@@ -43,6 +44,12 @@ def gone(reference):
     """Whether nobody holds what a weak reference leads to."""
     gc.collect()
     return reference() is None
+
+
+def settled():
+    """What the library holds when the threads of iterators that are gone have ended."""
+    mdist._lib.mdist_iterators_settle(60 * 10**9, ctypes.byref(ctypes.c_int32()), None)
+    return mdist._kept
 
 
 def watched(array):

@@ -6,7 +6,7 @@ import unittest
 
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, address, floats, gone, watched
+from support import SUM, WithStrategy, address, floats, gone, settled, watched
 
 NUMPY_DTYPES = "float32 float64 float16 int8 uint8 int32 uint32 int64 uint64".split()
 
@@ -60,7 +60,7 @@ class Values(unittest.TestCase):
             mdist.Value.wrap(given)
         del given
         self.assertTrue(gone(reference))
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
 
 class Refused(WithStrategy):

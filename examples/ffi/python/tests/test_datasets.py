@@ -9,7 +9,7 @@ import weakref
 
 import mdist
 import numpy as np
-from support import WithStrategy, address, floats, gone, watched
+from support import WithStrategy, address, floats, gone, settled, watched
 
 
 def elements(dataset):
@@ -101,6 +101,27 @@ class Lifetimes(WithStrategy):
         del iterator
         self.assertTrue(released.wait(60))  # by the prefetching thread
 
+    def test_a_closed_iterator_calls_nobody_any_more(self):
+        entered, may_go, left = threading.Event(), threading.Event(), []
+
+        def slow(inputs, outputs):
+            entered.set()
+            may_go.wait()
+            outputs[0][...] = inputs[0]
+            left.append(inputs[0].item())
+
+        iterator = iter(mdist.Dataset.from_tensors(np.arange(100)).map(slow, [("int64", ())]).prefetch(1))
+        opener = threading.Thread(target=lambda: entered.wait() and may_go.set())
+        opener.start()
+        next(iterator)
+        iterator.close()
+        opener.join()
+        calls = len(left)
+        with self.assertRaises(mdist.Error) as caught:
+            next(iterator)
+        self.assertEqual((caught.exception.reason, len(left)), ("closed", calls))
+        iterator.close()
+
     def test_an_array_kept_by_the_map_function_is_told(self):
         kept = []
         for which in range(2):
@@ -114,7 +135,7 @@ class Lifetimes(WithStrategy):
             kept.clear()
         del rows, caught
         gc.collect()
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_an_iterator_collected_on_its_own_prefetching_thread(self):
         may_collect, collected = threading.Event(), threading.Event()
@@ -172,6 +193,18 @@ class Failures(WithStrategy):
         except mdist.Error:
             del fail
         self.assertTrue(gone(reference))
+
+
+    def test_an_interrupt_in_a_map_goes_through_for_ever_and_leaves_nothing(self):
+        def fail(inputs, outputs):
+            raise KeyboardInterrupt
+
+        mapped = mdist.Dataset.from_tensors(floats(1)).map(fail, [("float32", ())])
+        for dataset in mapped, mapped.prefetch(2):
+            iterator = iter(dataset)
+            for _ in range(3):
+                self.assertRaises(KeyboardInterrupt, next, iterator)
+                self.assertEqual(mapped._maps[0].failures, {})
 
 
 class TheEnd(unittest.TestCase):

@@ -2,12 +2,13 @@
 """DLPack, both ways and both layouts: no copies, and each deleter called once, by whom it belongs to."""
 import ctypes
 import gc
+import sys
 import unittest
 import weakref
 
 import mdist
 import numpy as np
-from support import WithStrategy, address, floats, gone, watched
+from support import WithStrategy, address, floats, gone, settled, watched
 
 
 class Producer:
@@ -135,6 +136,48 @@ class Out(WithStrategy):
         mdist.Value(floats(1))
         self.assertTrue(gone(reference))
 
+    def traced(self, trace, function):
+        """Runs it with trace(code, event) called wherever another thread could come between."""
+        def elsewhere(frame, event, _):
+            trace(frame.f_code, event)
+            return elsewhere
+
+        before = sys.gettrace()
+        sys.settrace(elsewhere)
+        try:
+            return function()
+        finally:
+            sys.settrace(before)
+
+    def test_a_capsule_is_held_whenever_others_sweep(self):
+        array, reference = watched(floats(1))
+        value = mdist.Value.wrap(array)
+        capsule = self.traced(lambda *_: mdist._Export.sweep(), value.__dlpack__)
+        del array, value
+        self.assertFalse(gone(reference))
+        del capsule
+        mdist._Export.sweep()
+        self.assertTrue(gone(reference))
+
+    def test_a_capsule_taken_during_a_sweep_is_deleted_by_its_taker_only(self):
+        for moment in range(1, 5):
+            array, reference = watched(floats(1))
+            held, taken, lines = [mdist.Value.wrap(array).__dlpack__()], [], []
+
+            def take(code, event):
+                if code is mdist._Export.finished.__code__ and event == "line" and held:
+                    lines.append(event)
+                    if len(lines) == moment:
+                        taken.append(mdist.from_dlpack(Given(held.pop())))
+
+            self.traced(take, mdist._Export.sweep)
+            del array
+            held.clear()
+            self.assertEqual(gone(reference), not taken)
+            taken.clear()
+            mdist._Export.sweep()
+            self.assertTrue(gone(reference))
+
     def test_there_and_back_a_thousand_times(self):
         array = np.arange(1000, dtype=np.float32)
         for _ in range(1000):
@@ -144,4 +187,4 @@ class Out(WithStrategy):
         del array, value
         gc.collect()
         self.assertIsNone(reference())
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})

@@ -10,7 +10,7 @@ from unittest import mock
 
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, watched
+from support import SUM, WithStrategy, floats, settled, watched
 
 
 class Failures(WithStrategy):
@@ -107,7 +107,7 @@ class Failures(WithStrategy):
         except mdist.Error:
             del array
         self.assertIsNone(reference())
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_an_error_can_be_sent_elsewhere(self):
         error = self.fails(lambda replica: 1 / 0)
@@ -130,6 +130,12 @@ class Configs(unittest.TestCase):
                          (mdist.Status.CONFIG, "unknown_key", "mdist_config_set"))
         self.assertIn("communication.timeout", str(error))
 
+    def test_a_config_and_keys_at_once_are_told(self):
+        with self.assertRaisesRegex(TypeError, r"a Config and keys \(devices, executor\).*config\[key\] = value"):
+            mdist.Strategy(mdist.Config(), devices="cpu*2", executor="caller")
+        with mdist.Strategy({"devices": "cpu*2"}, executor="caller") as strategy:
+            self.assertEqual(strategy.replica_count, 2)
+
     def test_a_destroyed_config_is_a_bad_handle(self):
         config = mdist.Config()
         config.destroy()
@@ -150,4 +156,4 @@ class Configs(unittest.TestCase):
         self.assertEqual([level for level, _ in heard], [mdist.LogLevel.WARN])
         self.assertIn("MDIST_ABACUS", heard[0][1])
         mdist.log_set_sink()
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})

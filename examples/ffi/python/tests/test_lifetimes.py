@@ -10,7 +10,7 @@ import weakref
 
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, sum_of_ids
+from support import SUM, WithStrategy, floats, settled, sum_of_ids
 
 
 def resident():
@@ -140,7 +140,7 @@ class Orders(unittest.TestCase):
                     assert things["view"].tolist() == [1, 2]
                 if "element" in things:
                     assert things["element"].tolist() == [2]
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_a_strategy_that_is_running_stays_until_its_run_is_over(self):
         def step(replica):

@@ -203,6 +203,19 @@ class Merges(WithStrategy):
         result = self.strategy.run(step, results=1)
         self.assertEqual(([x.tolist() for x in seen], result.numpy(1).tolist()), ([[4], [5]], [5]))
 
+    def test_a_value_can_be_given_away_again_and_again(self):
+        plain, both = mdist.Value(floats(1)), self.strategy.per_replica(floats(2), floats(3))
+
+        def step(replica):
+            for _ in range(2):
+                x, y, z = replica.merge_call(lambda strategy: [plain, both, both], results=3)
+            return x + y + z
+
+        for _ in range(2):
+            result = self.strategy.run(step, results=1)
+            self.assertEqual([result.numpy(i).tolist() for i in range(2)], [[5], [7]])
+        self.assertEqual((plain.numpy().tolist(), both.numpy(1).tolist()), ([1], [3]))
+
     def test_a_nested_run(self):
         def step(replica):
             replica.merge_call(lambda strategy: inner.append(strategy.run(sum_of_ids, results=1)))
@@ -245,3 +258,22 @@ class Outside(WithStrategy):
         rows = [[floats(1), floats(2, 3)], [floats(4), floats(5, 6)]]
         self.strategy.all_reduce(SUM, rows)
         self.assertEqual([[x.tolist() for x in row] for row in rows], [[[5], [7, 9]]] * 2)
+
+    def test_all_reduce_wants_as_many_arrays_as_it_will_read(self):
+        def rows(*counts):
+            return [[floats(1) for _ in range(count)] for count in counts]
+
+        for inputs, outputs, told in (
+                (rows(1), None, "1 replicas; there are 2"),
+                ([], None, "0 replicas; there are 2"),
+                (rows(1, 1, 1), None, "3 replicas; there are 2"),
+                (rows(2, 1), None, "1 arrays for a replica, where the first has 2"),
+                (rows(1, 1), rows(1), "1 replicas; there are 2"),
+                (rows(2, 2), rows(2, 1), "1 arrays for a replica, where the first has 2"),
+                (rows(2, 2), rows(1, 1), "1 arrays for a replica, where the first has 2")):
+            with self.assertRaisesRegex(ValueError, told):
+                self.strategy.all_reduce(SUM, inputs, outputs)
+        self.strategy.destroy()
+        with self.assertRaises(mdist.Error) as caught:
+            self.strategy.all_reduce(SUM, rows(1))
+        self.assertEqual(caught.exception.status, mdist.Status.BAD_HANDLE)

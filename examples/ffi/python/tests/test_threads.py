@@ -104,6 +104,22 @@ class OwnThreads(WithStrategy):
         self.assert_usable()
 
 
+    def test_an_end_too_early_keeps_the_cause_for_the_right_one(self):
+        run, original = self.strategy.run_begin(), LookupError("on 0")
+        replicas = [run.enter(index) for index in range(self.replicas)]
+        with self.assertRaises(LookupError), replicas[0]:
+            raise original
+        with self.assertRaises(mdist.Error) as caught:
+            run.end()
+        self.assertEqual(caught.exception.reason, "replica_inside")
+        for replica in replicas[1:]:
+            replica.exit()
+        with self.assertRaises(mdist.Error) as caught:
+            run.end()
+        self.assertIs(caught.exception.__cause__, original)
+        self.assertEqual(run.failures, {})
+
+
 class OneAtATime(WithStrategy):
     def test_a_second_run_is_busy(self):
         inside, over = threading.Event(), threading.Event()

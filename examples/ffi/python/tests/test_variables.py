@@ -2,7 +2,7 @@
 """Variables: views of their copies, writing and reading from both sides of a step, updates, and how long they stay."""
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, gone
+from support import SUM, WithStrategy, floats, gone, settled
 import weakref
 
 Aggregation, Assign, Synchronization = mdist.Aggregation, mdist.Assign, mdist.Synchronization
@@ -78,7 +78,7 @@ class Variables(WithStrategy):
         with self.assertRaises(mdist.Error) as caught:
             variable.update(fail)
         self.assertEqual(repr(caught.exception.__cause__), "LookupError(0)")
-        self.assertEqual(mdist._kept, {})
+        self.assertEqual(settled(), {})
 
     def test_the_arena_has_all_of_one_dtype(self):
         first, second = (self.strategy.variable(name, floats(1)) for name in "ab")
@@ -90,6 +90,21 @@ class Variables(WithStrategy):
 
         self.strategy.run(step)
         self.assertEqual(self.copies(first) + self.copies(second), [[2]] * 4)
+
+    def test_an_arena_keeps_its_variables_also_without_the_strategy(self):
+        def step(replica):
+            made.append(replica.variable_create("in a step", floats(2)))
+
+        made = [self.strategy.variable("w", floats(1))]
+        self.strategy.run(step)
+        references = [weakref.ref(variable) for variable in made]
+        arena = self.strategy.arena("float32", 0)
+        made.clear()
+        self.strategy.destroy()
+        self.assertEqual([gone(reference) for reference in references], [False] * 3)
+        self.assertEqual(arena.sum(), 3)
+        del arena
+        self.assertEqual([gone(reference) for reference in references], [True] * 3)
 
     def test_a_view_keeps_the_variable_also_without_the_strategy(self):
         variable = self.strategy.variable("w", np.zeros(1000, np.float32))
