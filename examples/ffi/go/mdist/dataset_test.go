@@ -101,8 +101,9 @@ func mapped(source *mdist.Dataset, prefetch bool, transform mdist.MapFunc) *mdis
 func TestAMapFunctionFillsItsOutputs(t *testing.T) {
 	for _, prefetch := range []bool{false, true} {
 		dataset := mapped(must(rows(5).Batch(2, false)), prefetch, func(inputs, outputs []mdist.Tensor) error {
-			for i, x := range mdist.Slice[float32](inputs[0]) {
-				mdist.Slice[float64](outputs[0])[i/2] += float64(x)
+			x := mdist.Slice[float32](inputs[0])
+			for i := range mdist.Slice[float64](outputs[0]) {
+				mdist.Slice[float64](outputs[0])[i] = float64(x[2*i] + x[2*i+1])
 			}
 			copy(mdist.Slice[uint8](outputs[1]), mdist.Slice[uint8](inputs[1]))
 			return nil
@@ -137,6 +138,35 @@ func TestAFailingMapFunctionEndsTheIteration(t *testing.T) {
 		if _, err := must(dataset.Iterate()).Next(); !errors.As(err, &caught) {
 			t.Errorf("a panic: %v", err)
 		}
+	}
+}
+
+func TestClosingAnIteratorWaitsForItsMapFunction(t *testing.T) {
+	started, gate := make(chan struct{}, 9), make(chan struct{})
+	var calls atomic.Int32
+	var running atomic.Bool
+	iterator := must(mapped(must(rows(6).Batch(2, false)), true, func(_, _ []mdist.Tensor) error {
+		if calls.Add(1) == 1 {
+			return nil // the element that Next asks for, with which prefetching begins
+		}
+		running.Store(true)
+		started <- struct{}{}
+		<-gate
+		running.Store(false)
+		return nil
+	}).Iterate())
+	must(iterator.Next())
+	<-started
+	go func() {
+		for i := 0; i < 1000; i++ {
+			runtime.Gosched() // long enough for a Close that does not wait to be seen
+		}
+		close(gate)
+	}()
+	iterator.Close()
+	equal(t, "a map function is running", running.Load(), false)
+	if _, err := iterator.Next(); !errors.Is(err, mdist.ErrBadHandle) {
+		t.Errorf("an element of a closed iterator: %v", err)
 	}
 }
 

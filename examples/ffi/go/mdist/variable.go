@@ -61,7 +61,7 @@ func (s *Strategy) NewVariable(name string, initial Tensor, options VariableOpti
 }
 
 // NewVariable creates a variable from inside a step. Every replica makes the same call; replica 0's initial value is
-// everybody's, and what each receives is the same variable, to be closed once.
+// everybody's. Each receives an object of its own for the same variable, which goes when the last is closed.
 func (r *Replica) NewVariable(name string, initial Tensor, options VariableOptions) (*Variable, error) {
 	return r.strategy.newVariable(r.handle, name, initial, options)
 }
@@ -80,12 +80,12 @@ func (s *Strategy) newVariable(replica *C.mdist_replica_t, name string, initial 
 		return nil, err
 	}
 	s.lock.Lock()
-	s.variables[handle] = struct{}{} // the same handle from each replica of a step
+	s.variables[handle] = struct{}{}
 	s.lock.Unlock()
 	return &Variable{handle, s}, nil
 }
 
-// Close frees the variable, and its memory may go to the next one. Not while a step uses it.
+// Close gives the variable back; its memory may go to the next one. Not while a step uses it.
 func (v *Variable) Close() {
 	v.strategy.lock.Lock()
 	delete(v.strategy.variables, v.handle)
