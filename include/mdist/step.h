@@ -61,7 +61,9 @@ MDIST_API mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_
  * Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that
  * returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run
  * likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,
- * and mdist_run_end tells the first cause: one may look there only.
+ * and mdist_run_end tells the first cause: one may look there only. (Local replica 0 alone stays where it is, reason
+ * `busy`, while another thread is at work in its open merge.) A replica whose thread cannot come, and that others wait
+ * for, can be entered and left with a code from any thread.
  * @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_error_t **error);

@@ -92,8 +92,8 @@ MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns
                                          mdist_error_t **error);
 
 /**
- * Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step for all
- * others (MDIST_ERR_ABORTED, reason `work_destroyed`). The buffers are yours again in any case. NULL is fine.
+ * Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step: the
+ * run gets MDIST_ERR_ABORTED, reason `work_destroyed`. The buffers are yours again in any case. NULL is fine.
  * @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_work_destroy(mdist_work_t *work);

@@ -42,10 +42,10 @@ constexpr ConfigKey kKeys[] = {
      "messages that are written; where it is not set, MDIST_LOG decides"},
 };
 
-constexpr const char *kReserved[] = {
-    "MDIST_LOG",       "MDIST_CONFIG", "MDIST_RANK",  "MDIST_SIZE",   "MDIST_LOCAL_RANK", "MDIST_LOCAL_SIZE",
-    "MDIST_NODE_RANK", "MDIST_NODES",  "MDIST_STORE", "MDIST_JOB_ID", "MDIST_RESTART",    "MDIST_BOOTSTRAP",
-};
+constexpr const char *kReserved[] = {"MDIST_BOOTSTRAP",  "MDIST_CONFIG",     "MDIST_JOB_ID",  "MDIST_LIBRARY",
+                                     "MDIST_LOCAL_RANK", "MDIST_LOCAL_SIZE", "MDIST_LOG",     "MDIST_NODES",
+                                     "MDIST_NODE_RANK",  "MDIST_RANK",       "MDIST_RESTART", "MDIST_SIZE",
+                                     "MDIST_STORE"};
 
 std::string advice_for(std::string_view name) {
     std::string group;

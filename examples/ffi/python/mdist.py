@@ -925,12 +925,12 @@ class Replica:
         return self._collective("barrier_start", [], [], timeout)
 
     def variable_create(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE):
-        """Every replica makes the same call and gets the same Variable, with replica 0's initial value."""
+        """Every replica makes the same call; each gets a Variable of its own, which are one. Replica 0's value counts."""
         tensor, view = _tensor(initial)
         handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
                       options=[_variable_options(synchronization, aggregation)])
         del view
-        return self._run.variable(handle)
+        return Variable._of(handle)
 
     def assign(self, variable, array, assign=Assign.SET, timeout=None):
         """Writes what the replicas' arrays come to by the variable's aggregation."""
@@ -1014,15 +1014,6 @@ class Run:
         self.strategy, self.step, self.result_count = strategy, step, results
         self.arguments = [_value(argument) for argument in arguments]
         self.failures = _Failures()
-        self.variables = {}
-        self.lock = threading.Lock()
-
-    def variable(self, handle):
-        """The one Variable of that handle, which all replicas get."""
-        with self.lock:
-            if handle not in self.variables:
-                self.variables[handle] = Variable._of(handle)
-            return self.variables[handle]
 
     def call(self, handle):
         replica = Replica(handle, self)

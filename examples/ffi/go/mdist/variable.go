@@ -61,7 +61,7 @@ func (s *Strategy) NewVariable(name string, initial Tensor, options VariableOpti
 }
 
 // NewVariable creates a variable from inside a step. Every replica makes the same call; replica 0's initial value is
-// everybody's. Each receives an object of its own for the same variable, which goes when the last is closed.
+// everybody's. Each receives a Variable of its own, which are one: its copies go when all are closed.
 func (r *Replica) NewVariable(name string, initial Tensor, options VariableOptions) (*Variable, error) {
 	return r.strategy.newVariable(r.handle, name, initial, options)
 }

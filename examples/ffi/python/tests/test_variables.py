@@ -46,16 +46,22 @@ class Variables(WithStrategy):
         self.strategy.run(lambda replica: replica.assign(variable, floats(replica.id + 1)))
         self.assertEqual((self.copies(variable), variable.read().numpy()), ([[1], [2]], 3))
 
-    def test_one_created_in_a_step_is_one_object(self):
-        made = []
+    def test_one_created_in_a_step_goes_with_the_last_who_has_it(self):
+        made = {}
 
         def step(replica):
-            made.append(replica.variable_create("v", floats(replica.id + 1)))
-            return made[-1].numpy(replica.local_index)
+            made[replica.id] = replica.variable_create("v", floats(replica.id + 1))
+            return made[replica.id].numpy(replica.local_index)
 
         result = self.strategy.run(step, results=1)
-        self.assertIs(made[0], made[1])
         self.assertEqual(result.numpy(1).tolist(), [1])
+        del made[0]
+        made[1].numpy(0)[:] = 7
+        self.assertEqual(self.copies(made[1]), [[7], [1]])
+        with self.assertRaisesRegex(mdist.Error, '"v"'):
+            self.strategy.variable("v", floats(0))
+        made.clear()
+        self.strategy.variable("v", floats(0))
 
     def test_updates(self):
         variable = self.strategy.variable("w", floats(1))

@@ -1188,6 +1188,18 @@ extern "C" {
     #[doc = " @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
 }
+extern "C" {
+    #[doc = " Returns when no prefetching thread is in a function of yours, or can still enter one, for an iterator that was"]
+    #[doc = " destroyed; or after @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
+    #[doc = " afterwards may take the process with it."]
+    #[doc = " @param done  receives 1, or 0 if some are still at work"]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterators_settle(
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct DLManagedTensor {
