@@ -17,8 +17,8 @@
  * - `_destroy` cannot fail, never waits for a peer or for your code (iterators have an exception, told there), and may
  *   be called in any order and from any thread: by finalizers, too. With NULL, with what was destroyed before, or with
  *   what is no handle, it does nothing.
- * - "One at a time per strategy" (or iterator) is checked: the second call gives MDIST_ERR_FAILED_PRECONDITION, reason
- *   `busy`. Per config it is not checked.
+ * - "One at a time per strategy" (or iterator, or entered replica) is checked: the second call gives
+ *   MDIST_ERR_FAILED_PRECONDITION, reason `busy`. Per config it is not checked.
  * - Counts are elements, sizes are bytes, durations are nanoseconds, text is UTF-8 and ends in NUL.
  * - Callbacks return 0 to go on; any other value stops the call. C++ exceptions that leave one are caught and fail the
  *   call. A thread exit (pthread_exit) goes on: others are released, and a call on the thread that ended never returns.
@@ -28,7 +28,9 @@
  *   destroying does nothing. Once loaded, the library is never unloaded.
  *
  * Every function carries five tags, readable by people and by binding generators:
- *   `@thread`      who may call it: "any", "one at a time per <handle>", or "replica" (the thread running that step)
+ *   `@thread`      who may call it: "any"; "one at a time per <handle>" (per strategy: in cross-replica context); or
+ *                  "replica": in a step, on the thread that runs it or, if it was entered (step.h), on any, one at a
+ *                  time
  *   `@blocks`      "no", or what it waits for
  *   `@collective`  "no", or who else must make the same call
  *   `@calls-back`  "never", or on which thread your function runs
@@ -51,7 +53,7 @@
 #define MDIST_VERSION_PATCH 0
 #define MDIST_VERSION 100 /* 10000 * major + 100 * minor + patch */
 
-/** Without end: for mdist_dataset_repeat and mdist_work_wait. */
+/** Without end: for mdist_dataset_repeat, mdist_work_wait and mdist_iterators_settle. */
 #define MDIST_FOREVER 0x7fffffffffffffff
 
 #ifdef __cplusplus

@@ -137,7 +137,8 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
 /**
  * The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the
  * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
- * returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
+ * returns that error for ever; make a new one. In a step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as
+ * arguments.
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
  * @collective all workers for a distributed dataset
@@ -165,8 +166,8 @@ MDIST_API mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
 
 /**
- * Returns when no prefetching thread is in a function of yours, or can still enter one, for an iterator that was
- * destroyed; or after @p timeout_ns. For runtimes that end before their process does: a thread that calls into one
+ * Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for
+ * @p timeout_ns. For runtimes that end before their process does: a thread that calls into one
  * afterwards may take the process with it.
  * @param done  receives 1, or 0 if some are still at work
  * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1

@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /**
- * Memory on the device of a local replica, 64-byte aligned and filled with zeros. It stays when the strategy goes.
+ * Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the
+ * strategy goes.
  * @param strategy  NULL: memory of the host; @p local_replica must be 0 then
  * @param bytes     may be 0: an address that is not NULL, with nothing behind it
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
@@ -22,7 +23,8 @@ MDIST_API mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_
                                      mdist_error_t **error);
 
 /**
- * Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with
+ * Gives memory of mdist_alloc back, when no call, started collective, value or dataset uses it any more. NULL, and what
+ * is not given out, is ignored (but an address given back may be given out again). Fits mdist_free_fn: give it, with
  * the memory as user_data, to functions that keep memory, and the library frees it without a call into your language.
  * (Several arrays of one dataset then lie in one such memory.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

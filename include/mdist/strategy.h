@@ -6,7 +6,8 @@
  * id over the whole job; the local replicas are those of this worker, counted from 0. mdist_run() calls your step once
  * per local replica, all at the same time. Inside the step you are in replica context and use the functions that take a
  * replica; everywhere else you are in cross-replica context and use those that take a strategy. Calling one in the
- * other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call instead.
+ * other's place is MDIST_ERR_WRONG_CONTEXT, and the message says what to call instead. (For replicas that you entered
+ * yourself, step.h says what differs.)
  * (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
  */
 #ifndef MDIST_STRATEGY_H
@@ -21,7 +22,7 @@ extern "C" {
 
 /* mdist_strategy_t, the strategy's handle, is declared in value.h. */
 
-/** A replica inside its step. The handle dies when the step returns. */
+/** A replica inside its step. The handle dies when the step returns, or by mdist_replica_exit. */
 typedef struct mdist_replica mdist_replica_t;
 
 /** Options of one call. NULL, or all zero but struct_size: the strategy's defaults. */

@@ -10,7 +10,8 @@
  * Nothing happens behind your back: the operation moves on inside the calls of the replicas that take part in it, test
  * and wait among them. Some replicas may start what others call in the blocking form. Whoever comes last need not wait.
  * A replica has one operation under way at most: until it is done, its other collectives, merges and joint assignments
- * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`.
+ * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`. A step that ends with one under way fails its run for the
+ * same reason. Every work is to be destroyed, also when it is done or has failed.
  */
 #ifndef MDIST_WORK_H
 #define MDIST_WORK_H
@@ -78,22 +79,23 @@ MDIST_API mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_wor
  * Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done.
  * It fails as the blocking form would: for ever, with the same error. The timeout counts from the start.
  * @param done  receives 1 or 0
- * @thread as the replica that started it   @blocks no, but it takes part in the computing
+ * @thread any   @blocks no, but it takes part in the computing
  * @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdist_error_t **error);
 
 /**
- * Waits until the operation is done or failed, or for @p timeout_ns at most; @p done says which. With MDIST_FOREVER the
- * operation's own timeout is the only one.
- * @thread as the replica that started it   @blocks as said   @collective no   @calls-back never   @since 0.1
+ * Waits until the operation is over, or for @p timeout_ns at most: @p done receives 1 or 0. If it failed, that is the
+ * status. With MDIST_FOREVER the operation's own timeout is the only one.
+ * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done,
                                          mdist_error_t **error);
 
 /**
  * Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step: the
- * run gets MDIST_ERR_ABORTED, reason `work_destroyed`. The buffers are yours again in any case. NULL is fine.
+ * run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The
+ * buffers are yours again in any case. NULL is fine.
  * @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_work_destroy(mdist_work_t *work);

@@ -529,7 +529,7 @@ extern "C" {
 pub struct mdist_replica {
     _unused: [u8; 0],
 }
-#[doc = " A replica inside its step. The handle dies when the step returns."]
+#[doc = " A replica inside its step. The handle dies when the step returns, or by mdist_replica_exit."]
 pub type mdist_replica_t = mdist_replica;
 #[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults."]
 #[repr(C)]
@@ -1157,7 +1157,8 @@ extern "C" {
 extern "C" {
     #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
     #[doc = " last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator"]
-    #[doc = " returns that error for ever; make a new one. In a step it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
+    #[doc = " returns that error for ever; make a new one. In a step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as"]
+    #[doc = " arguments."]
     #[doc = " @param count  must be mdist_dataset_component_count"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
     #[doc = " @collective all workers for a distributed dataset"]
@@ -1189,8 +1190,8 @@ extern "C" {
     pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
 }
 extern "C" {
-    #[doc = " Returns when no prefetching thread is in a function of yours, or can still enter one, for an iterator that was"]
-    #[doc = " destroyed; or after @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
+    #[doc = " Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for"]
+    #[doc = " @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
     #[doc = " afterwards may take the process with it."]
     #[doc = " @param done  receives 1, or 0 if some are still at work"]
     #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
@@ -1296,7 +1297,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. It stays when the strategy goes."]
+    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the"]
+    #[doc = " strategy goes."]
     #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
     #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -1309,7 +1311,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives memory of mdist_alloc back. NULL, and what was never given out, is ignored. Fits mdist_free_fn: give it, with"]
+    #[doc = " Gives memory of mdist_alloc back, when no call, started collective, value or dataset uses it any more. NULL, and what"]
+    #[doc = " is not given out, is ignored (but an address given back may be given out again). Fits mdist_free_fn: give it, with"]
     #[doc = " the memory as user_data, to functions that keep memory, and the library frees it without a call into your language."]
     #[doc = " (Several arrays of one dataset then lie in one such memory.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -1335,9 +1338,11 @@ extern "C" {
     #[doc = " Closes the run. Returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
     #[doc = " While a replica is inside it is MDIST_ERR_FAILED_PRECONDITION, reason `replica_inside`, and the run stays open. A"]
     #[doc = " replica that never entered is one too, reason `not_entered`, if nothing else failed; the run is closed then."]
+    #[doc = " Without an open run it is reason `no_run`. To be called after a failure and mdist_strategy_abort, too; not after"]
+    #[doc = " mdist_strategy_destroy: the last replica to exit closes the run then."]
     #[doc = " @param results       receives @p result_count values, as in mdist_run"]
-    #[doc = " @param result_count  as in mdist_run_begin"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @param result_count  as in mdist_run_begin, else MDIST_ERR_INVALID_ARGUMENT, and the run stays open"]
+    #[doc = " @thread any, when the replicas have left   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_run_end(
         strategy: *mut mdist_strategy_t,
         results: *mut *mut mdist_value_t,
@@ -1347,7 +1352,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Enters the step of local replica @p local_replica: @p out is in replica context until mdist_replica_exit, and takes"]
-    #[doc = " every function of replica context."]
+    #[doc = " every function of replica context. A second time in one run is reason `entered_before`. A replica whose thread cannot"]
+    #[doc = " come, and that others wait for, can be entered and left with a code from any thread."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_enter(
         strategy: *mut mdist_strategy_t,
@@ -1360,7 +1366,8 @@ extern "C" {
     #[doc = " Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that"]
     #[doc = " returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run"]
     #[doc = " likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,"]
-    #[doc = " and mdist_run_end tells the first cause: one may look there only."]
+    #[doc = " and mdist_run_end tells the first cause: one may look there only. (Local replica 0 alone stays where it is, reason"]
+    #[doc = " `busy`, while another thread is at work in its open merge.)"]
     #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_exit(
         replica: *mut mdist_replica_t,
@@ -1373,6 +1380,7 @@ extern "C" {
     #[doc = " mdist_merge_end. What local replica 0 does in between happens once for all, in cross-replica context: the functions"]
     #[doc = " that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a"]
     #[doc = " step of mdist_run it is the only way.)"]
+    #[doc = " If it fails, no merge is open, and mdist_merge_end is not to be called."]
     #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
     #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are"]
     #[doc = "                   yours; on the others: NULLs. May be NULL if @p argument_count is 0."]
@@ -1388,15 +1396,19 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Closes the merge, and hands each replica its own part of the values that local replica 0 gives."]
+    #[doc = " Closes the merge, and hands each replica its own part of the values that local replica 0 gives. Reasons `no_merge`"]
+    #[doc = " and, on local replica 0 while another thread is at work in the merge, `busy` change nothing; any other failure closes"]
+    #[doc = " it, too, and fails the run."]
     #[doc = " @param values   on local replica 0: @p count values, or NULLs for results that nobody gets; they stay yours. On the"]
     #[doc = "                 others: not read."]
     #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit; data NULL and"]
-    #[doc = "                 dtype 0 for a NULL. The same count on every replica."]
+    #[doc = "                 dtype 0 for a NULL. The same count on every replica, else"]
+    #[doc = "                 MDIST_ERR_MISMATCH."]
     #[doc = " @param code     on local replica 0: other than 0 fails the run, as a merge function that returns it does; values are"]
     #[doc = "                 not read then. On the others: 0."]
-    #[doc = " @thread any, one at a time per replica   @blocks until local replica 0 has called it   @collective local replicas"]
-    #[doc = " @calls-back never   @since 0.1"]
+    #[doc = " @thread any, one at a time per replica"]
+    #[doc = " @blocks until local replica 0 has called it, however long that takes, or mdist_strategy_abort"]
+    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
     pub fn mdist_merge_end(
         replica: *mut mdist_replica_t,
         code: i32,
@@ -1747,7 +1759,7 @@ extern "C" {
     #[doc = " Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done."]
     #[doc = " It fails as the blocking form would: for ever, with the same error. The timeout counts from the start."]
     #[doc = " @param done  receives 1 or 0"]
-    #[doc = " @thread as the replica that started it   @blocks no, but it takes part in the computing"]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing"]
     #[doc = " @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_test(
         work: *mut mdist_work_t,
@@ -1756,9 +1768,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Waits until the operation is done or failed, or for @p timeout_ns at most; @p done says which. With MDIST_FOREVER the"]
-    #[doc = " operation's own timeout is the only one."]
-    #[doc = " @thread as the replica that started it   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " Waits until the operation is over, or for @p timeout_ns at most: @p done receives 1 or 0. If it failed, that is the"]
+    #[doc = " status. With MDIST_FOREVER the operation's own timeout is the only one."]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_wait(
         work: *mut mdist_work_t,
         timeout_ns: u64,
@@ -1767,8 +1779,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step for all"]
-    #[doc = " others (MDIST_ERR_ABORTED, reason `work_destroyed`). The buffers are yours again in any case. NULL is fine."]
+    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step: the"]
+    #[doc = " run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The"]
+    #[doc = " buffers are yours again in any case. NULL is fine."]
     #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }
