@@ -144,6 +144,35 @@ func TestAFailingMapFunctionEndsTheIteration(t *testing.T) {
 	}
 }
 
+func TestClosingAnIteratorWaitsForItsMapFunction(t *testing.T) {
+	started, gate := make(chan struct{}, 9), make(chan struct{})
+	var calls atomic.Int32
+	var running atomic.Bool
+	iterator := must(mapped(must(rows(6).Batch(2, false)), true, func(_, _ []mdist.Tensor) error {
+		if calls.Add(1) == 1 {
+			return nil // the element that Next asks for, with which prefetching begins
+		}
+		running.Store(true)
+		started <- struct{}{}
+		<-gate
+		running.Store(false)
+		return nil
+	}).Iterate())
+	must(iterator.Next())
+	<-started
+	go func() {
+		for i := 0; i < 1000; i++ {
+			runtime.Gosched() // long enough for a Close that does not wait to be seen
+		}
+		close(gate)
+	}()
+	iterator.Close()
+	equal(t, "a map function is running", running.Load(), false)
+	if _, err := iterator.Next(); !errors.Is(err, mdist.ErrBadHandle) {
+		t.Errorf("an element of a closed iterator: %v", err)
+	}
+}
+
 // The closure goes when dataset and iterators are gone, whether they are closed or forgotten.
 func TestMapFunctionsAreLetGo(t *testing.T) {
 	for _, close := range []bool{true, false} {

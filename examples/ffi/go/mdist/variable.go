@@ -85,7 +85,7 @@ func (s *Strategy) newVariable(replica *C.mdist_replica_t, name string, initial 
 	return &Variable{handle, s}, nil
 }
 
-// Close frees the variable, and its memory may go to the next one. Not while a step uses it.
+// Close gives the variable back; its memory may go to the next one. Not while a step uses it.
 func (v *Variable) Close() {
 	v.strategy.lock.Lock()
 	delete(v.strategy.variables, v.handle)

@@ -50,7 +50,9 @@ func TestAVariableMadeInAStepIsOneForAll(t *testing.T) {
 			equal(t, "initial value", mdist.Slice[int32](must(made[1].Tensor(local))), []int32{5})
 		}
 		made[0].Close()
+		equal(t, "value after one Close", mdist.Slice[int32](must(must(made[1].Read()).Tensor(0))), []int32{5})
 		made[1].Close()
+		must(strategy.NewVariable("made/in/step", mdist.Describe[int32](), mdist.VariableOptions{})) // the name is free again
 	})
 }
 
