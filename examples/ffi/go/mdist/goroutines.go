@@ -79,9 +79,13 @@ func (s *Strategy) Begin(arguments ...*Value) (*OpenRun, error) {
 // Enter begins the step of a local replica. Any goroutine may use the replica, one at a time, until Replica.Exit.
 // Replicas that wait for each other need goroutines of their own.
 func (r *OpenRun) Enter(local int) (*Replica, error) {
+	number, err := index("local", local)
+	if err != nil {
+		return nil, err
+	}
 	replica := &Replica{strategy: r.strategy, failures: &r.failures, entered: true}
 	var story *C.mdist_error_t
-	err := check(C.mdist_replica_enter(r.strategy.handle, C.uint32_t(local), &replica.handle, &story), &story)
+	err = check(C.mdist_replica_enter(r.strategy.handle, number, &replica.handle, &story), &story)
 	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ type MergeFunc func(strategy *Strategy, values []*Value) ([]*Value, error)
 // own part of the results, which stay until the replica's next merge or the end of its step. Every replica makes the
 // same call.
 func (r *Replica) Merge(results int, merge MergeFunc, arguments ...Tensor) ([]Tensor, error) {
+	if _, err := count("results", results); err != nil {
+		return nil, err
+	}
 	list, owner, err := inLibrary(arguments)
 	if err != nil {
 		return nil, err
