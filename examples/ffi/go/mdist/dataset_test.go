@@ -34,7 +34,7 @@ func labels(t *testing.T, dataset *mdist.Dataset) (all []uint8) {
 		}
 		succeeds(t, err)
 		for i := 0; i < values[1].Count(); i++ {
-			all = append(all, mdist.Slice[uint8](must(values[1].Tensor(i)))...)
+			all = append(all, content[uint8](values[1], i)...)
 		}
 		for _, value := range values {
 			value.Close()
@@ -62,7 +62,7 @@ func TestDatasetsAreTransformed(t *testing.T) {
 	iterator := must(source.Iterate())
 	source.Close()
 	values := must(iterator.Next())
-	equal(t, "a row", mdist.Slice[float32](must(values[0].Tensor(0))), []float32{0, 1})
+	equal(t, "a row", content[float32](values[0], 0), []float32{0, 1})
 }
 
 func TestBatchesAreCutOverReplicasAndGoIntoRuns(t *testing.T) {
@@ -113,7 +113,7 @@ func TestAMapFunctionFillsItsOutputs(t *testing.T) {
 		})
 		iterator := must(dataset.Iterate())
 		element := must(iterator.Next())
-		equal(t, "sums", mdist.Slice[float64](must(element[0].Tensor(0))), []float64{1, 5})
+		equal(t, "sums", content[float64](element[0], 0), []float64{1, 5})
 		equal(t, "labels", labels(t, dataset), []uint8{0, 1, 2, 3, 4})
 	}
 }
