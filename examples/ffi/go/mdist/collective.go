@@ -53,7 +53,11 @@ func (r *Replica) AllReduce(op ReduceOp, buffers ...Buffer) error {
 
 // Broadcast copies the buffers of replica root over those of all others.
 func (r *Replica) Broadcast(root int, buffers ...Buffer) error {
-	return r.collect(C.MDISTGO_BROADCAST, uint32(root), buffers, buffers)
+	number, err := index("root", root)
+	if err != nil {
+		return err
+	}
+	return r.collect(C.MDISTGO_BROADCAST, uint32(number), buffers, buffers)
 }
 
 // AllGather is the function of that name for several buffers.

@@ -159,17 +159,14 @@ func TestUnequalNumbersOfBuffersAreRefused(t *testing.T) {
 func TestValuesAreReducedOutsideOfSteps(t *testing.T) {
 	strategy := newStrategy(2)
 	value := must(strategy.NewPerReplica(mdist.TensorOf([]float32{1, 2}), mdist.TensorOf([]float32{3, 6})))
-	content := func(v *mdist.Value) []float32 {
-		return append([]float32{}, mdist.Slice[float32](must(v.Tensor(0)))...)
-	}
-	equal(t, "sum", content(must(strategy.Reduce(mdist.Sum, value))), []float32{4, 8})
-	equal(t, "mean over all", content(must(strategy.Reduce(mdist.Mean, value, 0))), []float32{3})
+	equal(t, "sum", content[float32](must(strategy.Reduce(mdist.Sum, value)), 0), []float32{4, 8})
+	equal(t, "mean over all", content[float32](must(strategy.Reduce(mdist.Mean, value, 0)), 0), []float32{3})
 	mirrored := must(strategy.ReduceTo(mdist.Max, value, ""))
 	equal(t, "kind", mirrored.Kind(), mdist.Mirrored)
-	equal(t, "maximum", content(mirrored), []float32{3, 6})
+	equal(t, "maximum", content[float32](mirrored, 0), []float32{3, 6})
 	both := must(strategy.BatchReduce(mdist.Min, value, value))
-	equal(t, "minimum", content(both[1]), []float32{1, 2})
-	equal(t, "gathered", content(must(strategy.Gather(value, 0))), []float32{1, 2, 3, 6})
+	equal(t, "minimum", content[float32](both[1], 0), []float32{1, 2})
+	equal(t, "gathered", content[float32](must(strategy.Gather(value, 0)), 0), []float32{1, 2, 3, 6})
 	copies := must(strategy.Broadcast(mdist.TensorOf([]float32{9})))
 	equal(t, "copies", copies.Count(), 2)
 }

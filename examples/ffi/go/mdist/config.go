@@ -28,9 +28,16 @@ func NewConfig() (*Config, error) {
 
 // Set sets a key. The value is checked at once; an unknown key's error names its nearest neighbour.
 func (c *Config) Set(key, value string) error {
-	keyText, valueText := C.CString(key), C.CString(value)
-	defer C.free(unsafe.Pointer(keyText))
-	defer C.free(unsafe.Pointer(valueText))
+	keyText, err := cText("the key", key)
+	if err != nil {
+		return err
+	}
+	defer freeText(keyText)
+	valueText, err := cText("the value of "+key, value)
+	if err != nil {
+		return err
+	}
+	defer freeText(valueText)
 	defer runtime.KeepAlive(c)
 	var story *C.mdist_error_t
 	return check(C.mdist_config_set(c.handle, keyText, valueText, &story), &story)
@@ -38,8 +45,11 @@ func (c *Config) Set(key, value string) error {
 
 // Get returns the text of a key, its default where nobody set it.
 func (c *Config) Get(key string) (string, error) {
-	keyText := C.CString(key)
-	defer C.free(unsafe.Pointer(keyText))
+	keyText, err := cText("the key", key)
+	if err != nil {
+		return "", err
+	}
+	defer freeText(keyText)
 	defer runtime.KeepAlive(c)
 	return text(func(at *C.char, capacity C.size_t, needed *C.size_t) error {
 		var story *C.mdist_error_t
@@ -49,8 +59,11 @@ func (c *Config) Get(key string) (string, error) {
 
 // Load reads a YAML file, all of it or, on an error, nothing.
 func (c *Config) Load(path string) error {
-	pathText := C.CString(path)
-	defer C.free(unsafe.Pointer(pathText))
+	pathText, err := cText("the path", path)
+	if err != nil {
+		return err
+	}
+	defer freeText(pathText)
 	defer runtime.KeepAlive(c)
 	var story *C.mdist_error_t
 	return check(C.mdist_config_load(c.handle, pathText, &story), &story)

@@ -30,39 +30,63 @@ func NewDataset(arrays ...Tensor) (*Dataset, error) {
 	})
 }
 
-// Shard keeps elements index, index + shards, index + 2 * shards ...
-func (d *Dataset) Shard(shards, index uint64) (*Dataset, error) {
+// Shard keeps elements number, number + shards, number + 2 * shards ...
+func (d *Dataset) Shard(shards, number int) (*Dataset, error) {
+	all, err := count("shards", shards)
+	if err != nil {
+		return nil, err
+	}
+	which, err := count("the shard's number", number)
+	if err != nil {
+		return nil, err
+	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_shard(d.handle, C.uint64_t(shards), C.uint64_t(index), out, story)
+		return C.mdist_dataset_shard(d.handle, all, which, out, story)
 	})
 }
 
 // Shuffle picks each next element at random from a buffer of so many, in an order that seed decides: another one in
 // each iteration if reshuffle says so.
 func (d *Dataset) Shuffle(buffer int, seed uint64, reshuffle bool) (*Dataset, error) {
+	elements, err := count("the buffer", buffer)
+	if err != nil {
+		return nil, err
+	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_shuffle(d.handle, C.uint64_t(buffer), C.uint64_t(seed), number(reshuffle), out, story)
+		return C.mdist_dataset_shuffle(d.handle, elements, C.uint64_t(seed), flag(reshuffle), out, story)
 	})
 }
 
 // Repeat is the dataset so many times over, or Forever.
-func (d *Dataset) Repeat(count uint64) (*Dataset, error) {
+func (d *Dataset) Repeat(times int) (*Dataset, error) {
+	repetitions, err := count("times", times)
+	if err != nil {
+		return nil, err
+	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_repeat(d.handle, C.uint64_t(count), out, story)
+		return C.mdist_dataset_repeat(d.handle, repetitions, out, story)
 	})
 }
 
 // Batch joins so many elements along a new first dimension. The last batch may be shorter, or is dropped.
 func (d *Dataset) Batch(size int, dropRemainder bool) (*Dataset, error) {
+	elements, err := count("the size of a batch", size)
+	if err != nil {
+		return nil, err
+	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_batch(d.handle, C.uint64_t(size), number(dropRemainder), out, story)
+		return C.mdist_dataset_batch(d.handle, elements, flag(dropRemainder), out, story)
 	})
 }
 
 // Prefetch prepares so many elements ahead, on a thread of each iterator.
 func (d *Dataset) Prefetch(elements int) (*Dataset, error) {
+	ahead, err := count("elements", elements)
+	if err != nil {
+		return nil, err
+	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_prefetch(d.handle, C.uint64_t(elements), out, story)
+		return C.mdist_dataset_prefetch(d.handle, ahead, out, story)
 	})
 }
 
@@ -101,8 +125,8 @@ func (d *Dataset) make(create func(**C.mdist_dataset_t, **C.mdist_error_t) C.mdi
 	return made, nil
 }
 
-func number(flag bool) C.int32_t {
-	if flag {
+func flag(set bool) C.int32_t {
+	if set {
 		return 1
 	}
 	return 0

@@ -34,7 +34,7 @@ func labels(t *testing.T, dataset *mdist.Dataset) (all []uint8) {
 		}
 		succeeds(t, err)
 		for i := 0; i < values[1].Count(); i++ {
-			all = append(all, mdist.Slice[uint8](must(values[1].Tensor(i)))...)
+			all = append(all, content[uint8](values[1], i)...)
 		}
 		for _, value := range values {
 			value.Close()
@@ -62,7 +62,7 @@ func TestDatasetsAreTransformed(t *testing.T) {
 	iterator := must(source.Iterate())
 	source.Close()
 	values := must(iterator.Next())
-	equal(t, "a row", mdist.Slice[float32](must(values[0].Tensor(0))), []float32{0, 1})
+	equal(t, "a row", content[float32](values[0], 0), []float32{0, 1})
 }
 
 func TestBatchesAreCutOverReplicasAndGoIntoRuns(t *testing.T) {
@@ -113,7 +113,7 @@ func TestAMapFunctionFillsItsOutputs(t *testing.T) {
 		})
 		iterator := must(dataset.Iterate())
 		element := must(iterator.Next())
-		equal(t, "sums", mdist.Slice[float64](must(element[0].Tensor(0))), []float64{1, 5})
+		equal(t, "sums", content[float64](element[0], 0), []float64{1, 5})
 		equal(t, "labels", labels(t, dataset), []uint8{0, 1, 2, 3, 4})
 	}
 }
@@ -141,6 +141,35 @@ func TestAFailingMapFunctionEndsTheIteration(t *testing.T) {
 		if _, err := must(dataset.Iterate()).Next(); !errors.As(err, &caught) {
 			t.Errorf("a panic: %v", err)
 		}
+	}
+}
+
+func TestClosingAnIteratorWaitsForItsMapFunction(t *testing.T) {
+	started, gate := make(chan struct{}, 9), make(chan struct{})
+	var calls atomic.Int32
+	var running atomic.Bool
+	iterator := must(mapped(must(rows(6).Batch(2, false)), true, func(_, _ []mdist.Tensor) error {
+		if calls.Add(1) == 1 {
+			return nil // the element that Next asks for, with which prefetching begins
+		}
+		running.Store(true)
+		started <- struct{}{}
+		<-gate
+		running.Store(false)
+		return nil
+	}).Iterate())
+	must(iterator.Next())
+	<-started
+	go func() {
+		for i := 0; i < 1000; i++ {
+			runtime.Gosched() // long enough for a Close that does not wait to be seen
+		}
+		close(gate)
+	}()
+	iterator.Close()
+	equal(t, "a map function is running", running.Load(), false)
+	if _, err := iterator.Next(); !errors.Is(err, mdist.ErrBadHandle) {
+		t.Errorf("an element of a closed iterator: %v", err)
 	}
 }
 

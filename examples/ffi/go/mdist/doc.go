@@ -27,9 +27,10 @@ Go's is ever stored in memory of C. What outlives a call lies in memory of the l
 datasets, and what [Alloc] gives. Buffers of a started collective must come from there.
 
 A slice over memory of the library does not keep that memory: hold on to the object it came from for as long as you
-use the slice (a variable is held by its strategy). Every object has a Close or Free, and a finalizer that does the
-same when it is forgotten. The garbage collector does not see how much memory is behind an object, so close values as
-soon as you are done with them.
+use the slice. Every object has a Close or Free, and a finalizer that does the same when it is forgotten; all but a
+[Variable], which has no finalizer: its strategy holds it until it is closed, or until neither of the two is used any
+more. The garbage collector does not see how much memory is behind an object, so close values as soon as you are done
+with them.
 
 # Goroutines and threads
 

@@ -30,29 +30,42 @@ func (s *Strategy) RunGoroutines(step Step, arguments ...*Value) (results []*Val
 	if err != nil {
 		return nil, err
 	}
+	return run.steps(step)
+}
+
+// steps enters every replica before any step begins: if one cannot be, nobody waits for it yet.
+func (r *OpenRun) steps(step Step) (results []*Value, err error) {
+	replicas := make([]*Replica, r.strategy.LocalReplicaCount())
+	for local := range replicas {
+		if replicas[local], err = r.Enter(local); err != nil {
+			for _, replica := range replicas[:local] {
+				_ = replica.Exit(err)
+			}
+			_, _ = r.End() // has nothing better to tell
+			return nil, err
+		}
+	}
+	if len(replicas) == 0 { // the strategy was closed meanwhile
+		return r.End()
+	}
 	var others sync.WaitGroup
 	defer func() { // whichever way the step of replica 0 ends
 		others.Wait()
-		results, err = run.End()
+		results, err = r.End()
 	}()
-	for local := s.LocalReplicaCount() - 1; local > 0; local-- {
+	for _, replica := range replicas[1:] {
 		others.Add(1)
-		go func(local int) {
+		go func(replica *Replica) {
 			defer others.Done()
-			run.step(local, step)
-		}(local)
+			r.step(replica, step)
+		}(replica)
 	}
-	run.step(0, step)
+	r.step(replicas[0], step)
 	return nil, nil // End says what
 }
 
-// step runs the step of one replica and leaves it, in whichever way the step ends. What enter and exit refuse, End
-// tells as well.
-func (r *OpenRun) step(local int, step Step) {
-	replica, err := r.Enter(local)
-	if err != nil {
-		return
-	}
+// step runs the step of one replica and leaves it, in whichever way the step ends. What exit refuses, End tells as well.
+func (r *OpenRun) step(replica *Replica, step Step) {
 	code := int32(-1)
 	defer func() {
 		if code < 0 {
@@ -79,9 +92,13 @@ func (s *Strategy) Begin(arguments ...*Value) (*OpenRun, error) {
 // Enter begins the step of a local replica. Any goroutine may use the replica, one at a time, until Replica.Exit.
 // Replicas that wait for each other need goroutines of their own.
 func (r *OpenRun) Enter(local int) (*Replica, error) {
+	number, err := index("local", local)
+	if err != nil {
+		return nil, err
+	}
 	replica := &Replica{strategy: r.strategy, failures: &r.failures, entered: true}
 	var story *C.mdist_error_t
-	err := check(C.mdist_replica_enter(r.strategy.handle, C.uint32_t(local), &replica.handle, &story), &story)
+	err = check(C.mdist_replica_enter(r.strategy.handle, number, &replica.handle, &story), &story)
 	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, err

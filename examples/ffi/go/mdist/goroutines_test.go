@@ -143,6 +143,25 @@ func TestAnOpenRunSaysWhatIsMissing(t *testing.T) {
 	works(t, strategy, strategy.Run)
 }
 
+// A replica that cannot be entered fails the run with what Enter said; the others do not wait for it.
+func TestAReplicaThatCannotBeEnteredFailsTheRun(t *testing.T) {
+	strategy := newStrategy(3)
+	for taken := 0; taken < 3; taken++ {
+		open := must(strategy.Begin())
+		succeeds(t, must(open.Enter(taken)).Exit(nil))
+		_, err := open.Steps(func(replica *mdist.Replica) error { return replica.Barrier() })
+		if !hasReason(err, "entered_before") {
+			t.Errorf("replica %d: %v", taken, err)
+		}
+		works(t, strategy, strategy.RunGoroutines)
+	}
+	open := must(strategy.Begin())
+	strategy.Close()
+	if _, err := open.Steps(func(*mdist.Replica) error { return nil }); !errors.Is(err, mdist.ErrBadHandle) {
+		t.Errorf("a closed strategy: %v", err)
+	}
+}
+
 func hasReason(err error, reason string) bool {
 	var failure *mdist.Error
 	return errors.As(err, &failure) && failure.Reason == reason

@@ -26,7 +26,7 @@ func (d *Dataset) Iterate() (*Iterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(iterator, (*Iterator).Close)
+	runtime.SetFinalizer(iterator, (*Iterator).destroy)
 	return iterator, nil
 }
 
@@ -46,8 +46,14 @@ func (i *Iterator) Next() ([]*Value, error) {
 	return newValues(values), nil
 }
 
-// Close frees the iterator. It does not wait; a map function under way on a prefetching thread runs to its end.
+// Close ends the iteration and frees the iterator. When it returns, no map function runs for it any more.
 func (i *Iterator) Close() {
+	C.mdist_iterator_close(i.handle, nil)
+	i.destroy()
+}
+
+// destroy frees the iterator without waiting, as a finalizer must: a map function under way runs to its end.
+func (i *Iterator) destroy() {
 	runtime.SetFinalizer(i, nil)
 	C.mdist_iterator_destroy(i.handle)
 }

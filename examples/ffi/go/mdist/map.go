@@ -7,9 +7,9 @@ import "C"
 
 import "runtime/cgo"
 
-// MapFunc computes one element from another, into memory that is already there. It runs on the goroutine that asks for
-// the element, or on a thread of the library if a Prefetch follows, one call at a time per iterator. The tensors die
-// with the call.
+// MapFunc computes one element from another, into memory that is already there, its content undefined. It runs on the
+// goroutine that asks for the element, or on a thread of the library if a Prefetch follows, one call at a time per
+// iterator. The tensors die with the call.
 type MapFunc func(inputs, outputs []Tensor) error
 
 // mapState is what the library calls back with for as long as a dataset or an iterator with this map lives.

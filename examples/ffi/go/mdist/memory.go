@@ -6,6 +6,7 @@ package mdist
 import "C"
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 )
@@ -20,7 +21,12 @@ type Memory[T Number] struct {
 // Alloc gives memory for zeros on the device of a local replica, 64-byte aligned. Without a strategy it is the host's,
 // and local must be 0.
 func Alloc[T Number](strategy *Strategy, local, elements int) (*Memory[T], error) {
-	data, err := allocate(strategy, local, uint64(elements)*uint64(DtypeOf[T]().Size()))
+	size := DtypeOf[T]().Size()
+	if elements < 0 || elements > math.MaxInt/size {
+		return nil, invalid("elements is %d; it must be from 0 to %d, for they have %d bytes each", elements,
+			math.MaxInt/size, size)
+	}
+	data, err := allocate(strategy, local, elements*size)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +54,17 @@ func (m *Memory[T]) release() unsafe.Pointer {
 	return data
 }
 
-func allocate(strategy *Strategy, local int, bytes uint64) (data unsafe.Pointer, err error) {
+func allocate(strategy *Strategy, local int, bytes int) (data unsafe.Pointer, err error) {
+	replica, err := index("local", local)
+	if err != nil {
+		return nil, err
+	}
 	var handle *C.mdist_strategy_t
 	if strategy != nil {
 		handle = strategy.handle
 		defer runtime.KeepAlive(strategy)
 	}
 	var story *C.mdist_error_t
-	err = check(C.mdist_alloc(handle, C.uint32_t(local), C.size_t(bytes), &data, &story), &story)
+	err = check(C.mdist_alloc(handle, replica, C.size_t(bytes), &data, &story), &story)
 	return data, err
 }

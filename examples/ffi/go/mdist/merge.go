@@ -14,13 +14,17 @@ import (
 
 // MergeFunc runs once for all local replicas, outside of their steps: the strategy's methods are the right ones in it,
 // Run too. The values are the replicas' tensors, regrouped; do not use them afterwards. It returns the results, each
-// plain or with a tensor for each local replica; nil is a result nobody gets.
+// plain or with a tensor for each local replica; nil is a result nobody gets. They stay the function's, which may return
+// them again another time. (In a step of Run each replica gets a part of a copy.)
 type MergeFunc func(strategy *Strategy, values []*Value) ([]*Value, error)
 
 // Merge pauses every local replica, calls local replica 0's function once, on its goroutine, and hands each replica its
 // own part of the results, which stay until the replica's next merge or the end of its step. Every replica makes the
 // same call.
 func (r *Replica) Merge(results int, merge MergeFunc, arguments ...Tensor) ([]Tensor, error) {
+	if _, err := count("results", results); err != nil {
+		return nil, err
+	}
 	list, owner, err := inLibrary(arguments)
 	if err != nil {
 		return nil, err
@@ -117,18 +121,42 @@ func mdistgoMerge(arguments **C.mdist_value_t, count C.size_t, results **C.mdist
 		values[i] = &Value{handle} // the library closes these
 	}
 	given := make([]*Value, resultCount)
-	code := call.failures.call(func() error {
+	copies := unsafe.Slice(results, resultCount)
+	return C.int32_t(call.failures.call(func() error {
 		made, err := call.merge(call.strategy, values)
-		return fill(given, made, err)
-	})
-	if code != 0 {
-		return C.int32_t(code)
+		if err = fill(given, made, err); err != nil {
+			return err
+		}
+		for i, value := range given {
+			if copies[i], err = value.copy(call.strategy); err != nil {
+				return err // the library frees those before
+			}
+		}
+		return nil
+	}))
+}
+
+// copy gives the library a value of its own, for a merge of the library keeps what it is given.
+func (v *Value) copy(strategy *Strategy) (handle *C.mdist_value_t, err error) {
+	if v == nil {
+		return nil, nil
 	}
-	for i, slot := range given {
-		if slot != nil {
-			runtime.SetFinalizer(slot, nil) // the library's from here on
-			unsafe.Slice(results, resultCount)[i] = slot.handle
+	defer runtime.KeepAlive(v)
+	list := make([]C.mdist_tensor_t, v.Count())
+	var story *C.mdist_error_t
+	for i := range list {
+		if err := check(C.mdist_value_tensor(v.handle, C.size_t(i), &list[i], &story), &story); err != nil {
+			return nil, err
 		}
 	}
-	return 0
+	if len(list) == 0 { // closed: let the library say so
+		_, err := v.Tensor(0)
+		return nil, err
+	}
+	if v.Kind() == Plain {
+		err = check(C.mdist_value_create(&list[0], &handle, &story), &story)
+	} else {
+		err = check(C.mdist_value_per_replica(strategy.handle, first(list), C.size_t(len(list)), &handle, &story), &story)
+	}
+	return handle, err
 }

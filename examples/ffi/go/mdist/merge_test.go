@@ -60,6 +60,48 @@ func TestAMergeMayRunAStepThatMerges(t *testing.T) {
 	})
 }
 
+func TestResultsOfAMergeStayItsOwn(t *testing.T) {
+	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		plain := must(mdist.NewValue(mdist.TensorOf([]int32{7, 8}, 1, 2)))
+		parts := must(strategy.NewPerReplica(mdist.Scalar(int64(1)), mdist.Scalar(int64(2))))
+		mirrored := must(strategy.Broadcast(mdist.TensorOf([]float64{})))
+		cached := []*mdist.Value{plain, nil, parts, mirrored, plain}
+		for i := 0; i < 3; i++ {
+			_, err := run(func(replica *mdist.Replica) error {
+				results, err := replica.Merge(5, func(*mdist.Strategy, []*mdist.Value) ([]*mdist.Value, error) {
+					return cached, nil
+				})
+				if err != nil {
+					return err
+				}
+				for _, j := range []int{0, 4} {
+					if err := differ("shape", results[j].Shape, []int{1, 2}); err != nil {
+						return err
+					}
+					if err := differ("plain", mdist.Slice[int32](results[j]), []int32{7, 8}); err != nil {
+						return err
+					}
+				}
+				if err := differ("nothing", results[3].Shape, []int{0}); err != nil {
+					return err
+				}
+				return differ("own part", mdist.Slice[int64](results[2]), []int64{int64(1 + replica.ID())})
+			})
+			succeeds(t, err)
+		}
+		equal(t, "value afterwards", content[int32](plain, 0), []int32{7, 8})
+		parts.Close()
+		_, err := run(func(replica *mdist.Replica) error {
+			_, err := replica.Merge(5, func(*mdist.Strategy, []*mdist.Value) ([]*mdist.Value, error) { return cached, nil })
+			return err
+		})
+		if !errors.Is(err, mdist.ErrBadHandle) {
+			t.Errorf("a closed value: %v", err)
+		}
+		works(t, strategy, run)
+	})
+}
+
 func TestAFailingMergeFailsTheRun(t *testing.T) {
 	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
 		merge := func(function mdist.MergeFunc) error {

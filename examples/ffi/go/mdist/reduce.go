@@ -3,19 +3,18 @@
 package mdist
 
 // #include "shim.h"
-// #include <stdlib.h>
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "runtime"
 
 // Reduce reduces a value over replicas, and first over axes of each tensor if there are any, to a plain value.
 func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error) {
 	list := make([]C.int32_t, len(axes))
-	for i, axis := range axes {
-		list[i] = C.int32_t(axis)
+	for i, number := range axes {
+		var err error
+		if list[i], err = axis(number); err != nil {
+			return nil, err
+		}
 	}
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
@@ -29,11 +28,14 @@ func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error
 // ReduceTo reduces a per-replica value to a plain value on the device of that name, or for "" to a mirrored value on
 // the devices it came from.
 func (s *Strategy) ReduceTo(op ReduceOp, value *Value, destination string) (*Value, error) {
-	name := C.CString(destination)
-	defer C.free(unsafe.Pointer(name))
+	name, err := cText("the destination", destination)
+	if err != nil {
+		return nil, err
+	}
+	defer freeText(name)
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_reduce_to(s.handle, C.mdist_reduce_op_t(op), value.handle, name, &handle, nil, &story), &story)
+	err = check(C.mdist_reduce_to(s.handle, C.mdist_reduce_op_t(op), value.handle, name, &handle, nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(value)
 	return newValue(handle), err
@@ -63,11 +65,15 @@ func (s *Strategy) Broadcast(tensor Tensor) (*Value, error) {
 	return newValue(handle), err
 }
 
-// Gather joins the replicas' tensors along an axis in replica order, to a plain value.
-func (s *Strategy) Gather(value *Value, axis int) (*Value, error) {
+// Gather joins the replicas' tensors along a dimension in replica order, to a plain value.
+func (s *Strategy) Gather(value *Value, dimension int) (*Value, error) {
+	number, err := axis(dimension)
+	if err != nil {
+		return nil, err
+	}
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_gather(s.handle, value.handle, C.int32_t(axis), &handle, nil, &story), &story)
+	err = check(C.mdist_gather(s.handle, value.handle, number, &handle, nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(value)
 	return newValue(handle), err

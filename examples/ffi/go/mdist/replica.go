@@ -25,19 +25,27 @@ func (r *Replica) LocalIndex() int { return int(C.mdist_replica_local_index(r.ha
 func (r *Replica) Count() int { return int(C.mdist_replica_count(r.handle)) }
 
 // Argument describes this replica's tensor of an argument of the run; only to be read, until the step ends.
-func (r *Replica) Argument(index int) (Tensor, error) {
+func (r *Replica) Argument(number int) (Tensor, error) {
+	position, err := count("the argument's number", number)
+	if err != nil {
+		return Tensor{}, err
+	}
 	var tensor C.mdist_tensor_t
 	var story *C.mdist_error_t
-	if err := check(C.mdist_replica_argument(r.handle, C.size_t(index), &tensor, &story), &story); err != nil {
+	if err := check(C.mdist_replica_argument(r.handle, C.size_t(position), &tensor, &story), &story); err != nil {
 		return Tensor{}, err
 	}
 	return libraryTensor(&tensor, nil), nil
 }
 
 // SetResult sets this replica's part of a result of the run to a copy of a tensor.
-func (r *Replica) SetResult(index int, tensor Tensor) error {
+func (r *Replica) SetResult(number int, tensor Tensor) error {
+	position, err := count("the result's number", number)
+	if err != nil {
+		return err
+	}
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_set_result(r.handle, C.size_t(index), tensor.c(), &story), &story)
+	err = check(C.mdistgo_set_result(r.handle, C.size_t(position), tensor.c(), &story), &story)
 	runtime.KeepAlive(tensor.owner)
 	return err
 }

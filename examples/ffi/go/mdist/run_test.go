@@ -52,8 +52,8 @@ func TestARunReturnsWhatTheStepsSet(t *testing.T) {
 		}
 		equal(t, "kind", results[0].Kind(), mdist.PerReplica)
 		equal(t, "shape", must(results[0].Tensor(1)).Shape, []int{2, 3})
-		equal(t, "content", mdist.Slice[int32](must(results[0].Tensor(1))), []int32{7, 8, 9, 10, 11, 12})
-		equal(t, "scalar", mdist.Slice[float64](must(results[2].Tensor(1))), []float64{1})
+		equal(t, "content", content[int32](results[0], 1), []int32{7, 8, 9, 10, 11, 12})
+		equal(t, "scalar", content[float64](results[2], 1), []float64{1})
 	})
 }
 

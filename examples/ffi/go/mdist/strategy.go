@@ -70,9 +70,13 @@ func (s *Strategy) LocalReplicaCount() int {
 
 // Device returns the name of the device under a local replica: "cpu:1".
 func (s *Strategy) Device(local int) (string, error) {
+	number, err := index("local", local)
+	if err != nil {
+		return "", err
+	}
 	defer runtime.KeepAlive(s)
 	return text(func(at *C.char, capacity C.size_t, needed *C.size_t) error {
 		var story *C.mdist_error_t
-		return check(C.mdist_strategy_device(s.handle, C.uint32_t(local), at, capacity, needed, &story), &story)
+		return check(C.mdist_strategy_device(s.handle, number, at, capacity, needed, &story), &story)
 	})
 }

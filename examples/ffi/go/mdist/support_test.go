@@ -5,6 +5,7 @@ package mdist_test
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"libmdist/mdist"
@@ -46,6 +47,12 @@ func eachWay(t *testing.T, replicas int, test func(t *testing.T, strategy *mdist
 		defer strategy.Close()
 		test(t, strategy, strategy.RunGoroutines)
 	})
+}
+
+// content copies the elements of one of a value's tensors. A slice over them would not keep the value.
+func content[T mdist.Number](value *mdist.Value, index int) []T {
+	defer runtime.KeepAlive(value)
+	return append([]T{}, mdist.Slice[T](must(value.Tensor(index)))...)
 }
 
 // differ is an error if found is not what was expected, for steps, which must not end their goroutine.

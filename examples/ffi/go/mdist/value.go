@@ -73,10 +73,14 @@ func (v *Value) Count() int {
 }
 
 // Tensor describes one of the value's tensors, which is only to be read, while the value is open.
-func (v *Value) Tensor(index int) (Tensor, error) {
+func (v *Value) Tensor(number int) (Tensor, error) {
+	position, err := count("the tensor's number", number)
+	if err != nil {
+		return Tensor{}, err
+	}
 	var tensor C.mdist_tensor_t
 	var story *C.mdist_error_t
-	if err := check(C.mdist_value_tensor(v.handle, C.size_t(index), &tensor, &story), &story); err != nil {
+	if err := check(C.mdist_value_tensor(v.handle, C.size_t(position), &tensor, &story), &story); err != nil {
 		return Tensor{}, err
 	}
 	return libraryTensor(&tensor, v), nil

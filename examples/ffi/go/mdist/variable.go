@@ -3,13 +3,9 @@
 package mdist
 
 // #include "shim.h"
-// #include <stdlib.h>
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "runtime"
 
 // Synchronization says when a variable's copies become equal.
 type Synchronization int32
@@ -68,11 +64,14 @@ func (r *Replica) NewVariable(name string, initial Tensor, options VariableOptio
 
 func (s *Strategy) newVariable(replica *C.mdist_replica_t, name string, initial Tensor,
 	options VariableOptions) (*Variable, error) {
-	nameText := C.CString(name)
-	defer C.free(unsafe.Pointer(nameText))
+	nameText, err := cText("the name", name)
+	if err != nil {
+		return nil, err
+	}
+	defer freeText(nameText)
 	var handle *C.mdist_variable_t
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_variable_create(s.handle, replica, nameText, initial.c(),
+	err = check(C.mdistgo_variable_create(s.handle, replica, nameText, initial.c(),
 		C.int32_t(options.Synchronization), C.int32_t(options.Aggregation), &handle, &story), &story)
 	runtime.KeepAlive(initial.owner)
 	runtime.KeepAlive(s)
@@ -85,7 +84,7 @@ func (s *Strategy) newVariable(replica *C.mdist_replica_t, name string, initial 
 	return &Variable{handle, s}, nil
 }
 
-// Close frees the variable, and its memory may go to the next one. Not while a step uses it.
+// Close gives the variable back; its memory may go to the next one. Not while a step uses it.
 func (v *Variable) Close() {
 	v.strategy.lock.Lock()
 	delete(v.strategy.variables, v.handle)
@@ -102,9 +101,13 @@ func (v *Variable) Name() string {
 // Tensor describes the copy of a local replica. Its memory never moves; read and write it as you like, from one
 // goroutine at a time.
 func (v *Variable) Tensor(local int) (Tensor, error) {
+	number, err := index("local", local)
+	if err != nil {
+		return Tensor{}, err
+	}
 	var tensor C.mdist_tensor_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_variable_tensor(v.handle, C.uint32_t(local), &tensor, &story), &story)
+	err = check(C.mdist_variable_tensor(v.handle, number, &tensor, &story), &story)
 	if err != nil {
 		return Tensor{}, err
 	}
@@ -142,9 +145,13 @@ func (r *Replica) Assign(v *Variable, assign Assign, tensor Tensor) error {
 
 // Arena gives all variables of a type of a local replica as one buffer: reduce or update many in one call.
 func (s *Strategy) Arena(dtype Dtype, local int) (Buffer, error) {
+	number, err := index("local", local)
+	if err != nil {
+		return Buffer{}, err
+	}
 	var buffer C.mdist_buffer_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_variable_arena(s.handle, C.mdist_dtype_t(dtype), C.uint32_t(local), &buffer, &story), &story)
+	err = check(C.mdist_variable_arena(s.handle, C.mdist_dtype_t(dtype), number, &buffer, &story), &story)
 	if err != nil {
 		return Buffer{}, err
 	}

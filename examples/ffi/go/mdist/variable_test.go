@@ -26,7 +26,7 @@ func TestAVariableFollowsTheMeanOfWhatReplicasWrite(t *testing.T) {
 		})
 		succeeds(t, err)
 		equal(t, "name", variable.Name(), "estimate")
-		equal(t, "read", mdist.Slice[float32](must(must(variable.Read()).Tensor(0))), []float32{4})
+		equal(t, "read", content[float32](must(variable.Read()), 0), []float32{4})
 		succeeds(t, variable.Assign(mdist.Set, must(mdist.NewValue(mdist.Scalar(float32(9))))))
 		equal(t, "copy 1", mdist.Slice[float32](must(variable.Tensor(1))), []float32{9})
 		variable.Close()
@@ -50,7 +50,9 @@ func TestAVariableMadeInAStepIsOneForAll(t *testing.T) {
 			equal(t, "initial value", mdist.Slice[int32](must(made[1].Tensor(local))), []int32{5})
 		}
 		made[0].Close()
+		equal(t, "value after one Close", content[int32](must(made[1].Read()), 0), []int32{5})
 		made[1].Close()
+		must(strategy.NewVariable("made/in/step", mdist.Describe[int32](), mdist.VariableOptions{})) // the name is free again
 	})
 }
 
@@ -63,7 +65,7 @@ func TestUpdatesSeeEachCopyAndFailWithTheirOwnError(t *testing.T) {
 		mdist.Slice[int64](copy)[local] += mdist.Slice[int64](arguments[0])[0]
 		return nil
 	}, amounts))
-	equal(t, "sum of copies", mdist.Slice[int64](must(must(variable.Read()).Tensor(0))), []int64{1, 10})
+	equal(t, "sum of copies", content[int64](must(variable.Read()), 0), []int64{1, 10})
 	err := variable.Update(func(local int, _ mdist.Tensor, _ []mdist.Tensor) error {
 		if local == 1 {
 			panic(errNoGood)

@@ -25,7 +25,11 @@ func (r *Replica) StartAllReduce(op ReduceOp, buffers ...Buffer) (*Work, error) 
 
 // StartBroadcast is Replica.Broadcast, started.
 func (r *Replica) StartBroadcast(root int, buffers ...Buffer) (*Work, error) {
-	return r.start(C.MDISTGO_BROADCAST, uint32(root), buffers, buffers)
+	number, err := index("root", root)
+	if err != nil {
+		return nil, err
+	}
+	return r.start(C.MDISTGO_BROADCAST, uint32(number), buffers, buffers)
 }
 
 // StartAllGather is Replica.AllGather, started.

@@ -91,8 +91,10 @@ func startAll(strategy *mdist.Strategy, replica *mdist.Replica) error {
 	if err := finish(replica.StartAllGather([]mdist.Buffer{half.Buffer()}, outs)); err != nil {
 		return err
 	}
+	err = differ("scattered and gathered", output, []int32{2, 2, 4, 6})
 	runtime.KeepAlive(in)
-	return differ("scattered and gathered", output, []int32{2, 2, 4, 6})
+	runtime.KeepAlive(out)
+	return err
 }
 
 func TestAStartedCollectiveTakesNoSlicesOfGo(t *testing.T) {

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// Steps is RunGoroutines from Begin on.
+func (r *OpenRun) Steps(step Step) ([]*Value, error) { return r.steps(step) }
