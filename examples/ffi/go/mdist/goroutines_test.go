@@ -181,9 +181,12 @@ func TestAbortReleasesReplicasThatWait(t *testing.T) {
 	})
 }
 
-// A step that loops without a call can only be stopped by a signal of Go's, also on a thread of the library.
+// A step that loops without a call can only be stopped by a signal of Go's. (Not promised on threads of the library,
+// where Go 1.19 has been seen to lose that signal.)
 func TestTheCollectorDoesNotWaitForALoopInAStep(t *testing.T) {
-	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
+	for range [3]struct{}{} {
+		strategy := newStrategy(2)
+		defer strategy.Close()
 		var looping, collected atomic.Bool
 		go func() {
 			for !looping.Load() {
@@ -192,7 +195,7 @@ func TestTheCollectorDoesNotWaitForALoopInAStep(t *testing.T) {
 			runtime.GC()
 			collected.Store(true)
 		}()
-		_, err := run(func(replica *mdist.Replica) error {
+		_, err := strategy.RunGoroutines(func(replica *mdist.Replica) error {
 			if replica.ID() == 1 {
 				looping.Store(true)
 				for !collected.Load() {
@@ -201,5 +204,5 @@ func TestTheCollectorDoesNotWaitForALoopInAStep(t *testing.T) {
 			return nil
 		})
 		succeeds(t, err)
-	})
+	}
 }
