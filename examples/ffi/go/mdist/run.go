@@ -28,6 +28,9 @@ type stepCall struct {
 // on its thread meanwhile, the others on threads of the library. (With `executor: caller` all run here, one after
 // another.) It returns the results that the steps set, nil for one that nobody did.
 //
+// A step that loops for long without calling a function may hold up the garbage collector meanwhile, for Go cannot
+// always interrupt a thread that is not its own. RunGoroutines has no such threads.
+//
 // The arguments are what steps read by Replica.Argument: each replica sees its own tensor of a per-replica or mirrored
 // value, and all see the one of a plain value.
 func (s *Strategy) Run(step Step, arguments ...*Value) ([]*Value, error) {
