@@ -81,10 +81,11 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
             pinned->require_together("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Tensor> copies = copies_of(*pinned, arguments, argument_count);
-            runs.open_merge(*pinned, std::move(copies), 0, timeout_ns, [&](const std::vector<ValuePointer> &regrouped) {
-                const std::vector<mdist_value_t *> handles = publish_values(regrouped);
-                for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
-            });
+            runs.open_merge(*pinned, CallKind::kOpenMerge, std::move(copies), 0, timeout_ns,
+                            [&](const std::vector<ValuePointer> &regrouped) {
+                                const std::vector<mdist_value_t *> handles = publish_values(regrouped);
+                                for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
+                            });
             if (pinned->local_index() != 0) std::fill_n(values, argument_count, nullptr);
         });
         runs.lend_turn(*pinned);

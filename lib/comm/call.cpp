@@ -87,6 +87,8 @@ const char *call_name(CallKind kind) {
             return "mdist_barrier";
         case CallKind::kMerge:
             return "mdist_merge_call";
+        case CallKind::kOpenMerge:
+            return "mdist_merge_begin";
         case CallKind::kCreateVariable:
             return "mdist_replica_variable_create";
         case CallKind::kAssign:

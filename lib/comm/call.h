@@ -21,6 +21,7 @@ enum class CallKind : uint8_t {
     kAllToAll,
     kBarrier,
     kMerge,
+    kOpenMerge,
     kCreateVariable,
     kAssign,
 };

@@ -110,9 +110,7 @@ class Producer {
 };
 
 // Whether this thread prefetches. One that lets go of a stream (a map function that destroys its own iterator, though
-// it must not) waits for no thread: it may be the very one, or one that waits for it. Nor does anybody if all that the
-// thread still uses is released by itself: who destroys an iterator may be a finalizer, with locks that a map function
-// needs.
+// it must not) waits for no thread: it may be the very one, or one that waits for it.
 thread_local bool prefetching = false;
 
 /// Threads that nobody joins, until they have nothing more to do with the caller's functions.
@@ -201,6 +199,8 @@ class PrefetchStream final : public Stream {
         producer_->restart();
     }
 
+    /// Nobody waits for a thread if all that it still uses is released by itself: who destroys an iterator may be a
+    /// finalizer, with locks that a map function needs.
     void halt() {
         if (!running_) return;
         producer_->stop();

@@ -32,10 +32,10 @@ std::string summary_of_merge(const std::vector<Tensor> &arguments, std::size_t r
 
 } // namespace
 
-void meet_to_merge(Group &group, const Replica &replica, std::size_t result_count, uint64_t timeout_ns) {
+void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns) {
     const std::string summary = summary_of_merge(replica.merge_arguments, result_count);
     Call call;
-    call.kind = CallKind::kMerge;
+    call.kind = kind;
     call.subject = shape_of_merge(replica.merge_arguments, result_count);
     call.subject_text = summary.c_str();
     group.meet(replica.local_index(), call, timeout_ns);
@@ -53,7 +53,7 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
     replica.require_together("mdist_merge_call");
     if (replica.entered) return merge_entered(replica, merge, std::move(arguments), result_count, timeout_ns);
     replica.merge_arguments = std::move(arguments);
-    meet_to_merge(group_, replica, result_count, timeout_ns);
+    meet_to_merge(group_, replica, CallKind::kMerge, result_count, timeout_ns);
 
     if (replica.local_index() == 0)
         run_merge(replica, merge, result_count);
@@ -69,7 +69,7 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
 void Strategy::merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments,
                              std::size_t result_count, uint64_t timeout_ns) {
     std::vector<ValuePointer> regrouped;
-    open_runs_.open_merge(replica, std::move(arguments), result_count, timeout_ns,
+    open_runs_.open_merge(replica, CallKind::kMerge, std::move(arguments), result_count, timeout_ns,
                           [&](const std::vector<ValuePointer> &values) { regrouped = values; });
     open_runs_.close_merge(replica, "mdist_merge_call", result_count, [&] {
         std::vector<ValuePointer> merged(result_count);

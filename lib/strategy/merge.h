@@ -2,6 +2,7 @@
 // What merges of both kinds share: those with a function and those between mdist_merge_begin and mdist_merge_end.
 #pragma once
 
+#include "comm/call.h"
 #include "strategy/replica.h"
 
 #include <cstddef>
@@ -11,8 +12,9 @@ namespace mdist {
 
 class Group;
 
-/// Returns when all local replicas have come with arguments of one count and dtypes (in merge_arguments).
-void meet_to_merge(Group &group, const Replica &replica, std::size_t result_count, uint64_t timeout_ns);
+/// Returns when all local replicas have come, by one `kind` of merge and with arguments of one count and dtypes (in
+/// merge_arguments).
+void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns);
 /// Fills a replica's merge_results with its own part of what was merged.
 void take_merged(Replica &replica);
 

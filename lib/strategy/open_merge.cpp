@@ -9,13 +9,13 @@
 
 namespace mdist {
 
-void OpenRuns::open_merge(Replica &replica, std::vector<Tensor> arguments, std::size_t result_count,
+void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Tensor> arguments, std::size_t result_count,
                           uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out) {
     Run &run = run_of(replica);
     Frame::Shared &shared = run.frame.shared;
     Group &group = strategy_.group();
     replica.merge_arguments = std::move(arguments);
-    meet_to_merge(group, replica, result_count, timeout_ns);
+    meet_to_merge(group, replica, kind, result_count, timeout_ns);
     {
         const std::lock_guard lock(mutex_);
         run.merging = true;
@@ -33,7 +33,7 @@ void OpenRuns::open_merge(Replica &replica, std::vector<Tensor> arguments, std::
     try {
         hand_out(strategy_.regroup(run.frame, replica.merge_arguments.size()));
     } catch (const Failure &failure) {
-        release_failure(group, call_name(CallKind::kMerge), replica.id(), failure);
+        release_failure(group, call_name(kind), replica.id(), failure);
         failed();
         throw;
     } catch (...) {

@@ -487,10 +487,6 @@ static void the_timeout_of_a_run_is_that_of_its_collectives(void **state) {
     pthread_mutex_destroy(&late.lock);
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 static int32_t end_thread_of_replica_0(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     if (mdist_replica_id(replica) == 0) pthread_exit(NULL);
@@ -536,7 +532,7 @@ static void a_detached_thread_may_end_in_its_step(void **state) {
 }
 
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_returns_non_zero_releases_the_others),
         cmocka_unit_test(of_two_that_fail_one_is_told),

@@ -380,12 +380,8 @@ static void runs_and_merges_nest(void **state) {
     }
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_replica_receives_the_sum_of_all),
         cmocka_unit_test(results_are_per_replica_plain_mirrored_or_none),

@@ -279,12 +279,8 @@ static void a_forked_child_is_refused_and_the_parent_goes_on(void **state) {
     }
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_its_destruction_replicas_find_their_way_out),
         cmocka_unit_test(an_abort_is_what_the_run_ends_with),

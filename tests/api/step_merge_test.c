@@ -540,12 +540,8 @@ static void a_merge_function_opens_no_run(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_replica_receives_its_own_part),
         cmocka_unit_test(runs_of_both_kinds_nest_in_merges),

@@ -410,12 +410,8 @@ static void many_threads_may_fight_for_one_strategy(void **state) {
     mdist_strategy_destroy(self.strategy);
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_in_brackets_gives_what_mdist_run_gives),
         cmocka_unit_test(replicas_know_who_they_are),

@@ -374,12 +374,8 @@ static void an_abort_at_any_moment_lets_all_replicas_go(void **state) {
     }
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_config_the_environment_decides),
         cmocka_unit_test(devices_have_names),

@@ -294,12 +294,8 @@ static void also_on_one_core(void **state) {
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_every_collective_gives_the_same),
         cmocka_unit_test(also_on_one_core),

@@ -630,12 +630,8 @@ static void executor_caller_starts_nothing(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_comes_last_need_not_wait),
         cmocka_unit_test(the_arrays_of_buffers_are_copied),

@@ -389,12 +389,8 @@ static void an_abort_needs_no_memory(void **state) {
     }
 }
 
-static void quiet(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
-    (void)level, (void)text, (void)length, (void)user_data;
-}
-
 int main(void) {
-    mdist_log_set_sink(quiet, NULL, NULL, NULL);
+    quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_request_for_memory_may_be_refused),
         cmocka_unit_test(memory_may_run_out_at_any_moment),

@@ -53,6 +53,15 @@ MDIST_TEST_HELPER void expect_status(mdist_status_t wanted, mdist_status_t statu
     _fail(file, line);
 }
 
+MDIST_TEST_HELPER void say_nothing(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    (void)level, (void)text, (void)length, (void)user_data;
+}
+
+/// For tests whose failures the library would tell on stderr, one by one.
+MDIST_TEST_HELPER void quiet_log(void) {
+    mdist_log_set_sink(say_nothing, NULL, NULL, NULL);
+}
+
 /// The message contains the words, else the test fails and prints it.
 MDIST_TEST_HELPER void expect_words(const mdist_error_t *error, const char *words, const char *file, int line) {
     if (strstr(mdist_error_message(error), words) != NULL) return;
