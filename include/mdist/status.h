@@ -78,6 +78,13 @@ MDIST_API const char *mdist_error_operation(const mdist_error_t *error);
 MDIST_API int32_t mdist_error_replica(const mdist_error_t *error);
 
 /**
+ * The worker at fault (its rank, from 0), or -1 where it is nobody's or not known: the one that is lost, or late, or
+ * that called something else.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_error_worker(const mdist_error_t *error);
+
+/**
  * The number underneath: your callback's return value, errno, a CUDA or NCCL code; 0 where there is none.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

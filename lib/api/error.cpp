@@ -12,6 +12,7 @@ namespace {
 constexpr mdist_error out_of_memory(mdist_status_t status) {
     return {status,
             -1,
+            -1,
             0,
             status == MDIST_ERR_OUT_OF_MEMORY
                 ? "out of memory"
@@ -68,7 +69,8 @@ mdist_error_t *make_error(const Failure &failure, const char *operation) noexcep
     const std::size_t texts = message.size() + failure.reason().size() + called.size() + 3;
     void *memory = ::operator new(sizeof(mdist_error) + texts, std::nothrow);
     if (memory == nullptr) return static_error(failure.status());
-    auto *error = new (memory) mdist_error{failure.status(), failure.replica(), failure.native(), "", "", ""};
+    auto *error =
+        new (memory) mdist_error{failure.status(), failure.replica(), failure.worker(), failure.native(), "", "", ""};
     char *at = static_cast<char *>(memory) + sizeof(mdist_error);
     error->message = append(at, message);
     error->reason = append(at, failure.reason());
@@ -96,6 +98,10 @@ const char *mdist_error_operation(const mdist_error_t *error) {
 
 int32_t mdist_error_replica(const mdist_error_t *error) {
     return error == nullptr ? -1 : error->replica;
+}
+
+int32_t mdist_error_worker(const mdist_error_t *error) {
+    return error == nullptr ? -1 : error->worker;
 }
 
 int64_t mdist_error_native(const mdist_error_t *error) {

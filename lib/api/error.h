@@ -10,6 +10,7 @@
 struct mdist_error {
     mdist_status_t status;
     int32_t replica;
+    int32_t worker;
     int64_t native;
     const char *message;
     const char *reason;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failure: what every layer throws when a call cannot do what it was asked.
 //
-// It carries all that the caller will see: status, one sentence, and where known the reason word, operation, replica
-// and native code. The guard at the C edge turns it into a status and an mdist_error_t; nothing else should catch it,
-// except to add what only an outer layer knows.
+// It carries all that the caller will see: status, one sentence, and where known the reason word, operation, replica,
+// worker and native code. The guard at the C edge turns it into a status and an mdist_error_t; nothing else should
+// catch it, except to add what only an outer layer knows.
 #pragma once
 
 #include <mdist/status.h>
@@ -21,6 +21,7 @@ class Failure : public std::exception {
     Failure &&reason(std::string word) && { return reason_ = std::move(word), std::move(*this); }
     Failure &&operation(std::string name) && { return operation_ = std::move(name), std::move(*this); }
     Failure &&replica(int32_t id) && { return replica_ = id, std::move(*this); }
+    Failure &&worker(int32_t rank) && { return worker_ = rank, std::move(*this); }
     Failure &&native(int64_t code) && { return native_ = code, std::move(*this); }
 
     mdist_status_t status() const { return status_; }
@@ -28,6 +29,7 @@ class Failure : public std::exception {
     const std::string &reason() const { return reason_; }
     const std::string &operation() const { return operation_; }
     int32_t replica() const { return replica_; }
+    int32_t worker() const { return worker_; }
     int64_t native() const { return native_; }
     const char *what() const noexcept override { return message_.c_str(); }
 
@@ -37,6 +39,7 @@ class Failure : public std::exception {
     std::string reason_;
     std::string operation_;
     int32_t replica_ = -1;
+    int32_t worker_ = -1;
     int64_t native_ = 0;
 };
 

@@ -72,7 +72,7 @@ void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
         schedule.advance();
     } catch (const Failure &failure) {
         status = failure.status();
-        who = failure.replica();
+        who = failure.worker();
     }
     assert_int_equal(status, MDIST_ERR_PEER_LOST);
     assert_int_equal(who, 1);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <thread>
 
 namespace mdist {
 namespace {
@@ -19,6 +20,7 @@ struct Operation {
     const void *source;
     void *destination;
     std::size_t bytes;
+    Pending *pending;
 };
 
 /// Everything posted and not matched yet, by all parties.
@@ -27,6 +29,7 @@ struct Exchange {
     std::list<Operation> sends;
     std::list<Operation> receives;
     std::vector<bool> closed;
+    std::vector<std::vector<Pending *>> complete; // by party: what it has not counted off yet
 };
 
 class Inproc final : public Link {
@@ -37,26 +40,31 @@ class Inproc final : public Link {
     uint32_t self() const override { return self_; }
     uint32_t parties() const override { return static_cast<uint32_t>(exchange_->closed.size()); }
 
-    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes) override {
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(exchange_->mutex);
-        exchange_->sends.push_back({true, self_, peer, tag, data, nullptr, bytes});
+        exchange_->sends.push_back({true, self_, peer, tag, data, nullptr, bytes, &pending});
+        ++pending.count;
     }
 
-    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes) override {
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(exchange_->mutex);
-        exchange_->receives.push_back({false, peer, self_, tag, nullptr, data, bytes});
+        exchange_->receives.push_back({false, peer, self_, tag, nullptr, data, bytes, &pending});
+        ++pending.count;
     }
 
-    bool progress() override {
+    void progress() override {
         const std::lock_guard lock(exchange_->mutex);
         for (auto receive = exchange_->receives.begin(); receive != exchange_->receives.end();)
             receive =
                 receive->to == self_ && matched(*receive) ? exchange_->receives.erase(receive) : std::next(receive);
-        bool done = true;
+        for (Pending *pending : exchange_->complete[self_]) --pending->count;
+        exchange_->complete[self_].clear();
         for (const auto *list : {&exchange_->receives, &exchange_->sends})
-            for (const Operation &operation : *list) done = done && !waits(operation);
-        return done;
+            for (const Operation &operation : *list) check_peer(operation);
     }
+
+    void wait(uint64_t) override { std::this_thread::yield(); }
+    void interrupt() noexcept override {}
 
     void close() noexcept override {
         const std::lock_guard lock(exchange_->mutex);
@@ -69,25 +77,26 @@ class Inproc final : public Link {
     /// Finds the oldest send for a receive, and copies.
     bool matched(const Operation &receive) {
         for (auto send = exchange_->sends.begin(); send != exchange_->sends.end(); ++send) {
-            if (send->from != receive.from || send->to != self_ || send->tag != receive.tag) continue;
-            if (send->bytes != receive.bytes)
-                throw Failure(MDIST_ERR_INTERNAL,
-                              text("a receive of ", receive.bytes, " bytes met a send of ", send->bytes));
+            if (send->from != receive.from || send->to != self_) continue;
+            if (send->bytes != receive.bytes || send->tag != receive.tag)
+                throw Failure(MDIST_ERR_INTERNAL, text("a receive of ", receive.bytes, " bytes, tag ", receive.tag,
+                                                       ", met a send of ", send->bytes, ", tag ", send->tag));
             if (send->bytes != 0) std::memcpy(receive.destination, send->source, send->bytes);
+            exchange_->complete[send->from].push_back(send->pending);
+            exchange_->complete[self_].push_back(receive.pending);
             exchange_->sends.erase(send);
             return true;
         }
         return false;
     }
 
-    /// Whether this end still waits for an operation; throws if that is in vain.
-    bool waits(const Operation &operation) const {
-        if ((operation.is_send ? operation.from : operation.to) != self_) return false;
+    /// Throws if this end waits for an operation in vain.
+    void check_peer(const Operation &operation) const {
+        if ((operation.is_send ? operation.from : operation.to) != self_) return;
         const uint32_t peer = operation.is_send ? operation.to : operation.from;
         if (exchange_->closed[peer])
             throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link"))
-                .replica(static_cast<int32_t>(peer));
-        return true;
+                .worker(static_cast<int32_t>(peer));
     }
 
     std::shared_ptr<Exchange> exchange_;
@@ -99,6 +108,7 @@ class Inproc final : public Link {
 std::vector<std::unique_ptr<Link>> make_inproc_links(uint32_t parties) {
     const auto exchange = std::make_shared<Exchange>();
     exchange->closed.resize(parties, false);
+    exchange->complete.resize(parties);
     std::vector<std::unique_ptr<Link>> links;
     for (uint32_t party = 0; party < parties; ++party) links.push_back(std::make_unique<Inproc>(exchange, party));
     return links;

@@ -19,15 +19,16 @@ ExchangeAll::ExchangeAll(Link &link, uint64_t tag, int32_t dtype, int32_t op, co
     const std::size_t bytes = elements * dtype_size(dtype);
     for (uint32_t peer = 0; peer < link.parties(); ++peer) {
         if (peer == link.self()) continue;
-        link.send(peer, tag, input, bytes);
-        link.receive(peer, tag, received_.data() + peer * bytes, bytes);
+        link.send(peer, tag, input, bytes, pending_);
+        link.receive(peer, tag, received_.data() + peer * bytes, bytes, pending_);
     }
 }
 
 bool ExchangeAll::advance() {
     if (done_) return true;
     // The input is read by peers until they have it, so an output in place must wait for all of them.
-    if (!link_.progress()) return false;
+    link_.progress();
+    if (!pending_.done()) return false;
     const uint32_t parties = link_.parties();
     const std::size_t bytes = elements_ * dtype_size(dtype_);
     std::vector<const void *> sources(parties);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "comm/links/link.h"
+#include "comm/schedules/schedule.h"
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace mdist {
 
 /// A state machine: create, then call advance() until it says done. One thread at a time.
-class ExchangeAll {
+class ExchangeAll final : public Schedule {
   public:
     /// Buffers of equal length on all parties; checked before. They belong to the schedule until it is done. `tag` is
     /// the operation's, unlike any other under way.
@@ -20,7 +21,7 @@ class ExchangeAll {
                 uint64_t elements);
 
     /// Moves on without waiting; true when the output is there. Throws what the link throws.
-    bool advance();
+    bool advance() override;
 
   private:
     Link &link_;
@@ -30,6 +31,7 @@ class ExchangeAll {
     void *output_;
     uint64_t elements_;
     std::vector<char> received_; // one stretch per party; its own is not used
+    Pending pending_;
     bool done_ = false;
 };
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat: the local replicas' buffers of one dtype in a reduction, end to end, as other workers see them: one row of
+// partials going out (for each of this worker's subtrees), one row of results coming in.
+//
+// So that what moves bytes between workers need not know how many buffers a fused call has, nor how many replicas.
+// Borrows the calls. Any thread, as long as ranges that are written do not meet.
+#pragma once
+
+#include "comm/call.h"
+#include "reduce/partials.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class Flat {
+  public:
+    /// calls[0..replicas): one per local replica, alike; buffers of other dtypes are passed over. `worker` among those
+    /// of `cut`.
+    Flat(const Call *const *calls, uint32_t replicas, int32_t dtype, const reduce::Cut &cut, uint32_t worker);
+
+    uint64_t elements() const { return elements_; }
+    int32_t dtype() const { return operation_.dtype; }
+    const reduce::Operation &operation() const { return operation_; }
+    const reduce::Cut &cut() const { return cut_; }
+    uint32_t worker() const { return worker_; }
+    /// Partials that this worker gives.
+    uint32_t partial_count() const { return cut_.count(worker_); }
+    std::size_t partial_size() const { return partial_size_; }
+
+    /// Partial `index` (0 to partial_count() - 1) of elements begin to begin + count - 1, written to `to`.
+    void partial(uint32_t index, uint64_t begin, uint64_t count, void *to) const;
+    /// Where that stands in memory as it is: one replica, a type that is its own partial, and all in one buffer; else
+    /// nullptr.
+    const void *partial_in_place(uint64_t begin, uint64_t count) const;
+
+    /// Writes results to every local replica's outputs.
+    void store(uint64_t begin, uint64_t count, const void *results) const;
+    /// Replica 0's output, where the range lies in one buffer, to be written directly and then given to the others by
+    /// spread(); else nullptr.
+    void *output_in_place(uint64_t begin, uint64_t count) const;
+    void spread(uint64_t begin, uint64_t count) const;
+
+  private:
+    struct Piece {
+        std::size_t buffer; // of every call
+        uint64_t begin;     // first element in the row
+        uint64_t elements;
+    };
+
+    const Call *const *calls_;
+    uint32_t replicas_;
+    const reduce::Cut &cut_;
+    uint32_t worker_;
+    reduce::Operation operation_;
+    std::size_t element_size_;
+    std::size_t partial_size_;
+    std::vector<Piece> pieces_;
+    uint64_t elements_ = 0;
+};
+
+/// The dtypes of a call's buffers, each once, in the order they come.
+std::vector<int32_t> dtypes_of(const Call &call);
+
+} // namespace mdist
