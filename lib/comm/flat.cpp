@@ -81,6 +81,13 @@ void Flat::store(uint64_t begin, uint64_t count, const void *results) const {
     });
 }
 
+void Flat::load(uint64_t begin, uint64_t count, void *to) const {
+    for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t from, uint64_t stretch) {
+        std::memcpy(static_cast<char *>(to) + from * element_size_, at(calls_[0]->outputs[buffer], element),
+                    stretch * element_size_);
+    });
+}
+
 void *Flat::output_in_place(uint64_t begin, uint64_t count) const {
     const Piece *piece = piece_of(begin, count);
     return piece != nullptr ? at(calls_[0]->outputs[piece->buffer], begin - piece->begin) : nullptr;

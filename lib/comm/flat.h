@@ -38,6 +38,8 @@ class Flat {
 
     /// Writes results to every local replica's outputs.
     void store(uint64_t begin, uint64_t count, const void *results) const;
+    /// Results from replica 0's outputs, where they are, in a row.
+    void load(uint64_t begin, uint64_t count, void *to) const;
     /// Replica 0's output, where the range lies in one buffer, to be written directly and then given to the others by
     /// spread(); else nullptr.
     void *output_in_place(uint64_t begin, uint64_t count) const;

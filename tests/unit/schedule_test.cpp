@@ -1,88 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules over links, driven by one thread that lets parties advance in a random order: every run is repeatable.
 #include "comm/links/inproc.h"
-#include "comm/schedules/exchange_all.h"
-#include "reduce/reduce.h"
+#include "comm/schedules/all_reduce.h"
+#include "comm/schedules/broadcast.h"
+#include "comm/schedules/small_exchange.h"
+#include "comm/schedules/transfer.h"
 #include "util/failure.h"
 
-#include <mdist/collective.h>
+#include <functional>
+#include <memory>
+#include <numeric>
 
-#include <cstring>
-#include <random>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-// This header of 1.1.5 does not say for itself that it is C.
-extern "C" {
-#include <cmocka.h>
-}
+#include "job_support.h"
 
 namespace {
 
 using namespace mdist;
 
-void exchange_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
-    for (uint32_t seed = 0; seed < 300; ++seed) {
-        std::mt19937 engine(seed);
-        const auto random = [&] { return static_cast<uint32_t>(engine()); };
-        const uint32_t parties = 1 + random() % 6;
-        const uint64_t elements = random() % 70;
-        std::vector<std::vector<float>> inputs(parties, std::vector<float>(elements));
-        for (auto &input : inputs)
-            for (float &x : input) x = static_cast<float>(random()) / 1e6f - 2000;
-        std::vector<float> expected(elements);
-        std::vector<const void *> sources;
-        for (const auto &input : inputs) sources.push_back(input.data());
-        void *destination = expected.data();
-        reduce::reduce_reference({MDIST_FLOAT32, reduce::Op::kSum, parties}, sources.data(), parties, &destination, 1,
-                                 elements);
+using Links = std::vector<std::unique_ptr<Link>>;
+using Schedules = std::vector<std::unique_ptr<Schedule>>;
+using Make = std::function<std::unique_ptr<Schedule>(uint32_t party)>;
 
-        auto links = make_inproc_links(parties);
-        std::vector<std::unique_ptr<ExchangeAll>> schedules(parties);
-        uint32_t done = 0;
-        std::vector<bool> finished(parties, false);
-        while (done < parties) {
-            const uint32_t party = random() % parties;
-            float *data = inputs[party].data();
-            if (!schedules[party])
-                schedules[party] =
-                    std::make_unique<ExchangeAll>(*links[party], 7, MDIST_FLOAT32, MDIST_SUM, data, data, elements);
-            if (!finished[party] && schedules[party]->advance()) {
-                finished[party] = true;
-                ++done;
-            }
-        }
-        for (const auto &output : inputs)
-            if (elements != 0) assert_memory_equal(output.data(), expected.data(), elements * sizeof(float));
+/// Creates and advances the parties' schedules until all are done; these outlive it, for their results.
+Schedules drive(Random &random, uint32_t parties, const Make &make) {
+    Schedules schedules(parties);
+    std::vector<uint32_t> left(parties);
+    std::iota(left.begin(), left.end(), 0);
+    while (!left.empty()) {
+        const std::size_t i = random() % left.size();
+        const uint32_t party = left[i];
+        if (!schedules[party]) schedules[party] = make(party);
+        if (schedules[party]->advance()) left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return schedules;
+}
+
+std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes) {
+    std::vector<unsigned char> out(bytes);
+    for (unsigned char &byte : out) byte = static_cast<unsigned char>(random());
+    return out;
+}
+
+/// One all-reduce of everything a job has, type by type.
+void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements) {
+    const auto parties = static_cast<uint32_t>(links.size());
+    std::vector<Scratch> scratch(parties);
+    uint64_t tag = 0;
+    for (const int32_t dtype : dtypes_of(job.call(0))) {
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < parties; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), job.per_worker(), dtype, job.cut(), worker));
+        tag += uint64_t{1} << 32;
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<AllReduce>(*links[party], tag, *flats[party], scratch[party], chunk_elements);
+        });
     }
 }
 
-void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
-    auto links = make_inproc_links(2);
-    float x = 1;
-    ExchangeAll schedule(*links[0], 1, MDIST_FLOAT32, MDIST_SUM, &x, &x, 1);
-    assert_false(schedule.advance());
-    links[1]->close();
-    mdist_status_t status = MDIST_OK;
-    int32_t who = -1;
+void check_all_reduce(uint32_t seed, uint64_t elements) {
+    Random random(seed);
+    const auto parties = static_cast<uint32_t>(1 + random() % 6);
+    const auto per_worker = static_cast<uint32_t>(1 + random() % 4);
+    const reduce::Op op = random_op(random);
+    const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
+    const Links links = make_inproc_links(parties);
+    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1));
+    for (uint32_t worker = 0; worker < parties; ++worker)
+        if (!job.right(worker))
+            fail_msg("seed %u, %u x %u replicas: worker %u has wrong results", seed, parties, per_worker, worker);
+}
+
+void all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
+    for (uint32_t seed = 0; seed < rounds(600, 6000); ++seed) check_all_reduce(seed, 200);
+}
+
+void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
+    for (uint32_t seed = 0; seed < rounds(10, 60); ++seed) check_all_reduce(seed, 100'000);
+}
+
+void small_exchange_gives_everybody_every_payload(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 6);
+        const Links links = make_inproc_links(parties);
+        std::vector<std::vector<unsigned char>> payloads;
+        for (uint32_t party = 0; party < parties; ++party) payloads.push_back(random_bytes(random, random() % 3 * 50));
+        // Twice on one link: what belongs to the second must not be taken for the first's.
+        for (uint64_t sequence = 1; sequence <= 2; ++sequence) {
+            const Schedules schedules = drive(random, parties, [&](uint32_t party) {
+                return std::make_unique<SmallExchange>(*links[party],
+                                                       OperationHeader::of(Call(), sequence, payloads[party].size()),
+                                                       payloads[party].data());
+            });
+            for (const auto &schedule : schedules) {
+                const auto &exchange = dynamic_cast<const SmallExchange &>(*schedule);
+                for (uint32_t party = 0; party < parties; ++party) {
+                    assert_int_equal(exchange.payload_bytes(party), payloads[party].size());
+                    if (!payloads[party].empty())
+                        assert_memory_equal(exchange.payload(party), payloads[party].data(), payloads[party].size());
+                }
+            }
+        }
+    }
+}
+
+void broadcast_gives_everybody_the_roots_bytes(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 6);
+        const auto root = static_cast<uint32_t>(random() % parties);
+        std::vector<std::size_t> sizes(1 + random() % 4);
+        for (std::size_t &size : sizes) size = random() % 3 * (random() % 200);
+        std::vector<std::vector<std::vector<unsigned char>>> data(parties);
+        std::vector<std::vector<Broadcast::Range>> ranges(parties);
+        for (uint32_t party = 0; party < parties; ++party)
+            for (const std::size_t size : sizes) data[party].push_back(random_bytes(random, size));
+        for (uint32_t party = 0; party < parties; ++party)
+            for (auto &part : data[party]) ranges[party].push_back({part.data(), part.size()});
+        const Links links = make_inproc_links(parties);
+        const std::size_t chunk = 1 + random() % 100;
+        const auto expected = data[root];
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<Broadcast>(*links[party], 5, root, ranges[party], chunk);
+        });
+        for (uint32_t party = 0; party < parties; ++party) assert_true(data[party] == expected);
+    }
+}
+
+void transfer_moves_any_ranges_between_any_workers(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 6);
+        std::vector<std::vector<Transfer::Outgoing>> sends(parties);
+        std::vector<std::vector<Transfer::Incoming>> receives(parties);
+        std::vector<std::vector<unsigned char>> from(random() % 20), to(from.size());
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            from[i] = random_bytes(random, random() % 100);
+            to[i].resize(from[i].size());
+            const auto sender = static_cast<uint32_t>(random() % parties);
+            const auto receiver = static_cast<uint32_t>(random() % parties);
+            sends[sender].push_back({receiver, from[i].data(), from[i].size()});
+            receives[receiver].push_back({sender, to[i].data(), to[i].size()});
+        }
+        const Links links = make_inproc_links(parties);
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<Transfer>(*links[party], 5, sends[party], receives[party]);
+        });
+        assert_true(to == from);
+    }
+}
+
+/// What advancing a party's schedule throws; OK if nothing.
+Failure failure_of(Schedule &schedule) {
     try {
         schedule.advance();
     } catch (const Failure &failure) {
-        status = failure.status();
-        who = failure.worker();
+        return failure;
     }
-    assert_int_equal(status, MDIST_ERR_PEER_LOST);
-    assert_int_equal(who, 1);
+    return {MDIST_OK, ""};
+}
+
+void another_operation_is_a_mismatch_on_both_sides(void **) {
+    const Links links = make_inproc_links(2);
+    float x = 1;
+    Call barrier;
+    const char payload[] = "payload";
+    Call reduce;
+    const mdist_buffer_t buffer = {&x, 1, MDIST_FLOAT32, 0};
+    reduce.kind = CallKind::kAllReduce;
+    reduce.op = MDIST_SUM;
+    reduce.inputs = reduce.outputs = &buffer;
+    reduce.buffer_count = 1;
+    SmallExchange first(*links[0], OperationHeader::of(barrier, 3, 0), nullptr);
+    SmallExchange second(*links[1], OperationHeader::of(reduce, 3, sizeof payload), payload);
+    for (const auto &[schedule, peer] : {std::pair<Schedule *, int>{&first, 1}, {&second, 0}}) {
+        const Failure failure = failure_of(*schedule);
+        assert_int_equal(failure.status(), MDIST_ERR_MISMATCH);
+        assert_int_equal(failure.worker(), peer);
+        assert_non_null(std::strstr(failure.what(), "mdist_barrier()"));
+        assert_non_null(std::strstr(failure.what(), "mdist_all_reduce(SUM, 1 buffer: float32 x 1)"));
+    }
+}
+
+void a_payload_past_the_limit_is_refused_before_it_is_made_room_for(void **) {
+    const Links links = make_inproc_links(2);
+    SmallExchange mine(*links[0], OperationHeader::of(Call(), 1, 0), nullptr);
+    const OperationHeader huge = OperationHeader::of(Call(), 1, uint64_t{1} << 60);
+    Pending pending;
+    links[1]->send(0, 1, &huge, sizeof huge, pending);
+    assert_int_equal(failure_of(mine).status(), MDIST_ERR_INTERNAL);
+}
+
+void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
+    const Links links = make_inproc_links(2);
+    SmallExchange schedule(*links[0], OperationHeader::of(Call(), 1, 0), nullptr);
+    assert_false(schedule.advance());
+    links[1]->close();
+    const Failure failure = failure_of(schedule);
+    assert_int_equal(failure.status(), MDIST_ERR_PEER_LOST);
+    assert_int_equal(failure.worker(), 1);
 }
 
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(exchange_gives_the_bits_of_the_reference_in_any_order_of_events),
+        cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
+        cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),
+        cmocka_unit_test(small_exchange_gives_everybody_every_payload),
+        cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
+        cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),
+        cmocka_unit_test(another_operation_is_a_mismatch_on_both_sides),
+        cmocka_unit_test(a_payload_past_the_limit_is_refused_before_it_is_made_room_for),
         cmocka_unit_test(a_closed_link_is_a_lost_peer_for_those_who_wait),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/schedules/all_reduce.h"
+
+#include "reduce/float_environment.h"
+#include "util/dtype.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+// Segments and chunks begin at a multiple of so many elements, for the kernels' sake.
+constexpr uint64_t kAlignment = 64;
+
+uint64_t aligned(uint64_t elements) {
+    return (elements + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Large enough to cost little each, small enough that results can follow partials closely and scratch stays small.
+uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_elements, uint64_t peers, uint32_t window) {
+    constexpr uint64_t kSmallest = 16384;
+    constexpr uint64_t kLargest = 262144;
+    constexpr uint64_t kScratch = 64 << 20;
+    constexpr uint64_t kPerSegment = 4;
+    const uint64_t most = std::clamp(kScratch / (2 * window * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
+    return std::clamp(segment_elements * element_size / kPerSegment, kSmallest, most) / element_size;
+}
+
+} // namespace
+
+AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratch, uint64_t chunk_elements)
+    : link_(link),
+      tag_(tag),
+      flat_(flat),
+      element_size_(dtype_size(flat.dtype())),
+      segment_elements_(aligned((flat.elements() + link.parties() - 1) / link.parties())),
+      chunk_elements_(chunk_elements),
+      partials_(flat.cut().subtrees().size()) {
+    if (chunk_elements_ == 0)
+        chunk_elements_ = aligned(best_chunk_elements(element_size_, segment_elements_, link.parties() - 1, kWindow));
+    chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(segment_elements_, 1));
+    lay_out(scratch);
+    step();
+}
+
+void AllReduce::lay_out(Scratch &scratch) {
+    const uint32_t self = link_.self();
+    uint32_t most = 0; // partials of a worker
+    for (uint32_t worker = 0; worker < link_.parties(); ++worker) most = std::max(most, flat_.cut().count(worker));
+    slot_bytes_ = chunk_elements_ * std::max<std::size_t>(most * flat_.partial_size(), element_size_);
+    char *memory = scratch.take(slot_bytes_ * (2 + 2 * kWindow * (link_.parties() - 1)));
+    const auto take = [&](std::size_t slots) { return std::exchange(memory, memory + slots * slot_bytes_); };
+    own_ = take(1);
+    result_ = take(1);
+    peers_.reserve(link_.parties() - 1);
+    // Everybody begins with its neighbour, lest all send to worker 0 first.
+    for (uint32_t i = 1; i < link_.parties(); ++i) {
+        Peer &peer = peers_.emplace_back();
+        peer.rank = (self + i) % link_.parties();
+        peer.out.partials = peer.in.results = chunks(peer.rank);
+        peer.in.partials = peer.out.results = chunks(self);
+        peer.out.scratch = take(kWindow);
+        peer.in.scratch = take(kWindow);
+    }
+}
+
+uint64_t AllReduce::segment_begin(uint32_t worker) const {
+    return std::min(worker * segment_elements_, flat_.elements());
+}
+
+uint64_t AllReduce::chunks(uint32_t worker) const {
+    return (segment_begin(worker + 1) - segment_begin(worker) + chunk_elements_ - 1) / chunk_elements_;
+}
+
+AllReduce::Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
+    const uint64_t begin = segment_begin(worker) + index * chunk_elements_;
+    return {begin, std::min(chunk_elements_, segment_begin(worker + 1) - begin)};
+}
+
+bool AllReduce::advance() {
+    link_.progress();
+    if (step()) link_.progress();
+    return combined_ == chunks(link_.self()) && std::all_of(peers_.begin(), peers_.end(), [](const Peer &peer) {
+               return peer.in.taken == peer.in.total() && peer.out.posted == peer.out.total() &&
+                      std::all_of(peer.out.pending, peer.out.pending + kWindow,
+                                  [](const Pending &p) { return p.done(); });
+           });
+}
+
+/// Whether something was posted.
+bool AllReduce::step() {
+    const reduce::FloatEnvironment environment;
+    while (combine_next()) {
+    }
+    bool posted = false;
+    for (Peer &peer : peers_) {
+        while (take_results(peer)) {
+        }
+        while (post_receives(peer)) posted = true;
+    }
+    // Chunk by chunk over all peers, so that none of them waits until the others have a whole window.
+    for (bool more = true; more; posted |= more) {
+        more = false;
+        for (Peer &peer : peers_) more |= post_sends(peer);
+    }
+    return posted;
+}
+
+bool AllReduce::combine_next() {
+    if (combined_ == chunks(link_.self())) return false;
+    for (const Peer &peer : peers_)
+        if (peer.in.posted <= combined_ || !peer.in.pending[combined_ % kWindow].done()) return false;
+    combine(chunk(link_.self(), combined_), combined_);
+    for (Peer &peer : peers_) ++peer.in.taken;
+    ++combined_;
+    return true;
+}
+
+void AllReduce::combine(const Range &range, uint64_t index) {
+    const reduce::Cut &cut = flat_.cut();
+    const std::size_t bytes = range.count * flat_.partial_size();
+    const auto point = [&](uint32_t worker, const void *first) {
+        for (uint32_t i = 0; i < cut.count(worker); ++i)
+            partials_[cut.first(worker) + i] = static_cast<const char *>(first) + i * bytes;
+    };
+    for (const Peer &peer : peers_) point(peer.rank, peer.in.scratch + index % kWindow * slot_bytes_);
+    const void *own = flat_.partial_in_place(range.begin, range.count);
+    if (own == nullptr) {
+        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
+            flat_.partial(i, range.begin, range.count, own_ + i * bytes);
+        own = own_;
+    }
+    point(link_.self(), own);
+    void *const in_place = flat_.output_in_place(range.begin, range.count);
+    void *const to = in_place != nullptr ? in_place : result_;
+    reduce::combine_partials(flat_.operation(), cut, partials_.data(), &to, 1, range.count);
+    if (in_place != nullptr) {
+        flat_.spread(range.begin, range.count);
+    } else {
+        flat_.store(range.begin, range.count, result_);
+    }
+}
+
+bool AllReduce::take_results(Peer &peer) {
+    Stream &in = peer.in;
+    const uint64_t slot = in.taken % kWindow;
+    if (in.taken < in.partials || in.taken == in.posted || !in.pending[slot].done()) return false;
+    const Range range = chunk(peer.rank, in.taken - in.partials);
+    if (flat_.output_in_place(range.begin, range.count) != nullptr) {
+        flat_.spread(range.begin, range.count);
+    } else {
+        flat_.store(range.begin, range.count, in.scratch + slot * slot_bytes_);
+    }
+    ++in.taken;
+    return true;
+}
+
+bool AllReduce::post_receives(Peer &peer) {
+    Stream &in = peer.in;
+    if (in.posted == in.total() || in.posted - in.taken == kWindow) return false;
+    const uint64_t slot = in.posted % kWindow;
+    void *to = in.scratch + slot * slot_bytes_;
+    std::size_t bytes = 0;
+    if (in.posted < in.partials) {
+        bytes = chunk(link_.self(), in.posted).count * flat_.partial_size() * flat_.cut().count(peer.rank);
+    } else {
+        const Range range = chunk(peer.rank, in.posted - in.partials);
+        void *const in_place = flat_.output_in_place(range.begin, range.count);
+        if (in_place != nullptr) to = in_place;
+        bytes = range.count * element_size_;
+    }
+    link_.receive(peer.rank, tag_ + in.posted, to, bytes, in.pending[slot]);
+    ++in.posted;
+    return true;
+}
+
+bool AllReduce::post_sends(Peer &peer) {
+    Stream &out = peer.out;
+    const uint64_t slot = out.posted % kWindow;
+    if (out.posted == out.total() || !out.pending[slot].done()) return false;
+    char *const scratch = out.scratch + slot * slot_bytes_;
+    if (out.posted < out.partials) {
+        post_partials(peer, out.posted, scratch, out.pending[slot]);
+    } else {
+        if (out.posted - out.partials == combined_) return false;
+        post_results(peer, out.posted - out.partials, scratch, out.pending[slot]);
+    }
+    ++out.posted;
+    return true;
+}
+
+void AllReduce::post_partials(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
+    const Range range = chunk(peer.rank, index);
+    const std::size_t bytes = range.count * flat_.partial_size();
+    const void *from = flat_.partial_in_place(range.begin, range.count);
+    if (from == nullptr) {
+        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
+            flat_.partial(i, range.begin, range.count, scratch + i * bytes);
+        from = scratch;
+    }
+    link_.send(peer.rank, tag_ + peer.out.posted, from, bytes * flat_.partial_count(), pending);
+}
+
+void AllReduce::post_results(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
+    const Range range = chunk(link_.self(), index);
+    const void *from = flat_.output_in_place(range.begin, range.count);
+    if (from == nullptr) {
+        flat_.load(range.begin, range.count, scratch);
+        from = scratch;
+    }
+    link_.send(peer.rank, tag_ + peer.out.posted, from, range.count * element_size_, pending);
+}
+
+} // namespace mdist

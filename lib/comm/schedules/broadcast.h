@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast of large data over a link. The root sends each chunk to one other worker, in turns, which passes it on to
+// the rest: every wire carries the data about once, whatever the number of workers.
+#pragma once
+
+#include "comm/links/link.h"
+#include "comm/schedules/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class Broadcast final : public Schedule {
+  public:
+    /// Ranges are read on the root and written on all others; as many and as long everywhere.
+    struct Range {
+        void *data;
+        std::size_t bytes;
+    };
+
+    /// The low 32 bits of `tag` are the schedule's. All workers give the same chunk_bytes.
+    Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges,
+              std::size_t chunk_bytes = kChunkBytes);
+
+    bool advance() override;
+
+  private:
+    static constexpr std::size_t kChunkBytes = 262144;
+
+    /// One that this worker passes on.
+    struct Relayed {
+        Range range;
+        uint64_t tag;
+        Pending arrival;
+    };
+
+    uint32_t relay(uint64_t chunk) const;
+    void post(const Range &range, uint64_t chunk);
+    void pass_on(const Relayed &chunk);
+
+    Link &link_;
+    const uint64_t tag_;
+    const uint32_t root_;
+    std::vector<Relayed> relayed_; // in the order in which they come
+    std::size_t passed_on_ = 0;
+    Pending pending_;
+};
+
+} // namespace mdist
