@@ -85,7 +85,7 @@ std::optional<std::uint32_t> Variables::count(const std::string &name) {
 
 void Variables::refuse_missing(const std::string &name) const {
     throw Failure(MDIST_ERR_CONFIG,
-                  mdist::text(name, " is not set, though ", names_.empty() ? "others" : names_, " is"))
+                  mdist::text(name, " is not set", names_.empty() ? "" : mdist::text(", though ", names_, " is")))
         .reason("unusable");
 }
 
