@@ -2,9 +2,9 @@
 /**
  * Cluster: which tasks a job has, where they are, and which of them this process is.
  *
- * mdist_cluster_from_config() finds it as a strategy would: in the config, in TF_CONFIG, or in the variables of torchrun,
- * Kubeflow, Horovod, Hydra, Open MPI or Slurm (docs/configuration.md says how). One can also be put together, asked, and
- * put into a config with mdist_config_set_cluster(). A strategy needs none of this.
+ * mdist_cluster_from_config() finds it as a strategy would: in the config, in TF_CONFIG, or in the variables of
+ * torchrun, Kubeflow, Horovod, Hydra, Open MPI or Slurm (docs/configuration.md says how). One can also be put together,
+ * asked, and put into a config with mdist_config_set_cluster(). A strategy needs none of this.
  *
  * Chief and workers train together, numbered from 0, the chief first; an evaluator works alone beside them; parameter
  * servers take no part. Without any tasks, the process is on its own: chief, and worker 0 of 1.
@@ -45,8 +45,8 @@ MDIST_API mdist_status_t mdist_cluster_add_task(mdist_cluster_t *cluster, mdist_
                                                 const char *address, mdist_error_t **error);
 
 /**
- * Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator need
- * not be in it.
+ * Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator
+ * need not be in it.
  * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_cluster_set_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
@@ -69,9 +69,9 @@ MDIST_API mdist_status_t mdist_cluster_from_tf_config(const char *json, size_t l
 
 /**
  * From the variables of a Slurm step: @p counts tasks of each of @p types, dealt out in the order of the types' names
- * (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host gets
- * port @p port_base + k; 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their leading zeros, and
- * CUDA_VISIBLE_DEVICES is left alone.)
+ * (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host,
+ * from 0, gets port @p port_base + k; a base of 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their
+ * leading zeros, and CUDA_VISIBLE_DEVICES is left alone.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_cluster_from_slurm(const mdist_task_type_t *types, const uint32_t *counts,
@@ -141,8 +141,8 @@ MDIST_API mdist_status_t mdist_cluster_leader(const mdist_cluster_t *cluster, md
                                               mdist_error_t **error);
 
 /**
- * Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; "" in
- * a cluster of one task; else the task's address, behind "`rpc_layer`://" where TF_CONFIG has one.
+ * Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; ""
+ * in a cluster of one task; else the task's address, behind "`rpc_layer`://" where TF_CONFIG has one.
  * (TensorFlow: ClusterResolver.master)
  * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
  */
