@@ -47,21 +47,15 @@ bool process_has_mpi() {
     return dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
 }
 
-/// As Hydra reaches this host; else the name it has itself.
-std::string reachable_host(const Environment &environment) {
-    if (auto host = environment.get("MPIR_CVAR_CH3_INTERFACE_HOSTNAME")) return *host;
-    char name[256] = "";
-    if (gethostname(name, sizeof name - 1) != 0) refuse_port("name the host of", errno);
-    return name;
-}
-
 void exchange(Settled &once, const Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
     once.was_tried = true;
     bool one_host = resolved.local_size == resolved.size;
     std::string own;
     if (resolved.rank == 0) {
         once.port = std::make_unique<ReservedPort>(one_host);
-        own = store_address(one_host ? "127.0.0.1" : reachable_host(environment), once.port->number());
+        std::string host = one_host ? "127.0.0.1" : reachable_address(environment);
+        if (host.empty()) refuse_port("find an address for", EADDRNOTAVAIL);
+        own = store_address(host, once.port->number());
     }
     Variables variables(environment);
     PmiClient client(static_cast<int>(variables.need_count("PMI_FD")), timeout_ns);
@@ -69,7 +63,7 @@ void exchange(Settled &once, const Resolved &resolved, const Environment &enviro
     if (is_ours) client.init();
     std::string shared = client.share(resolved.rank, "mdist-store", own);
     if (is_ours) client.finalize();
-    once.store = resolved.rank == 0 && !one_host ? store_address("0.0.0.0", once.port->number()) : shared;
+    once.store = shared;
 }
 
 } // namespace

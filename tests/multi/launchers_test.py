@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The launchers that are installed tell each process which worker it is, and all of them where they meet.
-Usage: launchers_test.py LAUNCHED"""
+"""The launchers that are installed tell each process which worker it is, and all of them where they meet. Slurm's srun is
+tried too where MDIST_TEST_SLURM is set: it needs a cluster that one may use. Usage: launchers_test.py LAUNCHED"""
 import json
 import os
 import shutil
@@ -13,13 +13,16 @@ LAUNCHED = sys.argv[1]
 COMMANDS = {
     "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"],
     "pmi": ["mpirun.mpich", "-n"],
+    "slurm": ["srun", "--overcommit", "-N1", "-n"],
 }
 FOREIGN = ("MDIST_", "TF_CONFIG", "OMPI_", "PMI", "PMIX_", "SLURM_", "HOROVOD_", "PET_", "RANK", "WORLD_SIZE")
 INSTALLED = {source: command for source, command in COMMANDS.items() if shutil.which(command[0])}
+if "MDIST_TEST_SLURM" not in os.environ:
+    INSTALLED.pop("slurm", None)
 
 
 def launch(source, workers, *arguments, **environment):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    clean = {name: value for name, value in os.environ.items() if name == "SLURM_CONF" or not name.startswith(FOREIGN)}
     return subprocess.run([*INSTALLED[source], str(workers), LAUNCHED, *arguments], env={**clean, **environment},
                           capture_output=True, text=True, timeout=60)
 
@@ -62,6 +65,8 @@ class Launchers(unittest.TestCase):
     def test_what_contradicts_the_launcher_is_refused(self):
         torch = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "h", "MASTER_PORT": "1"}
         for source in INSTALLED:
+            if source == "slurm":
+                continue  # counts only where nobody else says anything
             with self.subTest(source):
                 result = launch(source, 2, "found only", **torch)
                 self.assertNotEqual(result.returncode, 0)

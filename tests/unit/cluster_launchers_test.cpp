@@ -95,7 +95,7 @@ void kubeflow(void **) {
                   {"KUBERNETES_PORT", "tcp"}};
     assert_found(found(pod), "kubeflow", 1, 2, "job-master-0:23456");
     // The master's pod is told "localhost": it has to be reached from outside all the same.
-    assert_found(found(with(with(pod, "RANK", "0"), "MASTER_ADDR", "localhost")), "kubeflow", 0, 2, "0.0.0.0:23456");
+    assert_found(found(with(with(pod, "RANK", "0"), "MASTER_ADDR", "localhost")), "kubeflow", 0, 2, "10.0.0.2:23456");
     Variables trainer{{"PET_NNODES", "2"},       {"PET_NODE_RANK", "1"},   {"PET_NPROC_PER_NODE", "1"},
                       {"PET_MASTER_ADDR", "h0"}, {"PET_MASTER_PORT", "1"}, {"KUBERNETES_PORT", "tcp"}};
     assert_found(found(trainer), "kubeflow", 1, 2, "h0:1");
@@ -164,6 +164,8 @@ void slurm(void **) {
     assert_true(resolved.store.starts_with("rack01_n07:2"));
     assert_found(resolved, "slurm", 4, 5, resolved.store);
     assert_text(resolved.job, "77.0");
+    Resolved one_host = found(with(with(kSlurm, "SLURM_NODEID", "0"), "SLURM_STEP_TASKS_PER_NODE", "5"));
+    assert_true(one_host.store.starts_with("127.0.0.1:2"));
     assert_int_equal(resolved.restart, 1);
     assert_int_equal(*resolved.local_rank, 0);
     assert_int_equal(*resolved.local_size, 1);
