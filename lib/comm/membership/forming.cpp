@@ -59,11 +59,12 @@ std::string worker_name(const MembershipOptions &options, const std::vector<Endp
     return text("worker ", rank);
 }
 
-Forming::Forming(World &world, const MembershipOptions &options, Lobby &lobby, std::vector<Endpoint> store)
+Forming::Forming(World &world, const MembershipOptions &options, Lobby &lobby, std::vector<Endpoint> store,
+                 uint64_t deadline_ns)
     : world_(world),
       options_(options),
       lobby_(lobby),
-      deadline_ns_(world.now_ns() + options.join_timeout_ns),
+      deadline_ns_(deadline_ns),
       store_(world, dial_store(world, options, std::move(store))) {}
 
 Dialer *Forming::dialer_of(ConnectionId connection) {

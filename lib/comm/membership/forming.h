@@ -31,7 +31,8 @@ struct Formed {
 
 class Forming {
   public:
-    Forming(World &world, const MembershipOptions &options, Lobby &lobby, std::vector<Endpoint> store);
+    Forming(World &world, const MembershipOptions &options, Lobby &lobby, std::vector<Endpoint> store,
+            uint64_t deadline_ns);
 
     bool has(ConnectionId connection) const;
     std::size_t wanted(ConnectionId connection) const;

@@ -7,11 +7,11 @@
 
 namespace mdist {
 
-Member::Member(World &world, const MembershipOptions &options, std::vector<Endpoint> store)
+Member::Member(World &world, const MembershipOptions &options, std::vector<Endpoint> store, uint64_t deadline_ns)
     : world_(world),
       options_(options),
       lobby_(world, text("worker ", options.rank), 64),
-      forming_(world, options_, lobby_, std::move(store)) {}
+      forming_(world, options_, lobby_, std::move(store), deadline_ns) {}
 
 void Member::accepted(ConnectionId connection, const std::string &host) {
     lobby_.accepted(connection, host);

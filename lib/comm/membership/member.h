@@ -19,8 +19,8 @@ class Member final : public Machine {
   public:
     enum class State { kForming, kReady, kFailed, kClosed };
 
-    /// `options` stay for as long as the member.
-    Member(World &world, const MembershipOptions &options, std::vector<Endpoint> store);
+    /// `options` stay for as long as the member. It must be READY by the deadline.
+    Member(World &world, const MembershipOptions &options, std::vector<Endpoint> store, uint64_t deadline_ns);
 
     void accepted(ConnectionId connection, const std::string &host) override;
     void connected(ConnectionId connection) override;

@@ -30,6 +30,8 @@ void check_options(const MembershipOptions &options) {
     if (options.job.size() > kMostJobBytes) throw invalid(text("the job's name has ", options.job.size(), " bytes"));
     if (options.agreement.size() > kMostAgreementBytes)
         throw invalid(text("the configuration to agree on has ", options.agreement.size(), " bytes"));
+    if (options.join_timeout_ns == 0 || options.heartbeat_timeout_ns == 0)
+        throw invalid("the limits for joining and for silence must be more than 0");
     check_secret(options.secret);
 }
 
@@ -73,6 +75,8 @@ class Membership::Body {
 
 Membership::Body::Body(MembershipOptions options) : options_(std::move(options)), reactor_([this] { changed(); }) {
     check_options(options_);
+    const uint64_t now = reactor_.now_ns();
+    const uint64_t deadline_ns = now + std::min(options_.join_timeout_ns, UINT64_MAX - now);
     const Deadline deadline = deadline_after(options_.join_timeout_ns);
     std::vector<Endpoint> store;
     if (options_.serves_store) {
@@ -82,7 +86,7 @@ Membership::Body::Body(MembershipOptions options) : options_(std::move(options))
     } else {
         store = resolve(split_address(options_.store), options_.join_timeout_ns);
     }
-    member_ = std::make_unique<Member>(reactor_, options_, std::move(store));
+    member_ = std::make_unique<Member>(reactor_, options_, std::move(store), deadline_ns);
     reactor_.start(*member_, "mdist-member");
     std::unique_lock<std::mutex> hold(reactor_.lock());
     // The member keeps the deadline; this one is for a thread that cannot.

@@ -12,6 +12,7 @@ namespace mdist {
 namespace {
 
 constexpr uint64_t kLongestIntervalNs = 1'000'000'000;
+constexpr uint64_t kShortestIntervalNs = 1'000'000;
 
 Failure lost(uint32_t rank, std::string message) {
     return Failure(MDIST_ERR_PEER_LOST, std::move(message)).worker(static_cast<int32_t>(rank));
@@ -25,7 +26,7 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
       session_(formed.session),
       roster_(std::move(formed.roster)),
       others_(options.size),
-      interval_ns_(std::min(kLongestIntervalNs, options.heartbeat_timeout_ns / 10)),
+      interval_ns_(std::clamp(options.heartbeat_timeout_ns / 10, kShortestIntervalNs, kLongestIntervalNs)),
       next_heartbeat_ns_(world.now_ns()) {
     for (uint32_t rank = 0; rank < options_.size; ++rank) {
         others_[rank].peer = std::move(formed.peers[rank]);

@@ -27,7 +27,7 @@ namespace mdist {
 namespace {
 
 constexpr uint64_t kWakenerId = 1, kListenerId = 2; // connections count from 3
-constexpr uint64_t kFarewellNs = 1'000'000'000;
+constexpr uint64_t kFarewellNs = 500'000'000;
 constexpr uint64_t kAcceptAgainNs = 100'000'000;
 constexpr int kMostAccepted = 64; // in a row, before others are looked at
 constexpr int kMostReads = 16;    // likewise from one connection
@@ -248,7 +248,8 @@ int Reactor::release(ConnectionId id) {
 // ---- Listening
 
 void Reactor::listen_on(int descriptor) {
-    close_descriptor(listener_); // which leaves the epoll set with it
+    if (listener_ >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
+    close_descriptor(listener_);
     listener_ = descriptor;
     accept_again_ns_ = 0;
     epoll_event event = {};
@@ -320,6 +321,7 @@ void Reactor::serve() {
             if (stopping_.load()) return;
             for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
             report_failures();
+            end_late_farewells();
             if (accept_again_ns_ != 0 && now_ns() >= accept_again_ns_) listen_on(std::exchange(listener_, -1));
             if (now_ns() >= machine_->next_tick_ns()) machine_->tick();
         }
@@ -327,7 +329,17 @@ void Reactor::serve() {
     }
 }
 
+/// Whatever goes wrong with one connection (there is no memory, mostly) is the end of that one.
 void Reactor::handle(uint64_t id, uint32_t events) {
+    try {
+        dispatch(id, events);
+    } catch (const std::exception &exception) {
+        log_error("a connection between workers has failed: ", exception.what());
+        if (sockets_.count(id) != 0) failed(id, ENOMEM);
+    }
+}
+
+void Reactor::dispatch(uint64_t id, uint32_t events) {
     if (id == kWakenerId) {
         uint64_t times = 0;
         while (read(wakener_, &times, sizeof times) < 0 && errno == EINTR) {
@@ -339,8 +351,7 @@ void Reactor::handle(uint64_t id, uint32_t events) {
     if (found == sockets_.end()) return; // ended by something before it in this batch
     Socket &socket = found->second;
     if (socket.connecting) return finish_connecting(id, socket);
-    if (socket.closing && (now_ns() >= socket.close_by_ns || (events & (EPOLLERR | EPOLLHUP)) != 0))
-        return forget(id, true);
+    if (socket.closing && (events & (EPOLLERR | EPOLLHUP)) != 0) return forget(id, true);
     if ((events & EPOLLOUT) != 0) {
         flush(id, socket);
         if (sockets_.count(id) == 0) return;
@@ -368,6 +379,13 @@ void Reactor::report_failures() {
         const auto failures = std::exchange(failures_, {});
         for (const auto &[id, error] : failures) machine_->closed(id, error);
     }
+}
+
+void Reactor::end_late_farewells() {
+    std::vector<ConnectionId> late;
+    for (const auto &[id, socket] : sockets_)
+        if (socket.closing && now_ns() >= socket.close_by_ns) late.push_back(id);
+    for (const ConnectionId id : late) forget(id, true);
 }
 
 /// Gives what is still queued a chance, without the machine.

@@ -22,7 +22,7 @@ class Reactor final : public World {
   public:
     /// `after`: called without the lock after the machine was told something, on the reactor's thread.
     explicit Reactor(std::function<void()> after);
-    /// Ends the thread. What is queued still goes out, as far as the others take it within `kFarewellNs`.
+    /// Ends the thread. What is queued still goes out, as far as the others take it within half a second.
     ~Reactor() override;
     Reactor(const Reactor &) = delete;
     Reactor &operator=(const Reactor &) = delete;
@@ -59,12 +59,14 @@ class Reactor final : public World {
     void serve();
     int milliseconds_to_wait() const;
     void handle(uint64_t id, uint32_t events);
+    void dispatch(uint64_t id, uint32_t events);
     void accept_some();
     void read_some(ConnectionId id);
     void finish_connecting(ConnectionId id, Socket &socket);
     void flush(ConnectionId id, Socket &socket);
     void failed(ConnectionId id, int error);
     void report_failures();
+    void end_late_farewells();
     void end_farewells();
     ConnectionId add(int descriptor, bool connecting);
     void set_events(ConnectionId id, const Socket &socket);

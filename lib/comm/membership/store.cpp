@@ -38,6 +38,10 @@ std::string listed(const std::set<std::string> &lines, const std::set<std::strin
 
 } // namespace
 
+bool is_loopback(const std::string &numeric_host) {
+    return numeric_host.starts_with("127.") || numeric_host == "::1";
+}
+
 std::string differing_lines(const std::string &there, const std::string &here) {
     const auto theirs = lines_of(there), ours = lines_of(here);
     return text(listed(theirs, ours), " there, ", listed(ours, theirs), " here");
@@ -162,7 +166,23 @@ void Store::send_to_all(FrameKind kind, const std::string &payload) {
     for (auto &[id, member] : members_) send(id, member, kind, payload);
 }
 
+/// Workers that came by loopback cannot be reached from where the others are.
+std::optional<Failure> Store::split_by_loopback() const {
+    const Member *near = nullptr, *far = nullptr;
+    for (const auto &[id, member] : members_) (is_loopback(member.listens.host) ? near : far) = &member;
+    if (near == nullptr || far == nullptr) return std::nullopt;
+    return Failure(MDIST_ERR_CONFIG, text("worker ", near->rank, " has reached the store by the loopback address ",
+                                          near->listens.host, ", worker ", far->rank, " from ", far->listens.host,
+                                          ", so they cannot reach each other; give the store's host by an address that "
+                                          "all hosts see"))
+        .reason("loopback_store");
+}
+
 void Store::complete() {
+    if (const auto failure = split_by_loopback()) {
+        send_to_all(FrameKind::kRefused, encode(*failure));
+        return end_session(failure->message());
+    }
     world_.random(session_.data(), session_.size());
     std::vector<const Endpoint *> by_rank(options_.size);
     for (const auto &[id, member] : members_) by_rank[member.rank] = &member.listens;

@@ -62,6 +62,7 @@ class Store final : public Machine {
     void refuse(Guest &guest, const Failure &failure);
     void send(ConnectionId connection, Member &member, FrameKind kind, const std::string &payload);
     void send_to_all(FrameKind kind, const std::string &payload);
+    std::optional<Failure> split_by_loopback() const;
     void complete();
     void heard(ConnectionId connection, Member &member, const Frame &frame);
     void lost(ConnectionId connection);
@@ -77,6 +78,7 @@ class Store final : public Machine {
     uint64_t tell_progress_ns_ = UINT64_MAX;
 };
 
+bool is_loopback(const std::string &numeric_host);
 /// The lines of two texts that are not in both, for a sentence: "`a = 1` there, `a = 2` here".
 std::string differing_lines(const std::string &there, const std::string &here);
 

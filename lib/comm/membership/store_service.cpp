@@ -7,14 +7,6 @@
 #include "util/text.h"
 
 namespace mdist {
-namespace {
-
-bool is_loopback(const std::string &host) {
-    return host.starts_with("127.") || host == "::1";
-}
-
-} // namespace
-
 StoreService::StoreService(const std::string &address, const StoreOptions &options, uint64_t resolve_timeout_ns)
     : reactor_([] {}), stop_first_{reactor_}, restart_(options.restart) {
     check_secret(options.secret);
