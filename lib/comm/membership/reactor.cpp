@@ -197,10 +197,18 @@ void Reactor::finish_connecting(ConnectionId id, Socket &socket) {
 
 void Reactor::send(ConnectionId id, std::string_view bytes) {
     const auto found = sockets_.find(id);
-    if (found == sockets_.end() || found->second.closing) return;
+    if (found == sockets_.end() || found->second.closing || found->second.send_error != 0) return;
     const bool idle = found->second.queued.empty();
     found->second.queued += bytes;
     if (idle) flush(id, found->second);
+}
+
+/// The other side may have said something before it went, which reading brings to light, and then the end.
+void Reactor::cannot_send(ConnectionId id, Socket &socket, int error) {
+    if (socket.closing) return forget(id, true);
+    socket.queued.clear();
+    socket.send_error = error;
+    set_events(id, socket);
 }
 
 void Reactor::flush(ConnectionId id, Socket &socket) {
@@ -210,7 +218,7 @@ void Reactor::flush(ConnectionId id, Socket &socket) {
                                      MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-        if (count < 0) return failed(id, errno);
+        if (count < 0) return cannot_send(id, socket, errno);
         sent += static_cast<std::size_t>(count);
     }
     socket.queued.erase(0, sent);
@@ -369,7 +377,7 @@ void Reactor::read_some(ConnectionId id) {
         const ssize_t got = recv(found->second.descriptor, bytes, wanted, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (got <= 0) return failed(id, got < 0 ? errno : 0);
+        if (got <= 0) return failed(id, got < 0 ? errno : found->second.send_error);
         machine_->received(id, std::string_view(bytes, static_cast<std::size_t>(got)));
     }
 }

@@ -53,6 +53,7 @@ class Reactor final : public World {
         bool connecting = false;
         bool closing = false; // the machine is done with it; what is queued goes out
         uint64_t close_by_ns = 0;
+        int send_error = 0; // nothing more is sent
         std::string queued;
     };
     static void *run(void *self);
@@ -63,6 +64,7 @@ class Reactor final : public World {
     void accept_some();
     void read_some(ConnectionId id);
     void finish_connecting(ConnectionId id, Socket &socket);
+    void cannot_send(ConnectionId id, Socket &socket, int error);
     void flush(ConnectionId id, Socket &socket);
     void failed(ConnectionId id, int error);
     void report_failures();
