@@ -36,6 +36,13 @@ std::string listed(const std::set<std::string> &lines, const std::set<std::strin
     return out.empty() ? "nothing of that" : out;
 }
 
+Failure disagreement(uint32_t rank, const std::string &host, const std::string &agreement, uint32_t other,
+                     const std::string &other_host, const std::string &other_agreement) {
+    return Failure(MDIST_ERR_CONFIG, text("worker ", rank, " (", host, ") is configured differently from worker ",
+                                          other, " (", other_host, "): ", differing_lines(other_agreement, agreement)))
+        .reason("different_config");
+}
+
 } // namespace
 
 bool is_loopback(const std::string &numeric_host) {
@@ -100,6 +107,7 @@ void Store::join(Guest guest) {
     }
     if (const auto failure = objection(guest, agreement)) return refuse(guest, *failure);
     const uint32_t rank = guest.hello.rank;
+    if (rank == 0) send_away_who_differs(guest.host, agreement);
     guest.channel.reader.set_most_payload(kMostFromMember);
     members_.emplace(guest.connection, Member{rank, {guest.host, port}, agreement, false, std::move(guest.channel)});
     refused_.erase(rank);
@@ -133,13 +141,31 @@ std::optional<Failure> Store::objection(const Guest &guest, const std::string &a
                                                            first->listens.host, "; ", who, " needs another rank"))
             .reason("duplicate_rank")
             .worker(static_cast<int32_t>(hello.rank));
-    if (!members_.empty() && members_.begin()->second.agreement != agreement) {
-        const Member &first = members_.begin()->second;
-        return Failure(MDIST_ERR_CONFIG, text(who, " is configured differently from worker ", first.rank, " (",
-                                              first.listens.host, "): ", differing_lines(first.agreement, agreement)))
-            .reason("different_config");
+    if (hello.rank != 0 && !members_.empty()) {
+        const Member *chief = member(0);
+        const Member &other = chief != nullptr ? *chief : members_.begin()->second;
+        if (other.agreement != agreement)
+            return disagreement(hello.rank, guest.host, agreement, other.rank, other.listens.host, other.agreement);
     }
     return std::nullopt;
+}
+
+/// What the chief is configured with counts, also for those who came before it.
+void Store::send_away_who_differs(const std::string &chief_host, const std::string &agreement) {
+    for (auto it = members_.begin(); it != members_.end();) {
+        auto &[id, member] = *it;
+        if (member.agreement == agreement) {
+            ++it;
+            continue;
+        }
+        const Failure failure =
+            disagreement(member.rank, member.listens.host, member.agreement, 0, chief_host, agreement);
+        log_warn("the store sends a worker away: ", failure.message());
+        refused_[member.rank] = failure.message();
+        send(id, member, FrameKind::kRefused, encode(failure));
+        world_.close(id);
+        it = members_.erase(it);
+    }
 }
 
 const Store::Member *Store::member(uint32_t rank) const {

@@ -58,6 +58,7 @@ class Store final : public Machine {
     };
     void join(Guest guest);
     std::optional<Failure> objection(const Guest &guest, const std::string &agreement) const;
+    void send_away_who_differs(const std::string &chief_host, const std::string &agreement);
     const Member *member(uint32_t rank) const;
     void refuse(Guest &guest, const Failure &failure);
     void send(ConnectionId connection, Member &member, FrameKind kind, const std::string &payload);
