@@ -98,6 +98,12 @@ int Process::release(ConnectionId id) {
 
 Simulation::Simulation(uint64_t seed, bool trace) : engine_(seed), trace_(trace) {}
 
+/// What waits on a link holds that link.
+Simulation::~Simulation() {
+    for (const auto &one : waiting_)
+        if (const LinkPointer link = one.lock()) link->waiting.clear();
+}
+
 Process &Simulation::add_process() {
     const auto number = static_cast<uint32_t>(processes_.size());
     processes_.push_back(std::make_unique<Process>(*this, number, text("10.0.0.", number + 1)));
@@ -193,6 +199,7 @@ void Simulation::pass(const LinkPointer &link, int to, std::function<void()> wha
     if (!is_cut(*link) && link->waiting.empty()) return what();
     if (link->waiting.empty()) {
         link->waiting_since = now_;
+        waiting_.push_back(link);
         give_up_if_watched(link);
     }
     link->waiting.emplace_back(to, std::move(what));

@@ -65,6 +65,7 @@ class Process final : public World {
 class Simulation {
   public:
     explicit Simulation(uint64_t seed, bool trace);
+    ~Simulation();
 
     Process &add_process();
     uint64_t now() const { return now_; }
@@ -133,6 +134,7 @@ class Simulation {
     std::priority_queue<Event> events_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::map<ConnectionId, std::pair<LinkPointer, int>> links_;
+    std::vector<std::weak_ptr<Link>> waiting_; // that have ever had to wait
     std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
