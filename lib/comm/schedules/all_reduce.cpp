@@ -79,8 +79,9 @@ AllReduce::Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
 }
 
 bool AllReduce::advance() {
-    link_.progress();
-    if (step()) link_.progress();
+    // Until there is nothing left but to wait for the link.
+    do link_.progress();
+    while (step());
     return combined_ == chunks(link_.self()) && std::all_of(peers_.begin(), peers_.end(), [](const Peer &peer) {
                return peer.in.taken == peer.in.total() && peer.out.posted == peer.out.total() &&
                       std::all_of(peer.out.pending, peer.out.pending + kWindow,
