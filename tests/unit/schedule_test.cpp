@@ -5,6 +5,7 @@
 #include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "schedule_support.h"
@@ -32,6 +33,49 @@ void all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events(void **) 
 
 void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
     for (uint32_t seed = 0; seed < rounds(10, 60); ++seed) check_all_reduce(seed, 100'000);
+}
+
+/// Turns an all-reduce into a reduce_scatter of its one buffer: outputs are uneven parts of what they were.
+std::vector<uint64_t> scatter(Random &random, const ReduceJob &job, uint32_t replicas, bool in_place) {
+    const uint64_t elements = job.call(0).inputs[0].elements;
+    std::vector<uint64_t> parts(replicas + 1, elements);
+    for (uint32_t replica = 0; replica < replicas; ++replica) parts[replica] = random() % (elements + 1);
+    parts[0] = 0;
+    std::sort(parts.begin(), parts.end());
+    for (uint32_t replica = 0; replica < replicas; ++replica) {
+        auto &output = const_cast<mdist_buffer_t &>(job.call(replica).outputs[0]);
+        output.elements = parts[replica + 1] - parts[replica];
+        if (in_place) output.data = static_cast<char *>(output.data) + parts[replica] * dtype_size(output.dtype);
+    }
+    return parts;
+}
+
+void a_row_that_scatters_gives_every_replica_its_part(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 5);
+        const auto per_worker = static_cast<uint32_t>(1 + random() % 4);
+        const bool in_place = random() % 2 == 0;
+        const int32_t dtype = kAllDtypes[random() % 10];
+        const ReduceJob job(random, parties, per_worker, reduce::Op::kSum, {{dtype, 1 + random() % 500}}, in_place);
+        const std::vector<uint64_t> parts = scatter(random, job, parties * per_worker, in_place);
+        const Links links = make_inproc_links(parties);
+        std::vector<Scratch> scratch(parties);
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < parties; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), per_worker, 0, parts, job.cut(), worker));
+        const uint64_t chunk_elements = random() % 3 == 0 ? 0 : 1 + random() % 100;
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], chunk_elements);
+        });
+        for (uint32_t replica = 0; replica < parties * per_worker; ++replica) {
+            const mdist_buffer_t &output = job.call(replica).outputs[0];
+            const std::size_t size = dtype_size(dtype);
+            if (output.elements != 0 &&
+                std::memcmp(output.data, job.expected(0).data() + parts[replica] * size, output.elements * size) != 0)
+                fail_msg("seed %u: replica %u", seed, replica);
+        }
+    }
 }
 
 void small_exchange_gives_everybody_every_payload(void **) {
@@ -153,6 +197,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),
+        cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
         cmocka_unit_test(small_exchange_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
         cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),
