@@ -89,6 +89,7 @@ class Tcp final : public Link {
     bool looked_ = false;         // wait() has just looked at the sockets
     std::vector<pollfd> watched_; // the bell, then those of streams that wait; of the thread that uses the link
     std::vector<TcpStream *> watching_;
+    bool bulk_ = false; // some of these wait for what takes long in any case
 };
 
 void Tcp::progress() {
@@ -130,7 +131,8 @@ bool Tcp::stays_awake(uint64_t timeout_ns) {
     const uint64_t spin_ns = std::min(patience_.spin_ns, timeout_ns);
     while (monotonic_clock().now_ns() - start < spin_ns)
         if (ready_within(0)) return true;
-    for (uint32_t i = 0; i < patience_.yields; ++i) {
+    // Whoever yields is not woken by what comes, and a core that is short does better by sleeping until much has come.
+    for (uint32_t i = 0; i < (bulk_ ? 0 : patience_.yields); ++i) {
         if (ready_within(0)) return true;
         sched_yield();
     }
@@ -141,11 +143,13 @@ bool Tcp::stays_awake(uint64_t timeout_ns) {
 bool Tcp::watch() {
     watched_.assign(1, {bell_.descriptor(), POLLIN, 0});
     watching_.clear();
+    bulk_ = false;
     for (const auto &stream : streams_) {
         const short events = stream ? stream->waits_for() : short{0};
         if (events == 0) continue;
         watched_.push_back({stream->socket(), events, 0});
         watching_.push_back(stream.get());
+        bulk_ |= stream->waits_for_bulk();
     }
     return !watching_.empty();
 }
