@@ -17,8 +17,8 @@ namespace mdist {
 
 class Flat {
   public:
-    /// calls[0..replicas): one per local replica, alike; buffers of other dtypes are passed over. `worker` among those
-    /// of `cut`.
+    /// calls[0..replicas): one per local replica, alike and checked; buffers of other dtypes are passed over. `worker`
+    /// is one of those of `cut`.
     Flat(const Call *const *calls, uint32_t replicas, int32_t dtype, const reduce::Cut &cut, uint32_t worker);
 
     uint64_t elements() const { return elements_; }
@@ -30,10 +30,10 @@ class Flat {
     uint32_t partial_count() const { return cut_.count(worker_); }
     std::size_t partial_size() const { return partial_size_; }
 
-    /// Partial `index` (0 to partial_count() - 1) of elements begin to begin + count - 1, written to `to`.
+    /// Partial `index` (0 to partial_count() - 1) of elements begin to begin + count - 1, written to `to`. Computes:
+    /// put a FloatEnvironment around it.
     void partial(uint32_t index, uint64_t begin, uint64_t count, void *to) const;
-    /// Where that stands in memory as it is: one replica, a type that is its own partial, and all in one buffer; else
-    /// nullptr.
+    /// Where that stands in memory as it is: one replica per worker, and all in one buffer; else nullptr.
     const void *partial_in_place(uint64_t begin, uint64_t count) const;
 
     /// Writes results to every local replica's outputs.
@@ -49,6 +49,12 @@ class Flat {
         uint64_t begin;     // first element in the row
         uint64_t elements;
     };
+
+    std::size_t piece_at(uint64_t element) const;
+    /// The piece that holds all of a range, or nullptr.
+    const Piece *piece_of(uint64_t begin, uint64_t count) const;
+    template <typename Use>
+    void for_stretches(uint64_t begin, uint64_t count, Use use) const;
 
     const Call *const *calls_;
     uint32_t replicas_;

@@ -95,29 +95,18 @@ constexpr Kernel kernel() {
 }
 
 // With one source there is nothing to combine: all operations take the same kernel.
+#define MDIST_KERNELS(From, To)                                                                    \
+    {                                                                                              \
+        {}, kernel<From, To, Op::kSum, 1>(), kernel<From, To, op, 2>(), kernel<From, To, op, 3>(), \
+            kernel<From, To, op, 4>(), kernel<From, To, op, 5>(), kernel<From, To, op, 6>(),       \
+            kernel<From, To, op, 7>(), kernel<From, To, op, 8>()                                   \
+    }
+
 template <typename Format, Op op>
 constexpr KernelSet kernels() {
     using Partial = Plain<typename Format::Value>;
-    return {{{},
-             kernel<Format, Format, Op::kSum, 1>(),
-             kernel<Format, Format, op, 2>(),
-             kernel<Format, Format, op, 3>(),
-             kernel<Format, Format, op, 4>(),
-             kernel<Format, Format, op, 5>(),
-             kernel<Format, Format, op, 6>(),
-             kernel<Format, Format, op, 7>(),
-             kernel<Format, Format, op, 8>()},
-            {{},
-             kernel<Format, Partial, Op::kSum, 1>(),
-             kernel<Format, Partial, op, 2>(),
-             kernel<Format, Partial, op, 3>(),
-             kernel<Format, Partial, op, 4>(),
-             kernel<Format, Partial, op, 5>(),
-             kernel<Format, Partial, op, 6>(),
-             kernel<Format, Partial, op, 7>(),
-             kernel<Format, Partial, op, 8>()},
-            kernel<Partial, Partial, op, 2>(),
-            kernel<Partial, Format, op, 2>()};
+    return {MDIST_KERNELS(Format, Format), MDIST_KERNELS(Format, Partial), MDIST_KERNELS(Partial, Partial),
+            MDIST_KERNELS(Partial, Format)};
 }
 
 // Sums and products that wrap have the same bits signed and unsigned, so both take the unsigned kernels.

@@ -41,10 +41,11 @@ struct Kernel {
 
 /// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, else the type.
 struct KernelSet {
-    Kernel reduce[kFanIn + 1];  // by number of sources; [0] is empty
-    Kernel partial[kFanIn + 1]; // the same, giving a partial
-    Kernel merge;               // two partials to a partial
-    Kernel finish;              // two partials to the type
+    // By number of sources; [0] is empty.
+    Kernel reduce[kFanIn + 1];  // values to the value
+    Kernel partial[kFanIn + 1]; // values to a partial
+    Kernel merge[kFanIn + 1];   // partials to a partial
+    Kernel finish[kFanIn + 1];  // partials to the value
 };
 
 /// By mdist_dtype_t and by Op, where MEAN is empty: it is SUM and a scale.

@@ -3,7 +3,8 @@
 //
 // A Cut is a row of subtrees of the tree over n replicas, in order, that together hold every replica once. Each worker
 // reduces the subtrees that lie whole among its own replicas to partials; whoever has the partials of a whole cut gets
-// the result. Partials of 16-bit floats are float32, all others are of the type itself.
+// the result. Partials of 16-bit floats are float32, all others are of the type itself; so is every partial where each
+// worker has one replica, as it is that replica's value.
 #pragma once
 
 #include "reduce/reduce.h"
@@ -32,19 +33,23 @@ class Cut {
     /// Those of one worker are subtrees()[first(worker)] to subtrees()[first(worker + 1) - 1].
     uint32_t first(uint32_t worker) const { return first_[worker]; }
     uint32_t count(uint32_t worker) const { return first_[worker + 1] - first_[worker]; }
+    /// Whether every subtree is one replica.
+    bool leaves() const { return subtrees_.size() == replicas_; }
 
   private:
+    void collect(uint32_t begin, uint32_t end, uint32_t per_worker);
+
     uint32_t replicas_;
     std::vector<Subtree> subtrees_;
     std::vector<uint32_t> first_;
 };
 
 /// Bytes of one element of a partial.
-std::size_t partial_size(int32_t dtype);
+std::size_t partial_size(int32_t dtype, const Cut &cut);
 
-/// One subtree's partial from its replicas' values, sources[0..count).
-void reduce_partial(const Operation &operation, const void *const *sources, std::size_t count, void *partial,
-                    std::size_t elements) noexcept;
+/// The partial of cut.subtrees()[index] from its replicas' values, sources[0..count()); it may not overlap them.
+void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
+                    void *partial, std::size_t elements) noexcept;
 
 /// The result from partials[i] of cut.subtrees()[i], all of them, written to each destination; a destination may be one
 /// of the partials where they have the type's own size.

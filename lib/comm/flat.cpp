@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/flat.h"
+
+#include "comm/pointers.h"
+#include "util/dtype.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mdist {
+namespace {
+
+void *at(const mdist_buffer_t &buffer, uint64_t element) {
+    return static_cast<char *>(buffer.data) + element * dtype_size(buffer.dtype);
+}
+
+} // namespace
+
+Flat::Flat(const Call *const *calls, uint32_t replicas, int32_t dtype, const reduce::Cut &cut, uint32_t worker)
+    : calls_(calls),
+      replicas_(replicas),
+      cut_(cut),
+      worker_(worker),
+      operation_{dtype, static_cast<reduce::Op>(calls[0]->op), cut.replicas()},
+      element_size_(dtype_size(dtype)),
+      partial_size_(reduce::partial_size(dtype, cut)) {
+    for (std::size_t b = 0; b < calls[0]->buffer_count; ++b) {
+        const mdist_buffer_t &buffer = calls[0]->inputs[b];
+        if (buffer.dtype != dtype || buffer.elements == 0) continue;
+        pieces_.push_back({b, elements_, buffer.elements});
+        elements_ += buffer.elements;
+    }
+}
+
+/// Calls use(buffer, element of it, element of the range, elements) for every stretch of the range in one buffer.
+template <typename Use>
+void Flat::for_stretches(uint64_t begin, uint64_t count, Use use) const {
+    const uint64_t end = begin + count;
+    for (std::size_t i = piece_at(begin); begin < end; ++i) {
+        const Piece &piece = pieces_[i];
+        const uint64_t stretch = std::min(end, piece.begin + piece.elements) - begin;
+        use(piece.buffer, begin - piece.begin, begin - (end - count), stretch);
+        begin += stretch;
+    }
+}
+
+std::size_t Flat::piece_at(uint64_t element) const {
+    const auto behind = std::upper_bound(pieces_.begin(), pieces_.end(), element,
+                                         [](uint64_t e, const Piece &piece) { return e < piece.begin; });
+    return static_cast<std::size_t>(behind - pieces_.begin()) - 1;
+}
+
+const Flat::Piece *Flat::piece_of(uint64_t begin, uint64_t count) const {
+    if (count == 0) return nullptr;
+    const Piece &piece = pieces_[piece_at(begin)];
+    return begin + count <= piece.begin + piece.elements ? &piece : nullptr;
+}
+
+void Flat::partial(uint32_t index, uint64_t begin, uint64_t count, void *to) const {
+    const uint32_t of_cut = cut_.first(worker_) + index;
+    const reduce::Subtree &subtree = cut_.subtrees()[of_cut];
+    const uint32_t first = subtree.begin - worker_ * replicas_;
+    Pointers<const void *> sources(subtree.count());
+    for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t from, uint64_t stretch) {
+        for (uint32_t i = 0; i < subtree.count(); ++i) sources[i] = at(calls_[first + i]->inputs[buffer], element);
+        reduce::reduce_partial(operation_, cut_, of_cut, sources.get(), static_cast<char *>(to) + from * partial_size_,
+                               stretch);
+    });
+}
+
+const void *Flat::partial_in_place(uint64_t begin, uint64_t count) const {
+    const Piece *piece = cut_.leaves() ? piece_of(begin, count) : nullptr;
+    return piece != nullptr ? at(calls_[0]->inputs[piece->buffer], begin - piece->begin) : nullptr;
+}
+
+void Flat::store(uint64_t begin, uint64_t count, const void *results) const {
+    for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t from, uint64_t stretch) {
+        for (uint32_t replica = 0; replica < replicas_; ++replica)
+            std::memcpy(at(calls_[replica]->outputs[buffer], element),
+                        static_cast<const char *>(results) + from * element_size_, stretch * element_size_);
+    });
+}
+
+void *Flat::output_in_place(uint64_t begin, uint64_t count) const {
+    const Piece *piece = piece_of(begin, count);
+    return piece != nullptr ? at(calls_[0]->outputs[piece->buffer], begin - piece->begin) : nullptr;
+}
+
+void Flat::spread(uint64_t begin, uint64_t count) const {
+    for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t, uint64_t stretch) {
+        const void *from = at(calls_[0]->outputs[buffer], element);
+        for (uint32_t replica = 1; replica < replicas_; ++replica) {
+            void *to = at(calls_[replica]->outputs[buffer], element);
+            if (to != from) std::memcpy(to, from, stretch * element_size_);
+        }
+    });
+}
+
+std::vector<int32_t> dtypes_of(const Call &call) {
+    std::vector<int32_t> dtypes;
+    for (std::size_t b = 0; b < call.buffer_count; ++b)
+        if (std::find(dtypes.begin(), dtypes.end(), call.inputs[b].dtype) == dtypes.end())
+            dtypes.push_back(call.inputs[b].dtype);
+    return dtypes;
+}
+
+} // namespace mdist

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/partials.h"
+
+#include "reduce/blocks.h"
+#include "reduce/variants.h"
+#include "util/dtype.h"
+
+#include <mdist/tensor.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace mdist::reduce {
+namespace {
+
+const KernelSet &best_kernels(const Operation &operation) {
+    static const KernelTable &table = table_of(best_instruction_set());
+    return kernels_of(table, operation);
+}
+
+/// Some neighbours of a cut that make up one node of the tree.
+struct Node {
+    const Subtree *first;
+    std::size_t count;
+
+    /// How many of them are its lower half. Not for a node that is a subtree of the cut.
+    std::size_t lower() const {
+        const uint32_t begin = first->begin;
+        const uint32_t middle = begin + std::bit_floor(first[count - 1].end - begin - 1);
+        std::size_t lower = 1;
+        while (first[lower].begin != middle) ++lower;
+        return lower;
+    }
+    /// Whether the tree over the subtrees is the one over as many leaves, so that kernels for many sources fit.
+    bool as_leaves() const {
+        if (count == 1) return true;
+        const std::size_t split = lower();
+        return split == std::bit_floor(count - 1) && Node{first, split}.as_leaves() &&
+               Node{first + split, count - split}.as_leaves();
+    }
+};
+
+/// Where a node's value of one block is: a partial's own memory, or `out` after computing it there.
+struct Sources {
+    const void *const *partials;
+    std::size_t offset;
+    std::size_t elements;
+};
+
+const void *block_value(const KernelSet &set, Node node, const Sources &from, void *out) {
+    if (node.count == 1) return static_cast<const char *>(from.partials[0]) + from.offset;
+    if (node.count <= kFanIn && node.as_leaves()) {
+        run(set.merge[node.count], node.count,
+            {from.partials, from.offset, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+        return out;
+    }
+    const std::size_t split = node.lower();
+    Block sibling;
+    const void *const halves[] = {block_value(set, {node.first, split}, from, out),
+                                  block_value(set, {node.first + split, node.count - split},
+                                              {from.partials + split, from.offset, from.elements}, sibling.bytes)};
+    run(set.merge[2], 2, {halves, 0, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+    return out;
+}
+
+/// Block by block, the two halves of the tree and then their sum.
+void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
+    const std::size_t split = root.lower();
+    const std::size_t size = set.finish[2].source_size;
+    Block lower;
+    Block upper;
+    for (std::size_t at = 0; at < whole.elements; at += kBlockBytes / size) {
+        Span span = whole;
+        span.elements = std::min(kBlockBytes / size, whole.elements - at);
+        const void *const halves[] = {
+            block_value(set, {root.first, split}, {whole.sources, at * size, span.elements}, lower.bytes),
+            block_value(set, {root.first + split, root.count - split},
+                        {whole.sources + split, at * size, span.elements}, upper.bytes)};
+        span.sources = halves;
+        span.destination_offset = at * set.finish[2].destination_size;
+        run(set.finish[2], 2, span);
+    }
+}
+
+} // namespace
+
+Cut::Cut(uint32_t replicas, uint32_t per_worker) : replicas_(replicas), first_(replicas / per_worker + 1) {
+    collect(0, replicas, per_worker);
+    for (const Subtree &subtree : subtrees_) ++first_[subtree.begin / per_worker + 1];
+    for (std::size_t worker = 1; worker < first_.size(); ++worker) first_[worker] += first_[worker - 1];
+}
+
+void Cut::collect(uint32_t begin, uint32_t end, uint32_t per_worker) {
+    if (begin / per_worker == (end - 1) / per_worker) {
+        subtrees_.push_back({begin, end});
+        return;
+    }
+    const uint32_t middle = begin + std::bit_floor(end - begin - 1);
+    collect(begin, middle, per_worker);
+    collect(middle, end, per_worker);
+}
+
+std::size_t partial_size(int32_t dtype, const Cut &cut) {
+    const bool half = dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16;
+    return half && !cut.leaves() ? sizeof(float) : dtype_size(dtype);
+}
+
+void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
+                    void *partial, std::size_t elements) noexcept {
+    if (elements == 0) return;
+    if (cut.leaves()) {
+        std::memcpy(partial, sources[0], elements * dtype_size(operation.dtype));
+        return;
+    }
+    const std::size_t count = cut.subtrees()[index].count();
+    const KernelSet &set = best_kernels(operation);
+    const Kernel &kernel = set.partial[std::min<std::size_t>(count, kFanIn)];
+    const std::size_t block = count <= kFanIn ? elements : kBlockBytes / kernel.destination_size;
+    for (std::size_t at = 0; at < elements; at += block)
+        block_partial(set, sources, at * kernel.source_size, count, std::min(block, elements - at),
+                      static_cast<char *>(partial) + at * kernel.destination_size);
+}
+
+void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,
+                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
+    if (elements == 0 || destination_count == 0) return;
+    const Node root = {cut.subtrees().data(), cut.subtrees().size()};
+    const bool as_leaves = root.as_leaves();
+    if (as_leaves && partial_size(operation.dtype, cut) == dtype_size(operation.dtype)) {
+        reduce(operation, partials, root.count, destinations, destination_count, elements);
+        return;
+    }
+    const KernelSet &set = best_kernels(operation);
+    const Span span = span_of(operation, partials, destinations, destination_count, elements);
+    if (as_leaves && root.count <= kFanIn) {
+        run(set.finish[root.count], root.count, span);
+    } else {
+        combine_blocks(set, root, span);
+    }
+}
+
+} // namespace mdist::reduce
