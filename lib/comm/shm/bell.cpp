@@ -63,7 +63,7 @@ void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
 ShmBell::ShmBell(std::shared_ptr<ShmMates> mates) : mates_(std::move(mates)), patience_(mates_->patience()) {
     for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
         if (mates_->shares(rank)) asleep_.push_back(&mates_->of(rank).asleep);
-    looks_ = patience_.spin_ns != 0 ? 1000 : 4;
+    looks_ = patience_.spin_ns != 0 ? 100 : 4;
 }
 
 void ShmBell::wake() noexcept {

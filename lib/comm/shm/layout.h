@@ -23,6 +23,9 @@ struct ShmSizes {
     uint64_t small_bytes = 0; // payload of a small operation
     uint64_t stage_bytes = 0; // of one chunk of a large one
     uint64_t arena_bytes = 0; // address space for memory that is given out
+
+    /// What suits a job of that many workers.
+    static ShmSizes for_workers(uint32_t workers);
 };
 
 /// Between the owner and one mate: the owner's counters of both directions, on a line each.
@@ -41,7 +44,12 @@ struct alignas(64) ShmSlot {
     uint64_t print;
     char tiny[kTiny];
     OperationHeader header; // read where sequence or print differ
-    // the payload, if more than kTiny
+    // behind it, the payload if more than kTiny
+
+    char *payload(std::size_t bytes) { return bytes <= kTiny ? tiny : reinterpret_cast<char *>(this + 1); }
+    const char *payload(std::size_t bytes) const {
+        return bytes <= kTiny ? tiny : reinterpret_cast<const char *>(this + 1);
+    }
 };
 static_assert(sizeof(ShmSlot) == 128);
 

@@ -7,6 +7,9 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <bit>
+
+#include <unistd.h>
 
 namespace mdist {
 namespace {
@@ -25,6 +28,20 @@ bool same_format(const ShmSizes &a, const ShmSizes &b) {
 }
 
 } // namespace
+
+ShmSizes ShmSizes::for_workers(uint32_t workers) {
+    constexpr uint64_t kMebi = uint64_t{1} << 20;
+    const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
+    const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    ShmSizes sizes;
+    sizes.workers = workers;
+    sizes.ring_bytes = std::clamp(std::bit_floor(16 * kMebi / workers), kMebi / 16, kMebi / 4);
+    sizes.small_bytes = kMebi / 16;
+    sizes.stage_bytes = kMebi;
+    // Each worker maps everybody's arena, and a process has 128 TiB at most.
+    sizes.arena_bytes = std::min(16 * memory, 64 * kMebi * kMebi / workers) / kMebi * kMebi;
+    return sizes;
+}
 
 ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads)
     : rank_(rank), threads_(threads), mates_(sizes.workers) {
@@ -97,6 +114,20 @@ bool ShmMates::all_share() const {
     for (uint32_t rank = 0; rank < workers(); ++rank)
         if (rank != rank_ && !shares(rank)) return false;
     return own_ != nullptr;
+}
+
+std::optional<uint64_t> ShmMates::arena_offset(const void *data, std::size_t bytes) const {
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    const auto begin = reinterpret_cast<uintptr_t>(own(layout_->arena()));
+    const std::size_t arena = layout_->sizes().arena_bytes;
+    if (address < begin || address - begin > arena || bytes > arena - (address - begin)) return std::nullopt;
+    return layout_->arena() + (address - begin);
+}
+
+const char *ShmMates::arena_address(uint32_t rank, uint64_t offset, std::size_t bytes) const {
+    const std::size_t end = rank == rank_ ? own_->bytes() : this->bytes(rank);
+    if (offset < layout_->arena() || offset > end || bytes > end - offset) return nullptr;
+    return rank == rank_ ? own(offset) : of(rank, offset);
 }
 
 Patience ShmMates::patience() const {

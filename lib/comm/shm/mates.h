@@ -47,6 +47,11 @@ class ShmMates {
     std::size_t bytes(uint32_t rank) const { return mates_[rank].segment->bytes(); }
     bool gone(uint32_t rank) const noexcept { return mates_[rank].segment->owner_gone(); }
 
+    /// Where memory of this worker lies in its segment, if it does in its arena.
+    std::optional<uint64_t> arena_offset(const void *data, std::size_t bytes) const;
+    /// Where a worker's arena has that, as this process sees it; nullptr unless all of it is there.
+    const char *arena_address(uint32_t rank, uint64_t offset, std::size_t bytes) const;
+
     /// For all threads of this worker and its mates on the CPUs that they have together.
     Patience patience() const;
 
