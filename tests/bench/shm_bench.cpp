@@ -99,6 +99,21 @@ class Worker {
     uint64_t sequence_ = 0;
 };
 
+/// Binds processes to CPUs in turn, so that the scheduler does not decide what is measured.
+void bind(uint32_t rank) {
+    cpu_set_t all;
+    cpu_set_t one;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    auto left = static_cast<int>(rank) % CPU_COUNT(&all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &all) || left-- != 0) continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
+}
+
 void work(Board &board, uint32_t rank, const ShmSizes &sizes, std::size_t largest) {
     Worker worker(board, rank, sizes);
     if (rank == 0) std::printf("%12s %22s %22s\n", "bytes", "ordinary memory, us", "arena, us");
@@ -126,6 +141,7 @@ int main(int argc, char **argv) {
     Board &board = *new (map) Board();
     for (uint32_t rank = 0; rank < sizes.workers; ++rank) {
         if (fork() != 0) continue;
+        bind(rank);
         try {
             work(board, rank, sizes, argument(4, 64 << 20));
         } catch (const Failure &failure) {
