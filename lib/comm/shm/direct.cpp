@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace mdist {
 namespace {
@@ -36,8 +37,7 @@ class Direct {
           calls_(calls),
           replicas_(replicas),
           keep_going_(keep_going),
-          sources_(std::size_t{mates_.workers()} * replicas),
-          destinations_(replicas) {
+          sources_(std::size_t{mates_.workers()} * replicas) {
         cut();
     }
 
@@ -83,7 +83,7 @@ class Direct {
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
     Pointers<const void *> sources_;
-    Pointers<void *> destinations_;
+    const std::unique_ptr<char[]> scratch_ = std::make_unique_for_overwrite<char[]>(kShmBlockBytes);
 };
 
 void Direct::cut() {
@@ -111,11 +111,18 @@ void Direct::reduce(std::size_t stretch) {
     for (uint32_t rank = 0; rank < mates_.workers(); ++rank)
         for (uint32_t replica = 0; replica < replicas_; ++replica)
             sources_[rank * replicas_ + replica] = places_.input(rank, replica, stretches_[stretch].buffer) + offset;
-    for (uint32_t replica = 0; replica < replicas_; ++replica)
-        destinations_[replica] = output(replica, stretch) + offset;
     const std::size_t all = std::size_t{mates_.workers()} * replicas_;
-    reduce::reduce({buffer_of(stretch).dtype, static_cast<reduce::Op>(calls_[0]->op), all}, sources_.get(), all,
-                   destinations_.get(), replicas_, own.count);
+    const std::size_t size = dtype_size(buffer_of(stretch).dtype);
+    const uint64_t block = kShmBlockBytes / size;
+    for (uint64_t done = 0; done < own.count; done += block) {
+        const uint64_t elements = std::min(block, own.count - done);
+        void *results = scratch_.get();
+        reduce::reduce({buffer_of(stretch).dtype, static_cast<reduce::Op>(calls_[0]->op), all}, sources_.get(), all,
+                       &results, 1, elements);
+        for (uint32_t replica = 0; replica < replicas_; ++replica)
+            std::memcpy(output(replica, stretch) + offset + done * size, results, elements * size);
+        for (std::size_t i = 0; i < all; ++i) sources_[i] = static_cast<const char *>(sources_[i]) + elements * size;
+    }
 }
 
 void Direct::take(uint64_t chunk) {

@@ -36,7 +36,7 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     ShmSizes sizes;
     sizes.workers = workers;
     sizes.ring_bytes = std::clamp(std::bit_floor(16 * kMebi / workers), kMebi / 16, kMebi / 4);
-    sizes.small_bytes = kMebi / 16;
+    sizes.small_bytes = std::clamp(std::bit_floor(kMebi / 2 / workers), kMebi / 64, kMebi / 4);
     sizes.stage_bytes = kMebi;
     // Each worker maps everybody's arena, and a process has 128 TiB at most.
     sizes.arena_bytes = std::min(16 * memory, 64 * kMebi * kMebi / workers) / kMebi * kMebi;

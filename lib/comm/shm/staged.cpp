@@ -5,6 +5,8 @@
 #include "util/dtype.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 
 namespace mdist {
 namespace {
@@ -55,6 +57,8 @@ class Staged {
     void reduce(uint64_t chunk);
     void take(uint64_t chunk);
     void fill_range(uint64_t chunk, uint64_t begin, uint64_t end);
+    /// To `results`, and to `output` unless it is nullptr. Moves the addresses of partials on.
+    void combine(const void **partials, uint64_t count, char *output, char *results);
 
     ShmSteps &steps_;
     const ShmMates &mates_;
@@ -64,6 +68,7 @@ class Staged {
     const uint64_t chunk_elements_;
     const uint64_t first_;
     const uint64_t end_;
+    const std::unique_ptr<char[]> scratch_ = std::make_unique_for_overwrite<char[]>(kShmBlockBytes);
 };
 
 void Staged::fill_range(uint64_t chunk, uint64_t begin, uint64_t end) {
@@ -106,13 +111,24 @@ void Staged::reduce(uint64_t chunk) {
     if (chunk >= ShmLayout::kStages) steps_.await_all(&ShmProgress::taken, chunk + 1 - ShmLayout::kStages, keep_going_);
     char *const results = mates_.own(mates_.layout().results(chunk));
     void *const output = row_.output_in_place(begin, own.count);
-    void *const destinations[] = {results, output};
-    reduce::combine_partials(row_.operation(), cut, partials.get(), destinations, output != nullptr ? 2 : 1, own.count);
+    combine(partials.get(), own.count, static_cast<char *>(output), results);
     steps_.publish(&ShmProgress::reduced, chunk + 1);
     if (output != nullptr) {
         row_.spread(begin, own.count);
     } else if (own.count != 0) {
         row_.store(begin, own.count, results);
+    }
+}
+
+void Staged::combine(const void **partials, uint64_t count, char *output, char *results) {
+    const uint64_t block = kShmBlockBytes / element_size_;
+    for (uint64_t done = 0; done < count; done += block) {
+        const uint64_t elements = std::min(block, count - done);
+        void *to = output != nullptr ? output + done * element_size_ : scratch_.get();
+        reduce::combine_partials(row_.operation(), row_.cut(), partials, &to, 1, elements);
+        std::memcpy(results + done * element_size_, to, elements * element_size_);
+        for (std::size_t i = 0; i < row_.cut().subtrees().size(); ++i)
+            partials[i] = static_cast<const char *>(partials[i]) + elements * row_.partial_size();
     }
 }
 
