@@ -15,7 +15,7 @@ using KeepGoing = FunctionRef<void()>;
 
 constexpr uint64_t kNowhere = UINT64_MAX;
 /// Of results that one worker writes and the next ones read while they are in a cache.
-constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 std::size_t bytes_of(const mdist_buffer_t &buffer) {
     return buffer.elements * dtype_size(buffer.dtype);
