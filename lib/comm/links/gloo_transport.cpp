@@ -6,9 +6,11 @@
 #include "util/thread.h"
 
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <unistd.h>
 
 namespace mdist {
 
@@ -36,7 +38,7 @@ std::string GlooPair::reason() {
 void GlooPair::lose(const std::string &reason) noexcept {
     try {
         signalExceptionExternal(reason);
-    } catch (...) { // out of memory: the socket stays open and unread, until the link is closed
+    } catch (...) { // out of memory; the loop thread will be back with the next event
         lost_.store(true, std::memory_order_release);
     }
     events_.advance();
@@ -53,7 +55,6 @@ void GlooPair::close_on_exec() {
 }
 
 void GlooPair::handleEvents(int events) {
-    if (lost()) return;
     try {
         Pair::handleEvents(events);
     } catch (const std::exception &error) {
@@ -82,8 +83,9 @@ void GlooPair::changeState(state next_state) noexcept {
 
 std::unique_ptr<gloo::transport::Pair> &GlooContext::createPair(int peer) {
     auto &pair = pairs_.at(static_cast<std::size_t>(peer));
-    pair = std::make_unique<GlooPair>(this, device_.get(), peer, getTimeout(), events_);
-    return pair;
+    auto made = std::make_unique<GlooPair>(this, device_.get(), peer, getTimeout(), events_);
+    made->close_on_exec(); // and by its lock, the loop thread sees a whole pair
+    return pair = std::move(made);
 }
 
 void GlooContext::announced(std::vector<GlooAnnouncement> &out) {
@@ -95,7 +97,9 @@ void GlooContext::announced(std::vector<GlooAnnouncement> &out) {
     }
 }
 
-std::shared_ptr<tcp::Device> make_gloo_device(const std::string &address) {
+namespace {
+
+tcp::attr attributes_of(const std::string &address) {
     // Without a look-up of names, which Gloo's own factory would do.
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;
@@ -111,6 +115,27 @@ std::shared_ptr<tcp::Device> make_gloo_device(const std::string &address) {
     attributes.ai_addrlen = static_cast<int>(found->ai_addrlen);
     std::memcpy(&attributes.ai_addr, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
+    return attributes;
+}
+
+/// Throws if this host does not have the address. Gloo would say it worse, and leak.
+void try_to_bind(const std::string &address, const tcp::attr &attributes) {
+    const int file = socket(attributes.ai_family, attributes.ai_socktype, attributes.ai_protocol);
+    const bool bound = file >= 0 && bind(file, reinterpret_cast<const sockaddr *>(&attributes.ai_addr),
+                                         static_cast<socklen_t>(attributes.ai_addrlen)) == 0;
+    const int error = bound ? 0 : errno;
+    if (file >= 0) ::close(file);
+    if (!bound)
+        throw Failure(MDIST_ERR_IO,
+                      text("no socket can be bound to ", address, ": ", std::generic_category().message(error)))
+            .native(error);
+}
+
+} // namespace
+
+std::shared_ptr<tcp::Device> make_gloo_device(const std::string &address) {
+    const tcp::attr attributes = attributes_of(address);
+    try_to_bind(address, attributes);
     try {
         const SignalsBlocked blocked; // in the loop thread, SIGPIPE among them: it writes without MSG_NOSIGNAL
         return std::make_shared<tcp::Device>(attributes);
