@@ -2,9 +2,13 @@
 // The program `mdist`: looks at libmdist from outside, by its public headers alone.
 #include "bench/bench.h"
 #include "env.h"
+#include "launch/launch.h"
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -27,13 +31,21 @@ int dispatch(int argc, char **argv) {
     bench->add_flag("--quick", options.quick, "small sizes and few rounds: whether it runs, not how fast");
     bench->add_option("--filter", options.filter, "only cases whose name contains this text");
 
+    mdist::LaunchOptions launch_options;
+    CLI::App *launch = app.add_subcommand("launch", "run a program as the workers of a job, here or on several hosts");
+    mdist::add_launch_options(*launch, launch_options);
+
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments[0] == "launch") mdist::take_program(arguments, launch_options);
+    std::reverse(arguments.begin(), arguments.end()); // as this parser wants them
     try {
-        app.parse(argc, argv);
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError &problem) {
         return app.exit(problem) == 0 ? 0 : kBadCommandLine;
     }
     if (version->parsed()) mdist::print_version();
     if (env->parsed()) return mdist::print_environment(json);
+    if (launch->parsed()) return mdist::run_launch(launch_options);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }
@@ -43,6 +55,9 @@ int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
     try {
         return dispatch(argc, argv);
+    } catch (const mdist::UsageError &problem) {
+        std::cerr << "mdist launch: " << problem.what() << "\n";
+        return kBadCommandLine;
     } catch (const std::exception &exception) {
         std::cerr << "mdist: " << exception.what() << "\n";
         return 1;
