@@ -11,7 +11,6 @@
 namespace mdist {
 namespace {
 
-constexpr int kTimedOut = 124; // as timeout(1)
 /// What a worker left running when it ended well gets this long after SIGTERM.
 constexpr double kLeftoversGrace_s = 2;
 
@@ -132,18 +131,11 @@ void Attempt::wait_and_move() {
             streams.push_back(stream);
         }
     }
-    std::vector<OutputQueue *> queues;
-    for (const Stream kind : {Stream::kOutput, Stream::kErrors}) {
-        OutputQueue &queue = console_.queue(kind);
-        if (queue.empty()) continue;
-        fds.push_back({queue.fd(), POLLOUT, 0});
-        queues.push_back(&queue);
-    }
+    console_.add_to(fds);
     if (poll(fds.data(), fds.size(), poll_timeout_ms()) <= 0) return;
     for (std::size_t i = 0; i < streams.size(); ++i)
         if (fds[1 + i].revents != 0) streams[i]->pump(console_);
-    for (std::size_t i = 0; i < queues.size(); ++i)
-        if (fds[1 + streams.size() + i].revents != 0) queues[i]->write_some();
+    console_.write_ready(fds);
 }
 
 bool Attempt::all_ended() const {

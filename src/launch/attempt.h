@@ -17,6 +17,8 @@ namespace mdist {
 /// What brought a job to its end: its workers themselves, a signal to the launcher, or the time it had.
 enum class Cause { kWorkers, kSignal, kTimeout };
 
+constexpr int kTimedOut = 124; // as timeout(1)
+
 struct Outcome {
     Cause cause = Cause::kWorkers;
     int signal = 0;                        // of kSignal

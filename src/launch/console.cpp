@@ -78,6 +78,17 @@ void Console::worker_line(Stream stream, uint32_t rank, std::string_view line) {
     to.add("\n");
 }
 
+void Console::add_to(std::vector<pollfd> &fds) const {
+    for (const OutputQueue *queue : {&output_, &errors_})
+        if (!queue->empty()) fds.push_back({queue->fd(), POLLOUT, 0});
+}
+
+void Console::write_ready(const std::vector<pollfd> &fds) {
+    for (OutputQueue *queue : {&output_, &errors_})
+        for (const pollfd &entry : fds)
+            if (entry.fd == queue->fd() && entry.revents != 0) queue->write_some();
+}
+
 void Console::notice(const std::string &sentence) {
     errors_.add((style_.timestamps ? time_text() + " " : std::string()) + "mdist: " + sentence + "\n");
 }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <poll.h>
+
 namespace mdist {
 
 /// Bytes on their way to one descriptor. If nobody reads them any more, they are dropped: a job does not end because
@@ -54,6 +56,9 @@ class Console {
     /// Any text, newlines and all, on stderr.
     void write_errors(std::string_view text) { errors_.add(text); }
     bool empty() const { return output_.empty() && errors_.empty(); }
+    /// What to poll until there is room for what is queued.
+    void add_to(std::vector<pollfd> &fds) const;
+    void write_ready(const std::vector<pollfd> &fds);
 
   private:
     std::string prefix(const OutputQueue &queue, uint32_t rank) const;

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 namespace mdist {
 namespace {
@@ -34,17 +35,28 @@ void adopt_orphans() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/// Waits before another start; false if somebody wants an end, or the job's time is over.
-bool back_off(Clock::duration time, Signals &signals, std::optional<Time> deadline) {
+/// Each worker takes three while it runs, and a few more for a moment.
+void allow_descriptors(std::size_t workers) {
+    const rlim_t needed = 64 + 4 * workers;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+    limit.rlim_cur = std::min(limit.rlim_max, needed);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Waits before another start. The job's exit status if there is to be none, because of a signal or its time.
+std::optional<int> back_off(Clock::duration time, Console &console, Signals &signals, std::optional<Time> deadline) {
     const Time until = std::min(Clock::now() + time, deadline.value_or(Time::max()));
     for (Time now = Clock::now(); now < until; now = Clock::now()) {
-        pollfd arrival{signals.fd(), POLLIN, 0};
+        std::vector<pollfd> fds{{signals.fd(), POLLIN, 0}};
+        console.add_to(fds);
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-        poll(&arrival, 1, static_cast<int>(left.count()));
+        if (poll(fds.data(), fds.size(), static_cast<int>(left.count())) <= 0) continue;
+        console.write_ready(fds);
         for (const int signal : signals.take())
-            if (asks_to_end(signal)) return false;
+            if (asks_to_end(signal)) return 128 + signal;
     }
-    return !deadline || Clock::now() < *deadline;
+    return deadline && Clock::now() >= *deadline ? std::optional(kTimedOut) : std::nullopt;
 }
 
 /// Half a second, doubling, so that a job that cannot start does not keep the machine busy.
@@ -66,18 +78,16 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
         if (code == 0 || outcome.cause != Cause::kWorkers || restart == options.max_restarts) return code;
         ++restart;
         console.notice("restart " + std::to_string(restart) + " of " + std::to_string(options.max_restarts));
-        if (!back_off(pause_before(restart), signals, deadline)) return code;
+        if (const auto end = back_off(pause_before(restart), console, signals, deadline)) return *end;
     }
 }
 
 /// All that is left, waiting for whoever reads it; signals end the launcher again as they end any program.
 void flush(Console &console) {
-    for (const Stream kind : {Stream::kOutput, Stream::kErrors}) {
-        OutputQueue &queue = console.queue(kind);
-        while (!queue.empty()) {
-            pollfd room{queue.fd(), POLLOUT, 0};
-            if (poll(&room, 1, -1) > 0) queue.write_some();
-        }
+    while (!console.empty()) {
+        std::vector<pollfd> fds;
+        console.add_to(fds);
+        if (poll(fds.data(), fds.size(), -1) > 0) console.write_ready(fds);
     }
 }
 
@@ -90,6 +100,7 @@ int run_launch(const LaunchOptions &options) {
     Console console({!options.no_prefix, options.timestamps, parse_ranks(options.quiet_ranks, placement.size)});
     open_standard_streams();
     adopt_orphans();
+    allow_descriptors(placement.places.size());
     Job job(options, placement, usable_cpus);
     if (options.dry_run) {
         print_dry_run(options, job, usable_cpus);

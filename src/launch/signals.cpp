@@ -8,15 +8,26 @@
 #include <sys/signalfd.h>
 
 namespace mdist {
+namespace {
+
+bool is_ignored(int signal) {
+    struct sigaction action {};
+    return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+} // namespace
 
 Signals::Signals() {
+    // Whoever started this with a signal ignored (nohup) means it, for the workers too.
+    ::signal(SIGCHLD, SIG_DFL);
     sigset_t handled;
     sigemptyset(&handled);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) sigaddset(&handled, signal);
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+        if (!is_ignored(signal)) sigaddset(&handled, signal);
     sigprocmask(SIG_BLOCK, &handled, &original_);
     arrivals_ = Descriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!arrivals_.is_open()) throw std::system_error(errno, std::generic_category(), "signalfd");
-    ::signal(SIGPIPE, SIG_IGN); // NOLINT: a closed log is an errno here
+    ::signal(SIGPIPE, SIG_IGN); // a closed log is an errno here
 }
 
 Signals::~Signals() {

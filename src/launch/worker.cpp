@@ -48,9 +48,11 @@ bool WorkerStream::pump(Console &console) {
         return false;
     }
     const std::string_view piece(bytes.data(), static_cast<std::size_t>(count));
-    if (log_) {
-        std::fwrite(piece.data(), 1, piece.size(), log_.get());
-        std::fflush(log_.get());
+    const bool logged = !log_ || (std::fwrite(piece.data(), 1, piece.size(), log_.get()) == piece.size() &&
+                                  std::fflush(log_.get()) == 0);
+    if (!logged) {
+        console.notice("rank " + std::to_string(rank_) + ": its log ends here: " + std::strerror(errno));
+        log_.reset();
     }
     cutter_.feed(piece, [&](std::string_view line) { take_line(console, line); });
     return true;
