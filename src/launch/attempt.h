@@ -2,10 +2,10 @@
 // Attempt: one start of the whole job, from the first worker's start until nothing of it runs any more. Main thread.
 #pragma once
 
-#include "launch/command.h"
 #include "launch/console.h"
 #include "launch/ending.h"
 #include "launch/signals.h"
+#include "launch/variables.h"
 #include "launch/worker.h"
 
 #include <memory>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/dry_run.h"
 
+#include "launch/remote.h"
+
 #include <iostream>
 
 namespace mdist {

@@ -2,6 +2,7 @@
 #include "launch/job.h"
 
 #include "launch/reachable.h"
+#include "launch/remote.h"
 
 #include <mdist/mdist.h>
 

@@ -2,9 +2,9 @@
 // Job: what is to be started, and what it needs while it runs: the store and the secret. Main thread.
 #pragma once
 
-#include "launch/command.h"
 #include "launch/secret.h"
 #include "launch/store.h"
+#include "launch/variables.h"
 #include "launch/worker.h"
 
 #include <memory>

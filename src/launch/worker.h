@@ -3,11 +3,11 @@
 // it ended. Main thread.
 #pragma once
 
-#include "launch/command.h"
 #include "launch/console.h"
 #include "launch/ending.h"
 #include "launch/lines.h"
 #include "launch/process.h"
+#include "launch/variables.h"
 
 #include <cstdio>
 #include <deque>

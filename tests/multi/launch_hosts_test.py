@@ -71,10 +71,17 @@ class Hosts(Case):
 
     def test_nothing_stays_over_there_when_the_launcher_is_killed(self):
         lifeline = Lifeline(self.folder)
-        with self.running("alpha", 'exec 9>"$1"; echo up; sleep 1000 & wait', lifeline.path) as job:
+        with self.running("alpha", 'exec 9>"$1"; echo up; sleep 1000 & wait', lifeline.path,
+                          options=["--grace", "1"]) as job:
             job.lines(1)
             job.send(signal.SIGKILL)
             lifeline.at_end()
+
+    def test_no_files_stay_over_there(self):
+        for script in ("exit 0", "exit 3", "kill -KILL $$"):
+            launch("--hosts", "alpha,beta", *self.rsh, "--grace", "0.1", "--", "sh", "-c", script,
+                   env={"TMPDIR": str(self.folder)})
+            self.assertEqual([path.name for path in self.folder.iterdir()], ["rsh"])
 
     def test_a_remote_shell_that_is_not_there_is_127(self):
         result = launch("--hosts", "alpha", "--store", "127.0.0.1:0", "--rsh", "no-such-shell", "--", "true")
