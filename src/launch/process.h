@@ -3,38 +3,16 @@
 // that lives longest: the kernel kills the child when the thread that started it ends.
 #pragma once
 
+#include "descriptor.h"
+
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <signal.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 namespace mdist {
-
-/// An open file descriptor and the duty to close it.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() { close(); }
-    Descriptor(Descriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor &operator=(Descriptor &&other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-
-    int get() const { return fd_; }
-    bool is_open() const { return fd_ >= 0; }
-    void close() {
-        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-    }
-
-  private:
-    int fd_ = -1;
-};
 
 /// The system will not run this program; code() says why.
 struct CannotRun : std::system_error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/secret.h"
 
-#include "launch/process.h"
+#include "descriptor.h"
 
 #include <cerrno>
 #include <fstream>

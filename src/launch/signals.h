@@ -3,10 +3,12 @@
 // signals are blocked from construction on.
 #pragma once
 
-#include "launch/process.h"
+#include "descriptor.h"
 
 #include <string>
 #include <vector>
+
+#include <signal.h>
 
 namespace mdist {
 

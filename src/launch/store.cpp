@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/store.h"
 
-#include "launch/process.h"
+#include "descriptor.h"
 
 #include <cerrno>
 #include <system_error>
