@@ -11,6 +11,10 @@
  *
  *   step      a run on your own threads, without callbacks     work        collectives started, tested, waited for
  *   memory    memory that no garbage collector moves           dlpack      tensors to and from other libraries
+ *
+ * and for launchers:
+ *
+ *   store     where the workers of a job meet
  */
 #ifndef MDIST_MDIST_H
 #define MDIST_MDIST_H
@@ -24,6 +28,7 @@
 #include <mdist/memory.h>
 #include <mdist/status.h>
 #include <mdist/step.h>
+#include <mdist/store.h>
 #include <mdist/strategy.h>
 #include <mdist/tensor.h>
 #include <mdist/value.h>

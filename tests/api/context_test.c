@@ -16,6 +16,7 @@ typedef struct World {
     mdist_dataset_t *dataset, *batched;
     mdist_iterator_t *iterator;
     mdist_work_t *work; // done
+    mdist_store_t *store;
     float room[2][16];
 } World;
 
@@ -427,6 +428,31 @@ CALL(iterator_create) {
     return status;
 }
 
+CALL(store_create) {
+    (void)w;
+    mdist_store_t *out = NULL;
+    const mdist_status_t status = mdist_store_create("127.0.0.1:0", 2, NULL, 0, NULL, &out, error);
+    mdist_store_destroy(out);
+    return status;
+}
+CALL(store_address) {
+    char text[64];
+    return mdist_store_address(w->store, text, sizeof text, NULL, error);
+}
+CALL(store_restart) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call it, and the number must go up
+    static uint32_t restart = 0;
+    pthread_mutex_lock(&lock);
+    const mdist_status_t status = mdist_store_restart(w->store, 2, ++restart, error);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+CALL(store_progress) {
+    uint32_t joined = 7;
+    const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
+    return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
+}
+
 /// Queries and destructors: no error, no place where they would be wrong.
 CALL(queries) {
     (void)error;
@@ -439,18 +465,19 @@ CALL(queries) {
     mdist_dataset_destroy(NULL);
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
+    mdist_store_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
-    const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
-                     mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
-                     mdist_strategy_replica_count(w->strategy) == 2 &&
-                     mdist_strategy_local_replica_count(w->strategy) == 2 &&
-                     mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
-                     strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
-                     mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
-                     mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
-                     mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == -1 &&
-                     mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
+    const int good =
+        mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 && mdist_dtype_size(MDIST_FLOAT64) == 8 &&
+        strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 && mdist_strategy_replica_count(w->strategy) == 2 &&
+        mdist_strategy_local_replica_count(w->strategy) == 2 && mdist_value_kind(w->value) == MDIST_VALUE_PLAIN &&
+        mdist_value_count(w->zero) == 2 && strcmp(mdist_variable_name(w->variable), "v") == 0 &&
+        mdist_tensor_elements(&tensor) == 2 && mdist_dataset_component_count(w->dataset) == 1 &&
+        mdist_error_status(NULL) == MDIST_OK && mdist_error_message(NULL)[0] == '\0' &&
+        mdist_error_reason(NULL)[0] == '\0' && mdist_error_operation(NULL)[0] == '\0' &&
+        mdist_error_replica(NULL) == -1 && mdist_error_worker(NULL) == -1 && mdist_error_native(NULL) == 0 &&
+        strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
     return good ? MDIST_OK : MDIST_ERR_INTERNAL;
 }
 
@@ -533,6 +560,10 @@ static const Entry table[] = {
     ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
     ENTRY(iterator_close, ANYWHERE),
+    ENTRY(store_create, ANYWHERE),
+    ENTRY(store_address, ANYWHERE),
+    ENTRY(store_restart, ANYWHERE),
+    ENTRY(store_progress, ANYWHERE),
     QUERY(version),
     QUERY(has),
     QUERY(dtype_size),
@@ -550,6 +581,7 @@ static const Entry table[] = {
     QUERY(error_reason),
     QUERY(error_operation),
     QUERY(error_replica),
+    QUERY(error_worker),
     QUERY(error_native),
     QUERY(error_free),
     QUERY(config_destroy),
@@ -558,6 +590,7 @@ static const Entry table[] = {
     QUERY(value_destroy),
     QUERY(variable_destroy),
     QUERY(dataset_destroy),
+    QUERY(store_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -626,6 +659,7 @@ static World make_world(void) {
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     world.work = done_work(world.strategy);
+    OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     return world;
 }
 
@@ -638,6 +672,7 @@ static void end_world(World *world) {
     mdist_dataset_destroy(world->batched);
     mdist_iterator_destroy(world->iterator);
     mdist_work_destroy(world->work);
+    mdist_store_destroy(world->store);
     mdist_strategy_destroy(world->strategy);
 }
 
@@ -898,7 +933,7 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
             strcmp(table[i].name, "mdist_config_create") == 0 || strcmp(table[i].name, "mdist_tensor_describe") == 0 ||
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
             strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
-            strcmp(table[i].name, "mdist_iterators_settle") == 0 ||
+            strcmp(table[i].name, "mdist_iterators_settle") == 0 || strcmp(table[i].name, "mdist_store_create") == 0 ||
             strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
         if (table[i].place == NOT_CALLED || table[i].place == AROUND || takes_none) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
