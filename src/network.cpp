@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -45,7 +44,7 @@ HostPort split_address(const std::string &address) {
     const bool numeric = !parts.port.empty() && parts.port.size() <= 5 &&
                          parts.port.find_first_not_of("0123456789") == std::string::npos;
     if (parts.host.empty() || !numeric || (!brackets && parts.host.find(':') != std::string::npos))
-        throw std::runtime_error("\"" + address + "\" is no address; write host:port or [IPv6 address]:port");
+        throw BadAddress("\"" + address + "\" is no address; write host:port or [IPv6 address]:port");
     return parts;
 }
 

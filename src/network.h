@@ -2,6 +2,7 @@
 // Addresses as people write them, and what the system makes of them. Any thread; what asks the network waits.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,11 @@ struct HostPort {
     std::string port;
 };
 
-/// "host:port", "[IPv6 address]:port"; throws std::runtime_error.
+struct BadAddress : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// "host:port", "[IPv6 address]:port"; throws BadAddress.
 HostPort split_address(const std::string &address);
 
 /// One numeric address with a port.

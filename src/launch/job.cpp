@@ -3,6 +3,7 @@
 
 #include "launch/reachable.h"
 #include "launch/remote.h"
+#include "network.h"
 
 #include <mdist/mdist.h>
 
@@ -31,7 +32,6 @@ std::vector<std::string> environment_with(const Variables &variables) {
         const std::string line = *entry;
         all[line.substr(0, line.find('='))] = line;
     }
-    all.erase("MDIST_STORE_OWNER");
     all.erase("MDIST_SECRET_FILE");
     for (const auto &[name, value] : variables) all[name] = name + "=" + value;
     std::vector<std::string> lines;
@@ -46,12 +46,24 @@ std::string job_name(const LaunchOptions &options) {
     return "mdist-" + random_hex(4);
 }
 
+void check_store(const LaunchOptions &options) {
+    if (options.store.empty()) {
+        if (options.nodes == 1) return;
+        throw UsageError("--nodes: say with --store HOST:PORT where the launcher of node 0 is to be reached");
+    }
+    try {
+        if (split_address(options.store).port == "0" && options.nodes > 1)
+            throw UsageError("--store " + options.store + ": the launchers of other nodes have to know the port");
+    } catch (const BadAddress &problem) {
+        throw UsageError("--store: " + std::string(problem.what()));
+    }
+}
+
 } // namespace
 
 Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usable_cpus)
     : options_(options), placement_(placement), usable_cpus_(usable_cpus) {
-    if (placement.nodes > 1 && options.hosts.empty() && options.store.empty())
-        throw UsageError("--nodes: say with --store HOST:PORT where the launcher of node 0 is to be reached");
+    check_store(options);
     session_.job = job_name(options);
     session_.store = options.store.empty() ? own_address_for(placement) + ":0" : options.store;
     if (options.no_secret || mdist_has("secret") == 0) return;
@@ -71,7 +83,6 @@ void Job::open() {
     if (options_.node_rank != 0) return;
     store_.emplace(JobStoreOptions{session_.store, placement_.size, session_.job, session_.secret});
     session_.store = store_->address();
-    session_.launcher_owns = store_->served();
 }
 
 void Job::begin(uint32_t restart) {

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/store.h"
 
-#include "descriptor.h"
-
-#include <cerrno>
-#include <system_error>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <vector>
 
 namespace mdist {
-namespace {
 
-/// One that is free now.
-uint16_t free_port() {
-    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_ANY);
-    socklen_t length = sizeof address;
-    auto *generic = reinterpret_cast<sockaddr *>(&address);
-    if (bind(socket.get(), generic, length) != 0 || getsockname(socket.get(), generic, &length) != 0)
-        throw std::system_error(errno, std::generic_category(), "no free port");
-    return ntohs(address.sin_port);
+JobStore::JobStore(const JobStoreOptions &options) : size_(options.size) {
+    mdist_store_t *store = nullptr;
+    mdist_error_t *error = nullptr;
+    const char *secret = options.secret.empty() ? nullptr : options.secret.c_str();
+    require_ok(mdist_store_create(options.address.c_str(), size_, options.job.c_str(), 0, secret, &store, &error),
+               error);
+    store_.reset(store);
 }
 
-} // namespace
+std::string JobStore::address() const {
+    mdist_error_t *error = nullptr;
+    size_t needed = 0;
+    require_ok(mdist_store_address(store_.get(), nullptr, 0, &needed, &error), error);
+    std::vector<char> text(needed);
+    require_ok(mdist_store_address(store_.get(), text.data(), text.size(), nullptr, &error), error);
+    return text.data();
+}
 
-JobStore::JobStore(const JobStoreOptions &options) : address_(options.address) {
-    if (address_.ends_with(":0")) address_ = address_.substr(0, address_.size() - 1) + std::to_string(free_port());
+void JobStore::restart(uint32_t restart) {
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_store_restart(store_.get(), size_, restart, &error), error);
 }
 
 } // namespace mdist

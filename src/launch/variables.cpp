@@ -32,10 +32,10 @@ Variables worker_variables(const LaunchOptions &options, const Placement &placem
         {"MDIST_NODE_RANK", std::to_string(place.node_rank)},
         {"MDIST_NODES", std::to_string(placement.nodes)},
         {"MDIST_STORE", session.store},
+        {"MDIST_STORE_OWNER", "launcher"},
         {"MDIST_JOB_ID", session.job},
         {"MDIST_RESTART", std::to_string(session.restart)},
     };
-    if (session.launcher_owns) variables.emplace_back("MDIST_STORE_OWNER", "launcher");
     if (!session.secret_file.empty()) variables.emplace_back("MDIST_SECRET_FILE", session.secret_file);
     for (const std::string &entry : options.environment) {
         const std::size_t equals = entry.find('=');

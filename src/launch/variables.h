@@ -14,8 +14,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// What all workers of one start of the job share.
 struct Session {
-    std::string store;          // host:port
-    bool launcher_owns = false; // the launcher serves the store, not rank 0
+    std::string store; // host:port
     std::string job;
     uint32_t restart = 0;
     std::string secret_file; // empty: none

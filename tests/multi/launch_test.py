@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -33,14 +34,29 @@ class Environment(Case):
         self.assertEqual(len(set(result.stdout.splitlines())), 1, result.stdout)
         self.assertRegex(result.stdout, r"^127\.0\.0\.1:[1-9]\d* mdist-[0-9a-f]{8}\n")
 
+    def test_the_launcher_serves_the_store_from_before_the_first_worker(self):
+        connect = "import os, socket; host, port = os.environ['MDIST_STORE'].split(':'); " \
+                  "socket.create_connection((host, int(port))).close(); print(os.environ['MDIST_STORE_OWNER'])"
+        result = launch("-n", "1", "--", PYTHON, "-c", connect)
+        self.assertEqual(result.stdout, "[0] launcher\n", result.stderr)
+
+    def test_a_store_that_is_taken_is_named(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            result = launch("-n", "1", "--store", address, "--", "true")
+        self.assertEnds(result, 1)
+        self.assertIn(address, result.stderr)
+
     def test_launchers_of_several_nodes_make_one_job(self):
-        ranks = []
-        for node in range(2):
-            result = launch("--per-node", "2", "--nodes", "2", "--node-rank", str(node), "--store", "127.0.0.1:0",
-                            "--no-prefix", *shell('echo "$MDIST_RANK $MDIST_SIZE $MDIST_LOCAL_RANK $MDIST_NODE_RANK $MDIST_NODES"'))
-            self.assertEnds(result, 0)
-            ranks += result.stdout.splitlines()
-        self.assertEqual(sorted(ranks), ["0 4 0 0 2", "1 4 1 0 2", "2 4 0 1 2", "3 4 1 1 2"])
+        shown = [launch("--per-node", "2", "--nodes", "2", "--node-rank", node, "--store", "10.0.0.1:4400", "--dry-run",
+                        "--", "true").stdout for node in "01"]
+        lines = [line for text in shown for line in text.splitlines() if not line.startswith("#")]
+        for rank, (node, local) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+            for word in (f"MDIST_RANK={rank}", "MDIST_SIZE=4", f"MDIST_LOCAL_RANK={local}", "MDIST_LOCAL_SIZE=2",
+                         f"MDIST_NODE_RANK={node}", "MDIST_NODES=2", "MDIST_STORE=10.0.0.1:4400",
+                         "MDIST_STORE_OWNER=launcher", "MDIST_JOB_ID=mdist-10.0.0.1:4400"):
+                self.assertIn(word, lines[rank].split())
+        self.assertEqual(len(lines), 4)
 
     def test_math_libraries_share_the_cpus_unless_told_otherwise(self):
         show = 'echo "$OMP_NUM_THREADS $OPENBLAS_NUM_THREADS"'
@@ -274,8 +290,7 @@ class Signals(Case):
 
 class Restarts(Case):
     def test_a_failed_job_starts_again_as_a_whole(self):
-        script = 'echo "start $MDIST_RESTART"; [ "$MDIST_RANK$MDIST_RESTART" = 11 ] && exit 0; ' \
-                 '[ "$MDIST_RESTART" = 1 ] && exit 0; exit 5'
+        script = 'echo "start $MDIST_RESTART"; [ "$MDIST_RESTART" = 1 ] && exit 0; exit 5'
         result = launch("-n", "2", "--max-restarts", "3", "--log-dir", str(self.folder), *shell(script))
         self.assertEnds(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()),
@@ -327,6 +342,8 @@ class CommandLine(Case):
                 (["-n", "3", "--nodes", "2", "--store", "a:1", "--", "true"], "does not divide among 2 nodes"),
                 (["--per-node", "1", "--nodes", "2", "--node-rank", "2", "--", "true"], "counted from 0"),
                 (["--per-node", "1", "--nodes", "2", "--", "true"], "--store HOST:PORT"),
+                (["--per-node", "1", "--nodes", "2", "--store", "a:0", "--", "true"], "have to know the port"),
+                (["-n", "1", "--store", "nonsense", "--", "true"], '"nonsense" is no address'),
                 (["-n", "1", "--per-node", "1", "--", "true"], "say how many workers"),
                 (["--hosts", "a:0", "--", "true"], '"a:0" is no host'),
                 (["--hosts", "-oProxyCommand=x", "--", "true"], "is no host"),
