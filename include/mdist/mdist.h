@@ -5,7 +5,8 @@
  *   config    what kind of strategy, on which devices          strategy    replicas, steps, merges
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
- *   dataset   input, cut over replicas                         status, log what went wrong, and what goes on
+ *   dataset   input, cut over replicas                         cluster     who else is in the job
+ *   status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -20,6 +21,7 @@
 #define MDIST_MDIST_H
 
 #include <mdist/base.h>
+#include <mdist/cluster.h>
 #include <mdist/collective.h>
 #include <mdist/config.h>
 #include <mdist/dataset.h>

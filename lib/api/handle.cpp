@@ -119,9 +119,10 @@ constexpr KindName kNames[] = {
     {"an iterator", "an iterator that was destroyed"},
     {"a work", "a work that was destroyed"},
     {"a store", "a store that was destroyed"},
+    {"a cluster", "a cluster that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kStore) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kCluster) + 1, "every kind has a name");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 

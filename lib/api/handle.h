@@ -25,8 +25,20 @@ class Dataset;
 class Iterator;
 class Work;
 class StoreService;
+struct ExplainedCluster;
 
-enum class Kind : uint8_t { kConfig = 1, kStrategy, kReplica, kValue, kVariable, kDataset, kIterator, kWork, kStore };
+enum class Kind : uint8_t {
+    kConfig = 1,
+    kStrategy,
+    kReplica,
+    kValue,
+    kVariable,
+    kDataset,
+    kIterator,
+    kWork,
+    kStore,
+    kCluster
+};
 
 /// What stands behind a public type.
 template <class Public>
@@ -75,6 +87,11 @@ template <>
 struct HandleTraits<mdist_store_t> {
     using Object = StoreService;
     static constexpr Kind kKind = Kind::kStore;
+};
+template <>
+struct HandleTraits<mdist_cluster_t> {
+    using Object = ExplainedCluster;
+    static constexpr Kind kKind = Kind::kCluster;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

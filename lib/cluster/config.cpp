@@ -41,6 +41,10 @@ void Config::set(std::string_view key, std::string_view value, std::string_view 
     });
 }
 
+void Config::clear(std::string_view key) {
+    settings_.erase(config_key(key).name);
+}
+
 void Config::load_text(std::string_view yaml, std::string_view name) {
     Config next = *this;
     for (const yaml::Entry &entry : yaml::read(yaml, name)) {

@@ -22,6 +22,9 @@ class Config {
     /// Failures are CONFIG and begin with the origin: "mdist_config_set", "MDIST_DEVICES", "cluster.yaml:3:12".
     void set(std::string_view key, std::string_view value, std::string_view origin);
 
+    /// Back to its default.
+    void clear(std::string_view key);
+
     /// A regular file of YAML. NOT_FOUND, IO (reason "permission" where that is why) and RESOURCE carry errno as native
     /// code; CONFIG with reason "not_regular" for directories, pipes and devices, "too_large" past yaml::kMostBytes.
     void load_file(const std::string &path);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config from the environment, which is read and never written.
+#include "cluster/environment.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <memory>
 
-#include "cluster/config.h"
+#include "cluster/config_values.h"
 #include "cluster/words.h"
 #include "util/failure.h"
-#include "util/log.h"
 #include "util/text.h"
 #include "util/utf8.h"
 
@@ -17,61 +20,85 @@ namespace mdist {
 
 namespace {
 
-/// The value, or "" where it is not set.
-std::string variable(const std::string &name) {
-    const char *value = std::getenv(name.c_str());
-    return value != nullptr ? value : "";
+std::string numeric(const sockaddr *address) {
+    char buffer[INET6_ADDRSTRLEN] = "";
+    if (address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in *>(address)->sin_addr, buffer, sizeof buffer);
+    else if (address->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6 *>(address)->sin6_addr, buffer, sizeof buffer);
+    return buffer;
 }
 
-std::vector<std::string> known_variables() {
-    std::vector<std::string> names;
-    for (const ConfigKey &key : config_keys()) names.push_back(key.environment_name());
-    names.insert(names.end(), reserved_variables().begin(), reserved_variables().end());
-    return names;
+std::string host_name() {
+    char name[256] = "";
+    return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// The names in the environment that begin with MDIST_ and mean nothing here, in order.
-std::set<std::string> unknown_variables(const std::vector<std::string> &known) {
-    std::set<std::string> unknown;
-    for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        std::string_view line = *entry;
-        std::string name(line.substr(0, line.find('=')));
-        if (name.starts_with("MDIST_") && std::find(known.begin(), known.end(), name) == known.end())
-            unknown.insert(std::move(name));
+class ProcessEnvironment : public Environment {
+  public:
+    std::optional<std::string> get(const std::string &name) const override {
+        const char *value = std::getenv(name.c_str());
+        if (value == nullptr || *value == '\0') return std::nullopt;
+        return value;
     }
-    return unknown;
-}
 
-void warn_of_unknown_variables() {
-    if (!log::enabled(MDIST_LOG_WARN)) return;
-    auto known = known_variables();
-    for (const std::string &name : unknown_variables(known)) {
-        std::string_view nearest = nearest_name(name, known);
-        log_warn("the environment variable ", quoted(name), " is no configuration key and was not read",
-                 nearest.empty() ? std::string() : text("; did you mean ", nearest, "?"));
+    std::vector<std::string> own_hosts() const override {
+        std::vector<std::string> hosts{"localhost"};
+        if (std::string name = host_name(); !name.empty()) hosts.push_back(name);
+        ifaddrs *list = nullptr;
+        if (getifaddrs(&list) != 0) return hosts;
+        std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
+        for (const ifaddrs *entry = list; entry != nullptr; entry = entry->ifa_next) {
+            if (entry->ifa_addr == nullptr) continue;
+            if (std::string address = numeric(entry->ifa_addr); !address.empty()) hosts.push_back(address);
+        }
+        return hosts;
     }
-}
+};
 
 } // namespace
 
-void Config::load_environment() {
-    Config next = *this;
-    next.is_from_environment_ = true;
-    if (std::string path = variable("MDIST_CONFIG"); !path.empty()) {
-        try {
-            next.load_file(path);
-        } catch (const Failure &failure) {
-            throw Failure(failure.status(), mdist::text("MDIST_CONFIG: ", failure.message()))
-                .reason(failure.reason())
-                .native(failure.native());
-        }
+const Environment &process_environment() {
+    static const ProcessEnvironment environment;
+    return environment;
+}
+
+std::optional<std::string> Variables::text(const std::string &name) {
+    auto value = environment_.get(name);
+    if (value && value->empty()) value.reset();
+    if (value && std::find(read_.begin(), read_.end(), name) == read_.end()) {
+        read_.push_back(name);
+        names_ += mdist::text(names_.empty() ? "" : ", ", name);
     }
-    for (const ConfigKey &key : config_keys()) {
-        std::string name = key.environment_name();
-        if (std::string value = variable(name); !value.empty()) next.set(key.name, value, name);
+    return value;
+}
+
+std::optional<std::uint32_t> Variables::count(const std::string &name) {
+    auto value = text(name);
+    if (!value) return std::nullopt;
+    try {
+        return static_cast<std::uint32_t>(parse_count(trimmed(*value)));
+    } catch (const Failure &failure) {
+        throw Failure(MDIST_ERR_CONFIG, mdist::text(name, ": ", failure.message())).reason("bad_value");
     }
-    warn_of_unknown_variables();
-    *this = std::move(next);
+}
+
+void Variables::refuse_missing(const std::string &name) const {
+    throw Failure(MDIST_ERR_CONFIG,
+                  mdist::text(name, " is not set", names_.empty() ? "" : mdist::text(", though ", names_, " is")))
+        .reason("unusable");
+}
+
+std::string Variables::need_text(const std::string &name) {
+    auto value = text(name);
+    if (!value) refuse_missing(name);
+    return *value;
+}
+
+std::uint32_t Variables::need_count(const std::string &name) {
+    auto value = count(name);
+    if (!value) refuse_missing(name);
+    return *value;
 }
 
 } // namespace mdist

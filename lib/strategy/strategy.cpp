@@ -2,7 +2,7 @@
 #include "strategy/strategy.h"
 
 #include "cluster/config.h"
-#include "cluster/single_worker.h"
+#include "cluster/resolve.h"
 #include "strategy/context.h"
 #include "util/cpus.h"
 #include "util/text.h"
@@ -10,8 +10,19 @@
 namespace mdist {
 namespace {
 
+/// This version trains within one process. Training that quietly runs as many separate worlds of one would look right
+/// and be wrong.
+void refuse_several_workers(const Resolved &resolved) {
+    if (resolved.size == 1) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  text(resolved.origin, ": this is rank ", resolved.rank, " of ", resolved.size,
+                       " workers, and this version trains on one; set strategy to mirrored to train in this process "
+                       "alone"))
+        .reason("several_workers");
+}
+
 std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
-    refuse_unbuilt(config);
+    refuse_several_workers(resolve(config, process_environment()));
     std::vector<std::shared_ptr<Device>> devices;
     for (const DeviceName &name : config.devices()) {
         if (name.kind != DeviceKind::kCpu)

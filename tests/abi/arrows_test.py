@@ -29,7 +29,7 @@ THIRD_PARTY = {
     "cblas": r"(examples|tests)/.*",
     "zlib.h": r"(examples|tests)/.*",
     "CLI/": r"src/.*",
-    "nlohmann/": r"src/.*",
+    "nlohmann/": r"src/.*|lib/cluster/tf_config\.cpp",
     "cmocka.h": r"tests/.*",
     "dlpack/": r"tests/api/dlpack_\w+\.h",
 }

@@ -10,8 +10,9 @@ typedef struct World {
     mdist_strategy_t *strategy;
     mdist_replica_t *replica;
     mdist_config_t *config;
-    mdist_value_t *value; // plain float32 [2]
-    mdist_value_t *zero;  // the same, per replica
+    mdist_cluster_t *cluster; // one worker, this process
+    mdist_value_t *value;     // plain float32 [2]
+    mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched;
     mdist_iterator_t *iterator;
@@ -302,6 +303,81 @@ CALL(config_load_text) {
 CALL(config_load_environment) {
     return mdist_config_load_environment(w->config, error);
 }
+CALL(config_set_cluster) {
+    return mdist_config_set_cluster(w->config, w->cluster, error);
+}
+static mdist_status_t drop_cluster(mdist_status_t status, mdist_cluster_t *cluster) {
+    mdist_cluster_destroy(cluster);
+    return status;
+}
+CALL(cluster_create) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_create(&out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_config) {
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_config(w->config, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_tf_config) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_tf_config("{}", 2, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_union) {
+    mdist_cluster_t *out = NULL;
+    const mdist_cluster_t *const one[] = {w->cluster};
+    const mdist_status_t status = mdist_cluster_union(one, 1, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_add_task) {
+    static uint32_t index = 0;
+    return mdist_cluster_add_task(w->cluster, MDIST_TASK_PS, index++, "h:1", error);
+}
+CALL(cluster_set_task) {
+    return mdist_cluster_set_task(w->cluster, MDIST_TASK_WORKER, 0, error);
+}
+CALL(cluster_task_count) {
+    uint32_t count = 0;
+    return mdist_cluster_task_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_address) {
+    char text[32];
+    return mdist_cluster_address(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_task) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_task(w->cluster, &type, &index, error);
+}
+CALL(cluster_is_chief) {
+    int32_t is_chief = 0;
+    return mdist_cluster_is_chief(w->cluster, MDIST_TASK_WORKER, 0, &is_chief, error);
+}
+CALL(cluster_worker_count) {
+    uint32_t count = 0;
+    return mdist_cluster_worker_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_worker_id) {
+    uint32_t id = 0;
+    return mdist_cluster_worker_id(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
+}
+CALL(cluster_leader) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_leader(w->cluster, &type, &index, error);
+}
+CALL(cluster_master) {
+    char text[32];
+    return mdist_cluster_master(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_explain) {
+    char text[32];
+    return mdist_cluster_explain(w->cluster, text, sizeof text, NULL, error);
+}
 CALL(strategy_create) {
     mdist_strategy_t *out = NULL;
     const mdist_status_t status = mdist_strategy_create(w->config, &out, error);
@@ -458,6 +534,7 @@ CALL(queries) {
     (void)error;
     const mdist_tensor_t tensor = tensor_in(w);
     mdist_config_destroy(NULL);
+    mdist_cluster_destroy(NULL);
     mdist_strategy_destroy(NULL);
     mdist_strategy_abort(NULL);
     mdist_value_destroy(NULL);
@@ -540,6 +617,22 @@ static const Entry table[] = {
     ENTRY(config_get, ANYWHERE),
     ENTRY(config_load_text, ANYWHERE),
     ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(config_set_cluster, ANYWHERE),
+    ENTRY(cluster_create, ANYWHERE),
+    ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(cluster_from_tf_config, ANYWHERE),
+    ENTRY(cluster_union, ANYWHERE),
+    ENTRY(cluster_add_task, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),
+    ENTRY(cluster_task_count, ANYWHERE),
+    ENTRY(cluster_address, ANYWHERE),
+    ENTRY(cluster_task, ANYWHERE),
+    ENTRY(cluster_is_chief, ANYWHERE),
+    ENTRY(cluster_worker_count, ANYWHERE),
+    ENTRY(cluster_worker_id, ANYWHERE),
+    ENTRY(cluster_leader, ANYWHERE),
+    ENTRY(cluster_master, ANYWHERE),
+    ENTRY(cluster_explain, ANYWHERE),
     ENTRY(strategy_create, ANYWHERE),
     ENTRY(strategy_device, ANYWHERE),
     ENTRY(tensor_describe, ANYWHERE),
@@ -585,6 +678,7 @@ static const Entry table[] = {
     QUERY(error_native),
     QUERY(error_free),
     QUERY(config_destroy),
+    QUERY(cluster_destroy),
     QUERY(strategy_destroy),
     QUERY(strategy_abort),
     QUERY(value_destroy),
@@ -598,6 +692,7 @@ static const Entry table[] = {
     {"mdist_replica_local_index", NOT_CALLED, NULL},
     {"mdist_replica_count", NOT_CALLED, NULL},
     {"mdist_config_load", NOT_CALLED, NULL},
+    {"mdist_cluster_from_slurm", NOT_CALLED, NULL}, // needs the variables of a step
     {"mdist_log_set_level", NOT_CALLED, NULL},
     {"mdist_log_set_sink", NOT_CALLED, NULL},
 };
@@ -650,6 +745,9 @@ static World make_world(void) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t two = tensor_in(&world), twice[2] = {two, two};
     OK(mdist_config_create(&world.config, &error));
+    OK(mdist_cluster_create(&world.cluster, &error));
+    OK(mdist_cluster_add_task(world.cluster, MDIST_TASK_WORKER, 0, "a:1", &error));
+    OK(mdist_cluster_set_task(world.cluster, MDIST_TASK_WORKER, 0, &error));
     OK(mdist_value_create(&two, &world.value, &error));
     OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
     OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
@@ -665,6 +763,7 @@ static World make_world(void) {
 
 static void end_world(World *world) {
     mdist_config_destroy(world->config);
+    mdist_cluster_destroy(world->cluster);
     mdist_value_destroy(world->value);
     mdist_value_destroy(world->zero);
     mdist_variable_destroy(world->variable);
@@ -934,6 +1033,8 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
             strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
             strcmp(table[i].name, "mdist_iterators_settle") == 0 || strcmp(table[i].name, "mdist_store_create") == 0 ||
+            strcmp(table[i].name, "mdist_cluster_create") == 0 ||
+            strcmp(table[i].name, "mdist_cluster_from_tf_config") == 0 ||
             strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
         if (table[i].place == NOT_CALLED || table[i].place == AROUND || takes_none) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};

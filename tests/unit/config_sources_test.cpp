@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files, the environment, and what this version refuses because it asks for several workers.
+// Files and the environment.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "cluster/config.h"
-#include "cluster/single_worker.h"
 #include "config_support.h"
 #include "util/log.h"
 #include "util/yaml.h"
@@ -164,75 +163,6 @@ void unknown_variables_are_one_warning_each(void **) {
     assert_text(config.text("secret_file"), "/secret");
 }
 
-void what_is_not_built_is_refused_and_not_ignored(void **) {
-    for (const char *yaml : {"communication: {implementation: nccl}", "communication: {implementation: gloo}",
-                             "data: {auto_shard_policy: file}", "data: {auto_shard_policy: 'off'}"}) {
-        Config config;
-        config.load_text(yaml, "c.yaml");
-        Outcome outcome = outcome_of([&] { refuse_unbuilt(config); });
-        assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
-        assert_text(outcome.reason, "not_built");
-        assert_true(outcome.begins("c.yaml:1:"));
-    }
-    for (const char *yaml :
-         {"communication: {implementation: ring}", "data: {order: replica, auto_shard_policy: data}"}) {
-        Config config;
-        config.load_text(yaml, "c.yaml");
-        assert_int_equal(outcome_of([&] { refuse_unbuilt(config); }).status, MDIST_OK);
-    }
-}
-
-void a_config_that_names_several_workers_is_refused(void **) {
-    const struct {
-        const char *yaml, *words;
-    } cases[] = {
-        {"cluster: {worker: ['a:1', 'b:1']}", "c.yaml:1:19: cluster.worker = \"a:1,b:1\" asks for several workers"},
-        {"strategy: mirrored\ncluster: {chief: ['a:1']}", "c.yaml:2:18: cluster.chief"},
-        {"cluster: {ps: ['a:1']}", "cluster.ps"},
-        {"strategy: multi_worker", "c.yaml:1:11: strategy = \"multi_worker\""},
-        {"task: {type: worker, index: 1}", "task.index"}};
-    for (const auto &c : cases) {
-        Config config;
-        config.load_text(c.yaml, "c.yaml");
-        Outcome outcome = outcome_of([&] { refuse_unbuilt(config); });
-        assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
-        assert_text(outcome.reason, "several_workers");
-        assert_says(outcome, c.words);
-    }
-    for (const char *yaml : {"", "strategy: mirrored", "strategy: auto\ntask: {type: worker, index: 0}"}) {
-        Config config;
-        config.load_text(yaml, "c.yaml");
-        assert_int_equal(outcome_of([&] { refuse_unbuilt(config); }).status, MDIST_OK);
-    }
-}
-
-mdist_status_t with_variable(const char *name, const char *value, bool from_environment, const char *strategy) {
-    clear_environment();
-    setenv(name, value, 1);
-    Config config;
-    if (from_environment) config.load_environment();
-    config.set("strategy", strategy, "mdist_config_set");
-    Outcome outcome = outcome_of([&] { refuse_unbuilt(config); });
-    if (outcome.status != MDIST_OK && !outcome.begins(std::string(name) + ": ")) return MDIST_ERR_INTERNAL;
-    return outcome.status;
-}
-
-void launchers_variables_count_for_a_config_from_the_environment(void **) {
-    const char *cluster = R"({"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}})";
-    assert_int_equal(with_variable("MDIST_SIZE", "2", true, "auto"), MDIST_ERR_UNSUPPORTED);
-    assert_int_equal(with_variable("MDIST_SIZE", "99999999999999999999", true, "auto"), MDIST_ERR_UNSUPPORTED);
-    assert_int_equal(with_variable("MDIST_SIZE", "two", true, "auto"), MDIST_ERR_CONFIG);
-    assert_int_equal(with_variable("MDIST_SIZE", "1", true, "auto"), MDIST_OK);
-    assert_int_equal(with_variable("MDIST_SIZE", "", true, "auto"), MDIST_OK);
-    assert_int_equal(with_variable("MDIST_SIZE", "2", false, "auto"), MDIST_OK);
-    assert_int_equal(with_variable("MDIST_SIZE", "2", true, "mirrored"), MDIST_OK);
-    assert_int_equal(with_variable("TF_CONFIG", cluster, true, "auto"), MDIST_ERR_UNSUPPORTED);
-    assert_int_equal(with_variable("TF_CONFIG", "{", true, "auto"), MDIST_ERR_UNSUPPORTED);
-    assert_int_equal(with_variable("TF_CONFIG", "{}", true, "auto"), MDIST_OK);
-    assert_int_equal(with_variable("TF_CONFIG", " { }\n", true, "auto"), MDIST_OK);
-    assert_int_equal(with_variable("TF_CONFIG", cluster, false, "auto"), MDIST_OK);
-}
-
 } // namespace
 
 int main() {
@@ -245,9 +175,6 @@ int main() {
         cmocka_unit_test_setup(variables_override_the_file_they_name, fresh_environment),
         cmocka_unit_test_setup(a_bad_environment_changes_nothing_and_is_named, fresh_environment),
         cmocka_unit_test_setup(unknown_variables_are_one_warning_each, fresh_environment),
-        cmocka_unit_test_setup(what_is_not_built_is_refused_and_not_ignored, fresh_environment),
-        cmocka_unit_test_setup(a_config_that_names_several_workers_is_refused, fresh_environment),
-        cmocka_unit_test_setup(launchers_variables_count_for_a_config_from_the_environment, fresh_environment),
     };
     return cmocka_run_group_tests_name("config_sources", tests, make_folder, remove_folder);
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked against what Slurm 22.05's own `scontrol show hostnames` says. Where that guesses at a torn list ("n[1-3"),
+// this refuses.
+#include "cluster/nodelist.h"
+
+#include <algorithm>
+
+#include "cluster/config_values.h"
+#include "cluster/words.h"
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+namespace mdist {
+
+namespace {
+
+Failure bad_nodelist(std::string message) {
+    return Failure(MDIST_ERR_CONFIG, std::move(message)).reason("bad_nodelist");
+}
+
+void check_length(std::size_t length) {
+    if (length > kMostHosts) throw bad_nodelist(text("names more than ", kMostHosts, " hosts"));
+}
+
+/// More digits than this would be no host number, and could overflow.
+constexpr std::size_t kMostDigits = 18;
+constexpr std::size_t kMostNameBytes = 255;
+
+std::uint64_t number_in(std::string_view digits, std::string_view range) {
+    if (digits.empty() || digits.size() > kMostDigits || digits.find_first_not_of("0123456789") != digits.npos)
+        throw bad_nodelist(text(quoted(range), " is no range; write 3, 1-4 or 001-016"));
+    std::uint64_t number = 0;
+    for (char digit : digits) number = number * 10 + static_cast<std::uint64_t>(digit - '0');
+    return number;
+}
+
+/// "08-11" is 08, 09, 10, 11: the first number says how many digits there are at least.
+void append_range(std::vector<std::string> &numbers, std::string_view range) {
+    auto dash = range.find('-');
+    std::string_view first = range.substr(0, dash);
+    std::uint64_t low = number_in(first, range);
+    std::uint64_t high = dash == range.npos ? low : number_in(range.substr(dash + 1), range);
+    if (high < low) throw bad_nodelist(text("the range ", quoted(range), " runs backwards"));
+    if (high - low >= kMostHosts) check_length(kMostHosts + 1);
+    check_length(numbers.size() + (high - low + 1));
+    for (std::uint64_t number = low; number <= high; ++number) {
+        std::string digits = std::to_string(number);
+        numbers.push_back(std::string(first.size() - std::min(first.size(), digits.size()), '0') + digits);
+    }
+}
+
+std::vector<std::string> expand_bracket(std::string_view ranges) {
+    std::vector<std::string> numbers;
+    for (std::size_t begin = 0; begin <= ranges.size();) {
+        std::size_t end = std::min(ranges.find(',', begin), ranges.size());
+        append_range(numbers, ranges.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return numbers;
+}
+
+/// Every name so far with every number behind it, the last one turning fastest.
+void multiply(std::vector<std::string> &names, std::string_view prefix, const std::vector<std::string> &numbers) {
+    check_length(names.size() * numbers.size());
+    std::vector<std::string> longer;
+    for (const std::string &name : names)
+        for (const std::string &number : numbers) longer.push_back(text(name, prefix, number));
+    names = std::move(longer);
+    if (names.front().size() > kMostNameBytes) throw bad_nodelist("names a host of more than 255 bytes");
+}
+
+std::vector<std::string> expand_item(std::string_view item) {
+    auto is_bad = [](char c) { return c <= ' ' || c == 0x7f; };
+    if (item.size() > kMostNameBytes * 64 || std::any_of(item.begin(), item.end(), is_bad))
+        throw bad_nodelist(text(quoted(item), " is no host"));
+    std::vector<std::string> names{""};
+    while (!item.empty()) {
+        auto open = item.find('[');
+        std::string_view prefix = item.substr(0, open);
+        if (prefix.find(']') != prefix.npos) throw bad_nodelist(text(quoted(item), " has a ] without a ["));
+        if (open == item.npos) {
+            if (names.size() != 1 || !names.front().empty())
+                throw bad_nodelist(text(quoted(prefix), " stands behind the last bracket of a host name"));
+            if (prefix.size() > kMostNameBytes) throw bad_nodelist("names a host of more than 255 bytes");
+            return {std::string(prefix)};
+        }
+        auto close = item.find(']', open);
+        if (close == item.npos) throw bad_nodelist(text(quoted(item), " has a [ without a ]"));
+        multiply(names, prefix, expand_bracket(item.substr(open + 1, close - open - 1)));
+        item.remove_prefix(close + 1);
+    }
+    return names;
+}
+
+/// Up to the next comma that stands in no bracket.
+std::string_view take_item(std::string_view &rest) {
+    std::size_t end = 0;
+    for (bool inside = false; end < rest.size() && (inside || rest[end] != ','); ++end)
+        inside = rest[end] == '[' || (inside && rest[end] != ']');
+    std::string_view item = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return item;
+}
+
+template <typename Function>
+auto in_list(std::string_view list, Function expand) {
+    try {
+        return expand();
+    } catch (const Failure &failure) {
+        throw bad_nodelist(text(quoted(list), ": ", failure.message()));
+    }
+}
+
+} // namespace
+
+std::vector<std::string> expand_nodelist(std::string_view list) {
+    return in_list(list, [&] {
+        std::vector<std::string> hosts;
+        for (std::string_view rest = list; !rest.empty();) {
+            std::vector<std::string> names;
+            if (std::string_view item = take_item(rest); !item.empty()) names = expand_item(item);
+            check_length(hosts.size() + names.size());
+            hosts.insert(hosts.end(), names.begin(), names.end());
+        }
+        if (hosts.empty()) throw bad_nodelist("names no host");
+        return hosts;
+    });
+}
+
+std::vector<std::uint32_t> expand_counts(std::string_view list) {
+    return in_list(list, [&] {
+        std::vector<std::uint32_t> counts;
+        for (std::string_view item : split_list(list)) {
+            std::uint64_t times = 1;
+            if (auto open = item.find("(x"); open != item.npos) {
+                if (item.back() != ')') throw bad_nodelist(text(quoted(item), " is no count; write 2 or 2(x3)"));
+                times = number_in(item.substr(open + 2, item.size() - open - 3), item);
+                item = item.substr(0, open);
+            }
+            std::uint64_t count = number_in(item, item);
+            if (times == 0 || times > kMostHosts || count > kMostHosts)
+                throw bad_nodelist(text(quoted(item), ": counts are at most ", kMostHosts));
+            check_length(counts.size() + times);
+            counts.insert(counts.end(), times, static_cast<std::uint32_t>(count));
+        }
+        if (counts.empty()) throw bad_nodelist("holds no count");
+        return counts;
+    });
+}
+
+} // namespace mdist

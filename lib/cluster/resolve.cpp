@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/resolve.h"
+
+#include "cluster/config_cluster.h"
+#include "cluster/config_values.h"
+#include "cluster/launchers/launcher.h"
+#include "cluster/words.h"
+#include "util/failure.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+namespace mdist {
+
+namespace {
+
+/// A source that says who this worker is.
+struct Claim {
+    std::string word; // "config" or a launcher's
+    std::string name; // in sentences
+    Found found;
+
+    std::string says() const {
+        return text(name, " (", found.variables, ") says ",
+                    found.is_evaluator() ? "evaluator" : text("rank ", found.rank, " of ", found.size));
+    }
+    bool agrees(const Claim &other) const {
+        return found.rank == other.found.rank && found.size == other.found.size &&
+               found.is_evaluator() == other.found.is_evaluator();
+    }
+};
+
+/// What looking at all sources in order has given.
+struct Survey {
+    std::optional<Claim> taken;
+    std::vector<std::string> passed_over;
+
+    void pass(std::string_view word, std::string_view why) { passed_over.push_back(text(word, ": ", why)); }
+};
+
+void weigh(Survey &survey, Claim claim) {
+    if (!survey.taken) {
+        survey.taken = std::move(claim);
+        return;
+    }
+    const Claim &taken = *survey.taken;
+    if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, and comes later"));
+    // srun starts other launchers; its steps then have their ranks.
+    if (claim.word == "slurm")
+        return survey.pass(claim.word, text(claim.says(), ", and counts only where it started the program itself"));
+    throw Failure(MDIST_ERR_CONFIG, text(taken.says(), ", but ", claim.says(),
+                                         "; unset what is not meant, or choose with MDIST_BOOTSTRAP",
+                                         taken.word == "config" ? "" : text('=', taken.word), " or ", claim.word))
+        .reason("contradiction");
+}
+
+/// "auto", or the one source that MDIST_BOOTSTRAP asks for.
+std::string bootstrap(const Config &config, const Environment &environment) {
+    if (!config.is_from_environment()) return "auto";
+    std::string word = lower_case(trimmed(environment.get("MDIST_BOOTSTRAP").value_or("auto")));
+    std::string words = "auto";
+    for (const Launcher &launcher : launchers()) {
+        if (word == launcher.word) return word;
+        words += text(", ", launcher.word);
+    }
+    if (word == "auto" || word == "single") return word;
+    throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP is one of ", words, ", single, not ", quoted(word)))
+        .reason("bad_value");
+}
+
+void look_at_launcher(Survey &survey, const Launcher &launcher, const Environment &environment, bool is_forced) {
+    Sighting sighting;
+    try {
+        sighting = launcher.look(environment);
+    } catch (const Failure &failure) {
+        if (survey.taken) return survey.pass(launcher.word, failure.message());
+        throw Failure(MDIST_ERR_CONFIG, text("cannot use ", launcher.name, ": ", failure.message()))
+            .reason(failure.reason());
+    }
+    if (sighting.found) return weigh(survey, {launcher.word, launcher.name, std::move(*sighting.found)});
+    if (is_forced)
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP asks for ", launcher.word, ", and ", sighting.absent))
+            .reason("unusable");
+    survey.pass(launcher.word, sighting.absent);
+}
+
+Survey look_around(const Config &config, const Environment &environment) {
+    Survey survey;
+    std::string only = bootstrap(config, environment);
+    auto wants = [&](std::string_view word) { return only == "auto" || only == word; };
+    std::string not_wanted = text("MDIST_BOOTSTRAP is ", only);
+
+    if (!wants("env")) {
+        survey.pass("config", not_wanted); // "env" takes MDIST_RANK with the config's cluster
+    } else if (Sighting sighting = look_config(config, environment); sighting.found) {
+        survey.taken = {"config", "the config", std::move(*sighting.found)};
+    } else {
+        survey.pass("config", sighting.absent);
+    }
+    for (const Launcher &launcher : launchers()) {
+        bool is_rank_alone = launcher.word == std::string_view("env") && survey.taken && !environment.get("MDIST_SIZE");
+        if (!config.is_from_environment())
+            survey.pass(launcher.word, "the config was not loaded from the environment");
+        else if (!wants(launcher.word))
+            survey.pass(launcher.word, not_wanted);
+        else if (is_rank_alone)
+            survey.pass(launcher.word, "MDIST_SIZE is not set");
+        else
+            look_at_launcher(survey, launcher, environment, only != "auto" && !survey.taken);
+    }
+    return survey;
+}
+
+/// Launchers that know only ranks: a cluster of workers without addresses.
+void complete_cluster(Found &found) {
+    if (!found.cluster.empty()) return;
+    if (found.size > kMostTasks)
+        throw Failure(MDIST_ERR_CONFIG, text(found.variables, ": ", found.size, " workers are more than ", kMostTasks))
+            .reason("unusable");
+    for (std::uint32_t rank = 0; rank < found.size; ++rank) found.cluster.add({TaskType::kWorker, rank}, "");
+    found.cluster.set_task(Task{TaskType::kWorker, found.rank});
+}
+
+std::vector<std::string> names_by_rank(const Cluster &cluster) {
+    if (cluster.task()->type == TaskType::kEvaluator) return {task_text(*cluster.task())};
+    std::vector<std::string> names;
+    for (Task task : cluster.members()) {
+        const std::string &address = cluster.address(task);
+        std::string detail = task.type == TaskType::kChief ? "chief" : "";
+        if (!address.empty()) detail += text(detail.empty() ? "" : ", ", address);
+        names.push_back(text("worker ", names.size(), detail.empty() ? "" : text(" (", detail, ')')));
+    }
+    return names;
+}
+
+/// Where the workers meet. MDIST_STORE and its like have the last word, whoever says the ranks.
+void choose_store(Resolved &resolved, const Claim &claim, bool reads_environment, const Environment &environment) {
+    const Found &found = claim.found;
+    Variables variables(environment);
+    auto given = reads_environment ? variables.text("MDIST_STORE") : std::nullopt;
+    std::string owner = reads_environment ? variables.text("MDIST_STORE_OWNER").value_or("") : "";
+    if (!owner.empty() && owner != "launcher" && owner != "worker")
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE_OWNER is launcher or worker, not ", quoted(owner)))
+            .reason("bad_value");
+    bool is_first = resolved.rank == 0;
+    if (given) {
+        try {
+            check_address(*given);
+        } catch (const Failure &failure) {
+            throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE: ", failure.message())).reason("bad_value");
+        }
+        resolved.store = *given;
+        resolved.serves_store = is_first && owner != "launcher";
+    } else if (!found.store.empty()) {
+        resolved.store = is_first && !found.own_store.empty() ? found.own_store : found.store;
+        resolved.serves_store = is_first;
+    } else if (found.store_by_pmi) {
+        resolved.store_by_pmi = true;
+        resolved.serves_store = is_first;
+    } else {
+        throw Failure(MDIST_ERR_CONFIG, text("cannot use ", claim.name, " (", found.variables, "): ", found.no_store))
+            .reason("unusable");
+    }
+}
+
+Resolved resolved_of(Claim claim, bool reads_environment, const Environment &environment) {
+    Found &found = claim.found;
+    complete_cluster(found);
+    Task task = *found.cluster.task();
+    if (task.type == TaskType::kPs)
+        throw Failure(MDIST_ERR_CONFIG, text(found.variables, ": the task is ", task_text(task),
+                                             "; parameter servers take no part in this strategy, so run nothing here"))
+            .reason("parameter_server");
+    Resolved resolved;
+    resolved.kind = found.is_evaluator() ? Resolved::Kind::kEvaluator : Resolved::Kind::kMember;
+    resolved.source = claim.word;
+    resolved.origin = found.variables;
+    resolved.rank = found.is_evaluator() ? 0 : found.rank;
+    resolved.size = found.is_evaluator() ? 1 : found.size;
+    resolved.local_rank = found.local_rank;
+    resolved.local_size = found.local_size;
+    resolved.task = task;
+    resolved.names = names_by_rank(found.cluster);
+    Variables variables(environment);
+    auto job = reads_environment ? variables.text("MDIST_JOB_ID") : std::nullopt;
+    auto restart = reads_environment ? variables.count("MDIST_RESTART") : std::nullopt;
+    resolved.job = job.value_or(found.job);
+    resolved.restart = restart.value_or(found.restart);
+    if (resolved.size > 1) choose_store(resolved, claim, reads_environment, environment);
+    resolved.cluster = std::move(found.cluster);
+    return resolved;
+}
+
+/// A choice that would change nothing in silence is refused.
+void refuse_unbuilt(const Config &config) {
+    auto refuse = [&](std::string_view key, std::string_view built) {
+        throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin(key), ": ", key, " = ", quoted(config.text(key)),
+                                                  " is not in this version, which has ", built))
+            .reason("not_built");
+    };
+    if (config.text("communication.implementation") == "nccl")
+        refuse("communication.implementation", "auto, ring, inproc, shm, tcp, gloo");
+    std::string_view policy = config.text("data.auto_shard_policy");
+    if (policy != "auto" && policy != "data") refuse("data.auto_shard_policy", "auto, data");
+}
+
+Resolved local(std::vector<std::string> passed_over) {
+    Resolved resolved;
+    resolved.names = {"worker 0"};
+    resolved.passed_over = std::move(passed_over);
+    return resolved;
+}
+
+} // namespace
+
+Resolved resolve(const Config &config, const Environment &environment) {
+    refuse_unbuilt(config);
+    if (config.text("strategy") == "mirrored") {
+        if (config.is_from_environment() && environment.get("TF_CONFIG"))
+            log_info("TF_CONFIG is passed over: strategy is mirrored, which trains in this process alone");
+        return local(
+            {text("all: strategy is mirrored (", config.origin("strategy"), "), which trains in this process alone")});
+    }
+    Survey survey = look_around(config, environment);
+    if (!survey.taken) return local(std::move(survey.passed_over));
+    Resolved resolved = resolved_of(std::move(*survey.taken), config.is_from_environment(), environment);
+    resolved.passed_over = std::move(survey.passed_over);
+    return resolved;
+}
+
+} // namespace mdist
