@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mdist`: looks at libmdist from outside, by its public headers alone.
 #include "bench/bench.h"
+#include "check/check.h"
 #include "env.h"
 #include "launch/launch.h"
 
@@ -35,6 +36,13 @@ int dispatch(int argc, char **argv) {
     CLI::App *launch = app.add_subcommand("launch", "run a program as the workers of a job, here or on several hosts");
     mdist::add_launch_options(*launch, launch_options);
 
+    mdist::CheckOptions check_options;
+    CLI::App *check =
+        app.add_subcommand("check", "whether a job could start here now: config, names, addresses, ports");
+    check->add_option("--config", check_options.config, "YAML file (default: the one that MDIST_CONFIG names)");
+    check->add_option("--timeout", check_options.timeout_s, "longest wait for a host, in seconds")
+        ->capture_default_str();
+
     std::vector<std::string> arguments(argv + 1, argv + argc);
     if (!arguments.empty() && arguments[0] == "launch") mdist::take_program(arguments, launch_options);
     std::reverse(arguments.begin(), arguments.end()); // as this parser wants them
@@ -45,6 +53,7 @@ int dispatch(int argc, char **argv) {
     }
     if (version->parsed()) mdist::print_version();
     if (env->parsed()) return mdist::print_environment(json);
+    if (check->parsed()) return mdist::run_check(check_options);
     if (launch->parsed()) return mdist::run_launch(launch_options);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;

@@ -113,7 +113,7 @@ class CommandLine(unittest.TestCase):
     def test_help_is_no_error(self):
         result = mdist("--help")
         self.assertEqual(result.returncode, 0)
-        for subcommand in ("bench", "env", "launch", "version"):
+        for subcommand in ("bench", "check", "env", "launch", "version"):
             self.assertIn(subcommand, result.stdout)
 
 
