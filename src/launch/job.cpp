@@ -68,12 +68,9 @@ Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usab
     session_.store = options.store.empty() ? own_address_for(placement) + ":0" : options.store;
     if (options.no_secret) return;
     session_.secret_file = options.secret_file.empty() ? variable("MDIST_SECRET_FILE") : options.secret_file;
-    const bool built = mdist_has("secret") != 0;
-    if (!built && !session_.secret_file.empty())
-        throw UsageError(
-            "a secret needs a library built with libsodium, and this one is not; --no-secret does without");
     // Launchers of several nodes cannot make one together.
-    if (built && session_.secret_file.empty() && options.nodes == 1) session_.secret_file = kSecretInTheMaking;
+    if (session_.secret_file.empty() && options.nodes == 1 && mdist_has("secret") != 0)
+        session_.secret_file = kSecretInTheMaking;
 }
 
 void Job::open() {

@@ -122,6 +122,10 @@ class Lines(unittest.TestResult):
     def addSuccess(self, test):
         self.line("ok", test)
 
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("skip", test, ": " + reason)
+
     def addFailure(self, test, error):
         super().addFailure(test, error)
         self.line("not ok", test, "\n" + self.failures[-1][1])

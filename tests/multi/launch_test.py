@@ -65,6 +65,28 @@ class Environment(Case):
         self.assertEqual(launch("-n", "1", *shell(show), env={"OMP_NUM_THREADS": "7"}).stdout, f"[0] 7 {cpus}\n")
         self.assertEqual(launch("-n", "1", "--env", "OPENBLAS_NUM_THREADS=5", *shell(show)).stdout, f"[0] {cpus} 5\n")
 
+    def test_all_workers_have_one_secret_for_this_user_alone(self):
+        show = 'stat -c "%a %F" "$MDIST_SECRET_FILE" && cat "$MDIST_SECRET_FILE" && echo "$MDIST_SECRET_FILE"'
+        result = launch("-n", "2", "--no-prefix", "--log-dir", str(self.folder), *shell(show))
+        if result.returncode and "No such file" in result.stderr:
+            self.skipTest("this library has no secrets")
+        first, second = ((self.folder / f"rank-{rank}.stdout").read_text() for rank in "01")
+        self.assertEqual(first, second)
+        self.assertRegex(first, r"^600 regular file\n[0-9a-f]{64}\n")
+        self.assertFalse(os.path.exists(first.splitlines()[-1]), "it is gone when the job is")
+
+    def test_a_secret_can_be_brought_along(self):
+        secret = self.folder / "secret"
+        secret.write_text("mine\n")
+        show = 'cat "$MDIST_SECRET_FILE"'
+        result = launch("-n", "1", "--secret-file", str(secret), *shell(show))
+        if "not_built" in result.stderr or "libsodium" in result.stderr:
+            self.skipTest("this library has no secrets")
+        self.assertEqual(result.stdout, "[0] mine\n", result.stderr)
+        self.assertEqual(launch("-n", "1", *shell(show), env={"MDIST_SECRET_FILE": str(secret)}).stdout, "[0] mine\n")
+        bare = launch("-n", "1", "--no-secret", *shell('echo "$MDIST_SECRET_FILE"'), env={"MDIST_SECRET_FILE": "x"})
+        self.assertEqual(bare.stdout, "[0] \n")
+
     def test_env_sets_variables(self):
         result = launch("-n", "1", "--env", "A=1", "--env", "B=x=y z", *shell('echo "$A,$B"'))
         self.assertEqual(result.stdout, "[0] 1,x=y z\n")
