@@ -5,7 +5,7 @@
 
 build_packages=(g++ gcc meson ninja-build pkg-config libyaml-dev)
 example_packages=(libopenblas-dev zlib1g-dev dataset-fashion-mnist)
-test_packages=(libcmocka-dev clang libclang-rt-14-dev python3 nlohmann-json3-dev libcli11-dev)
+test_packages=(libcmocka-dev clang libclang-rt-14-dev python3 nlohmann-json3-dev libcli11-dev iproute2)
 ffi_packages=(rustc cargo bindgen golang-go python3-numpy libdlpack-dev)
 
 say() { printf '== %s\n' "$*" >&2; }
