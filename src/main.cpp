@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mdist`: looks at libmdist from outside, by its public headers alone.
 #include "bench/bench.h"
+#include "bench/workers.h"
 #include "env.h"
 
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 namespace {
 
 constexpr int kBadCommandLine = 2;
+
+/// Options of `bench --workers`; returns the flag itself.
+CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
+    const std::string about = "every collective of the job that the environment describes";
+    CLI::Option *workers = bench.add_flag("--workers", about);
+    const auto one_of = [](const std::vector<std::string> &names) { return CLI::IsMember(names); };
+    const CLI::AsSizeValue size(false);
+    const std::vector<CLI::Option *> others = {
+        bench.add_option("--collective", options.collectives, "only these")->check(one_of(mdist::collective_names())),
+        bench.add_option("--min", options.min_bytes, "smallest size, like 4 or 1KiB")->transform(size),
+        bench.add_option("--max", options.max_bytes, "largest size")->transform(size),
+        bench.add_option("--factor", options.factor, "from size to size")->check(CLI::Range(1.01, 1e9)),
+        bench.add_option("--dtype", options.dtypes, "element types")->check(one_of(mdist::dtype_names())),
+        bench.add_option("--op", options.ops, "of reductions")->check(one_of(mdist::op_names())),
+        bench.add_option("--root", options.root, "the replica that broadcasts"),
+        bench.add_option("--memory", options.memory, "the program's, or the library's own (mdist_alloc)")
+            ->check(one_of({"ordinary", "library"})),
+    };
+    for (CLI::Option *option : others) option->needs(workers)->delimiter(',');
+    return workers;
+}
 
 int dispatch(int argc, char **argv) {
     CLI::App app("libmdist: distributed training strategies", "mdist");
@@ -27,6 +51,10 @@ int dispatch(int argc, char **argv) {
     bench->add_flag("--quick", options.quick, "small sizes and few rounds: whether it runs, not how fast");
     bench->add_option("--filter", options.filter, "only cases whose name contains this text");
 
+    mdist::WorkersOptions workers_options;
+    CLI::Option *workers = add_workers(*bench, workers_options);
+    bench->get_option("--filter")->excludes(workers);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &problem) {
@@ -34,6 +62,8 @@ int dispatch(int argc, char **argv) {
     }
     if (version->parsed()) mdist::print_version();
     if (env->parsed()) return mdist::print_environment(json);
+    workers_options.quick = options.quick;
+    if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }

@@ -22,12 +22,10 @@ typedef struct run {
 } run_t;
 
 int read_options(int argc, char **argv, options_t *options) {
-    static const struct option known[] = {{"sizes", required_argument, NULL, 's'},
-                                          {"seconds", required_argument, NULL, 't'},
-                                          {"separate", no_argument, NULL, 'o'},
-                                          {"algorithm", required_argument, NULL, 'a'},
-                                          {"memory", required_argument, NULL, 'm'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"sizes", required_argument, NULL, 's'},  {"seconds", required_argument, NULL, 't'},
+        {"separate", no_argument, NULL, 'o'},     {"algorithm", required_argument, NULL, 'a'},
+        {"memory", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
     *options = (options_t){.seconds = 0.1, .algorithm = "", .memory = "ordinary"};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == '?') return 2;
