@@ -84,5 +84,32 @@ class Workers(unittest.TestCase):
                 self.assertEqual(result.stdout, "")
 
 
+class Launched(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if " launch " not in subprocess.run([MDIST, "--help"], capture_output=True, text=True).stdout:
+            raise unittest.SkipTest("this mdist launches nothing")
+
+    def launch(self, workers, *arguments):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
+        return subprocess.run([MDIST, "launch", "-n", str(workers), "--no-prefix", "--", MDIST, "bench", "--workers",
+                               "--quick", *arguments], capture_output=True, text=True, timeout=100,
+                              env={**clean, "MDIST_DEVICES": "cpu*2"})
+
+    def test_worker_0_alone_prints_what_all_replicas_did(self):
+        result = self.launch(2, "--json", "--max", "64KiB", "--factor", "50", "--dtype", "float32,bfloat16", "--op",
+                             "sum,max", "--root", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = json.loads(result.stdout)
+        self.assertEqual((found["workers"], found["replicas"]), (2, 4))
+        self.assertEqual({row["collective"] for row in found["rows"]}, {*DATA, "barrier"})
+        self.assertEqual({row.get("wrong", 0) for row in found["rows"]}, {0})
+
+    def test_library_memory_is_right_too(self):
+        result = self.launch(2, "--json", "--memory", "library", "--min", "1KiB", "--max", "4MiB", "--factor", "4096")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual({row.get("wrong", 0) for row in json.loads(result.stdout)["rows"]}, {0})
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=1)

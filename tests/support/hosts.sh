@@ -8,6 +8,7 @@ usage='tests/support/hosts.sh [OPTION...] [--] COMMAND [ARGUMENT...]
   --rate RATE  what each link carries in each direction (default 1gbit), in the words of tc; none: as much as it can
 COMMAND runs beside the hosts, at the bridge (10.78.0.254). In it:
   on_host I PROGRAM [ARGUMENT...]    runs on host I, from 1 on: "hostI", 10.78.0.I, interface eth0
+  host_rsh hostI COMMAND...          the same, as ssh would: mdist launch --hosts host1:1,host2:1 --rsh host_rsh
   ip -n hostI link set eth0 down     pulls the cable; likewise up, routes, tc -n hostI qdisc ...
   $MDIST_TEST_HOSTS                  how many there are
 The status is that of the command; 77 (skipped), with the reason, where the kernel does not permit any of this.'

@@ -13,7 +13,7 @@ import tempfile
 from launch import Skipped, free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
-AGENT = str(HERE / "agent")
+RSH = str(HERE.parents[1] / "support" / "host_rsh")
 
 # Buffers that MPI takes and gives back in each call stay with the process.
 HEAP_KEPT = {"MALLOC_TOP_PAD_": str(1 << 29), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
@@ -94,7 +94,7 @@ def openmpi(place, command, variables, _scratch):
         line += ["--allow-run-as-root"]
     if not place.between_hosts:
         return [(line + ["--oversubscribe"] + command, variables)]
-    line += ["--host", place.hosts(), "--mca", "plm_rsh_agent", AGENT, "--mca", "plm_rsh_no_tree_spawn", "1",
+    line += ["--host", place.hosts(), "--mca", "plm_rsh_agent", RSH, "--mca", "plm_rsh_no_tree_spawn", "1",
              "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0",
              "--mca", "oob_tcp_if_include", "10.78.0.0/24"]
     # It counts the cores of one host where all share them: without this it spins, and 4 KiB takes a time slice.
@@ -107,7 +107,7 @@ def openmpi(place, command, variables, _scratch):
 def mpich(place, command, variables, _scratch):
     line = ["mpirun.mpich", "-np", str(place.workers)]
     if place.between_hosts:
-        line += ["-launcher", "ssh", "-launcher-exec", AGENT, "-localhost", "10.78.0.254", "-hosts", place.hosts()]
+        line += ["-launcher", "ssh", "-launcher-exec", RSH, "-localhost", "10.78.0.254", "-hosts", place.hosts()]
     return [(line + command, variables)]
 
 
