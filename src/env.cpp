@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <iostream>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "gloo", "shm"};
+constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "gloo", "shm", "secret"};
 
 // As docs/configuration.md lists them.
 constexpr const char *kKeys[] = {
@@ -61,14 +63,53 @@ std::string device_of(const mdist_strategy_t *strategy, uint32_t local_replica) 
     return text;
 }
 
-/// Keys as the environment sets them, and the devices of a strategy created from it; or why there is none.
+std::vector<std::string> explanation_of(const mdist_cluster_t *cluster) {
+    mdist_error_t *error = nullptr;
+    size_t needed = 0;
+    require_ok(mdist_cluster_explain(cluster, nullptr, 0, &needed, &error), error);
+    std::vector<char> text(needed);
+    require_ok(mdist_cluster_explain(cluster, text.data(), text.size(), nullptr, &error), error);
+    std::istringstream all(text.data());
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(all, line);) lines.push_back(line);
+    return lines;
+}
+
+/// Who this worker is among the others, and what was passed over on the way there.
+Json cluster_of(const mdist_config_t *config) {
+    mdist_cluster_t *found = nullptr;
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_cluster_from_config(config, &found, &error), error);
+    const ClusterHandle cluster(found);
+    uint32_t rank = 0;
+    uint32_t workers = 0;
+    int32_t is_chief = 0;
+    require_ok(mdist_cluster_worker_id(found, MDIST_TASK_NONE, 0, &rank, &error), error);
+    require_ok(mdist_cluster_worker_count(found, MDIST_TASK_NONE, &workers, &error), error);
+    require_ok(mdist_cluster_is_chief(found, MDIST_TASK_NONE, 0, &is_chief, &error), error);
+    Json json = {{"rank", rank}, {"workers", workers}, {"is_chief", is_chief != 0}};
+    constexpr std::string_view kPassedOver = "passed over ";
+    json["found"] = Json::array();
+    json["passed_over"] = Json::array();
+    for (const std::string &line : explanation_of(found))
+        if (line.compare(0, kPassedOver.size(), kPassedOver) == 0)
+            json["passed_over"].push_back(line.substr(kPassedOver.size()));
+        else
+            json["found"].push_back(line);
+    return json;
+}
+
+/// Keys as the environment sets them, the cluster, and the devices of this worker; or why there are none. Joins nobody:
+/// the strategy that is asked for its devices is this worker's alone.
 void add_strategy(Json &all) {
     try {
         const ConfigHandle config = make_config();
         mdist_error_t *error = nullptr;
         require_ok(mdist_config_load_environment(config.get(), &error), error);
         for (const char *key : kKeys) all["config"][key] = value_of(config.get(), key);
-        const StrategyHandle strategy = make_strategy(nullptr);
+        all["cluster"] = cluster_of(config.get());
+        require_ok(mdist_config_set(config.get(), "strategy", "mirrored", &error), error);
+        const StrategyHandle strategy = make_strategy(config.get());
         for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy.get()); ++i)
             all["replicas"].push_back(device_of(strategy.get(), i));
     } catch (const std::runtime_error &failure) {
@@ -95,6 +136,11 @@ void print_text(const Json &all) {
     std::string without;
     for (const auto &[feature, there] : all["features"].items()) (there.get<bool>() ? with : without) += " " + feature;
     std::printf("features %s; not:%s\n", with.empty() ? " none" : with.c_str(), without.c_str());
+    if (all.contains("cluster")) {
+        for (const auto &line : all["cluster"]["found"]) std::printf("cluster   %s\n", line.get<std::string>().c_str());
+        for (const auto &line : all["cluster"]["passed_over"])
+            std::printf("    not by %s\n", line.get<std::string>().c_str());
+    }
     if (all.contains("replicas")) {
         std::string devices;
         for (const auto &device : all["replicas"]) devices += " " + device.get<std::string>();

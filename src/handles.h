@@ -13,9 +13,11 @@ namespace mdist {
 
 struct Destroy {
     void operator()(mdist_config_t *config) const { mdist_config_destroy(config); }
+    void operator()(mdist_cluster_t *cluster) const { mdist_cluster_destroy(cluster); }
     void operator()(mdist_strategy_t *strategy) const { mdist_strategy_destroy(strategy); }
 };
 using ConfigHandle = std::unique_ptr<mdist_config_t, Destroy>;
+using ClusterHandle = std::unique_ptr<mdist_cluster_t, Destroy>;
 using StrategyHandle = std::unique_ptr<mdist_strategy_t, Destroy>;
 
 /// The sentence of a failed call; takes the error.

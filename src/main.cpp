@@ -1,16 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mdist`: looks at libmdist from outside, by its public headers alone.
 #include "bench/bench.h"
+#include "bench/workers.h"
+#include "check/check.h"
 #include "env.h"
+#include "launch/launch.h"
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 namespace {
 
 constexpr int kBadCommandLine = 2;
+
+/// Options of `bench --workers`; returns the flag itself.
+CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
+    const std::string about = "every collective of the job that the environment describes";
+    CLI::Option *workers = bench.add_flag("--workers", about);
+    const auto one_of = [](const std::vector<std::string> &names) { return CLI::IsMember(names); };
+    const CLI::AsSizeValue size(false);
+    const std::vector<CLI::Option *> others = {
+        bench.add_option("--collective", options.collectives, "only these")->check(one_of(mdist::collective_names())),
+        bench.add_option("--min", options.min_bytes, "smallest size, like 4 or 1KiB")->transform(size),
+        bench.add_option("--max", options.max_bytes, "largest size")->transform(size),
+        bench.add_option("--factor", options.factor, "from size to size")->check(CLI::Range(1.01, 1e9)),
+        bench.add_option("--dtype", options.dtypes, "element types")->check(one_of(mdist::dtype_names())),
+        bench.add_option("--op", options.ops, "of reductions")->check(one_of(mdist::op_names())),
+        bench.add_option("--root", options.root, "the replica that broadcasts"),
+        bench.add_option("--memory", options.memory, "the program's, or the library's own (mdist_alloc)")
+            ->check(one_of({"ordinary", "library"})),
+    };
+    for (CLI::Option *option : others) option->needs(workers)->delimiter(',');
+    return workers;
+}
 
 int dispatch(int argc, char **argv) {
     CLI::App app("libmdist: distributed training strategies", "mdist");
@@ -27,13 +54,36 @@ int dispatch(int argc, char **argv) {
     bench->add_flag("--quick", options.quick, "small sizes and few rounds: whether it runs, not how fast");
     bench->add_option("--filter", options.filter, "only cases whose name contains this text");
 
+    mdist::WorkersOptions workers_options;
+    CLI::Option *workers = add_workers(*bench, workers_options);
+    bench->get_option("--filter")->excludes(workers);
+
+    mdist::LaunchOptions launch_options;
+    CLI::App *launch = app.add_subcommand("launch", "run a program as the workers of a job, here or on several hosts");
+    mdist::add_launch_options(*launch, launch_options);
+
+    mdist::CheckOptions check_options;
+    CLI::App *check =
+        app.add_subcommand("check", "whether a job could start here now: config, names, addresses, ports");
+    check->add_option("--config", check_options.config, "YAML file (default: the one that MDIST_CONFIG names)");
+    check->add_option("--timeout", check_options.timeout_s, "longest wait for a host, in seconds")
+        ->capture_default_str();
+
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments[0] == "launch") mdist::take_program(arguments, launch_options);
+    std::reverse(arguments.begin(), arguments.end()); // as this parser wants them
+
     try {
-        app.parse(argc, argv);
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError &problem) {
         return app.exit(problem) == 0 ? 0 : kBadCommandLine;
     }
     if (version->parsed()) mdist::print_version();
     if (env->parsed()) return mdist::print_environment(json);
+    if (check->parsed()) return mdist::run_check(check_options);
+    if (launch->parsed()) return mdist::run_launch(launch_options);
+    workers_options.quick = options.quick;
+    if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }
@@ -43,6 +93,9 @@ int dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
     try {
         return dispatch(argc, argv);
+    } catch (const mdist::UsageError &problem) {
+        std::cerr << "mdist launch: " << problem.what() << "\n";
+        return kBadCommandLine;
     } catch (const std::exception &exception) {
         std::cerr << "mdist: " << exception.what() << "\n";
         return 1;

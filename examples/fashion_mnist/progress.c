@@ -32,7 +32,7 @@ static void draw(Progress *self, double seconds) {
 void progress_start(Progress *self, FILE *stream, int epoch, int epochs, uint64_t total_rows) {
     memset(self, 0, sizeof *self);
     self->stream = stream;
-    self->terminal = isatty(fileno(stream));
+    self->terminal = stream && isatty(fileno(stream));
     self->epoch = epoch;
     self->epochs = epochs;
     self->total_rows = total_rows;
@@ -51,6 +51,7 @@ void progress_add(Progress *self, uint64_t rows, double loss_sum, double correct
 }
 
 void progress_finish(Progress *self) {
+    if (!self->stream) return;
     const double seconds = now() - self->start;
     const double rows = (double)self->rows;
     fprintf(self->stream, "%sepoch %d/%d  loss %.4f  accuracy %.4f  %.0f images/s  %.1f s\n",

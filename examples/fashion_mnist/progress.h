@@ -16,6 +16,7 @@ typedef struct Progress {
     double start, drawn; // seconds
 } Progress;
 
+// `stream` NULL: says nothing, for workers that leave that to the chief.
 void progress_start(Progress *self, FILE *stream, int epoch, int epochs, uint64_t total_rows);
 
 // Adds what one step saw: sums over its rows.

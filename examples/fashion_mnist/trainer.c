@@ -166,12 +166,34 @@ void trainer_destroy(Trainer *self) {
     memset(self, 0, sizeof *self);
 }
 
-uint64_t trainer_digest(const Trainer *self, uint32_t local_replica) {
-    const TrainerReplica *replica = &self->replicas[local_replica];
+static uint64_t digest_of(const TrainerReplica *replica) {
     uint64_t digest = DIGEST_START;
     for (int i = 0; i < MODEL_PARTS; ++i)
         digest = digest_add(digest, replica->parameters[i], model_parts[i].elements * sizeof(float));
     for (int i = 0; i < MODEL_PARTS; ++i)
         digest = digest_add(digest, replica->momentum[i], model_parts[i].elements * sizeof(float));
     return digest;
+}
+
+// Every replica of the job tells every other its digest.
+static int32_t digest_step(mdist_replica_t *replica, void *user_data) {
+    Trainer *self = user_data;
+    TrainerReplica *mine = &self->replicas[mdist_replica_local_index(replica)];
+    const uint32_t count = mdist_replica_count(replica);
+    uint64_t own = digest_of(mine), *all = malloc(count * sizeof *all);
+    if (!all) return 1;
+    const mdist_buffer_t in = buffer(&own, 1, MDIST_UINT64), out = buffer(all, count, MDIST_UINT64);
+    const mdist_status_t status = mdist_all_gather(replica, &in, &out, 1, NULL, NULL);
+    mine->digest = own;
+    mine->same = status == MDIST_OK;
+    for (uint32_t i = 0; i < count && mine->same; ++i) mine->same = all[i] == own;
+    free(all);
+    return status != MDIST_OK;
+}
+
+mdist_status_t trainer_digest(Trainer *self, uint64_t *digest, int *same, mdist_error_t **error) {
+    const mdist_status_t status = mdist_run(self->strategy, digest_step, self, NULL, 0, NULL, 0, NULL, error);
+    *digest = self->replicas[0].digest;
+    *same = self->replicas[0].same;
+    return status;
 }

@@ -15,6 +15,8 @@ typedef struct TrainerReplica {
     float *gradients[MODEL_PARTS];
     ModelWorkspace workspace;
     double totals[MODEL_TOTALS];
+    uint64_t digest; // of its variables
+    int same;        // as everybody else's
 } TrainerReplica;
 
 typedef struct Trainer {
@@ -40,5 +42,6 @@ mdist_status_t trainer_train(Trainer *self, mdist_value_t *const batch[2], doubl
 mdist_status_t trainer_evaluate(Trainer *self, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
                                 mdist_error_t **error);
 
-// Checksum over all variables of a local replica, in the order in which they were created.
-uint64_t trainer_digest(const Trainer *self, uint32_t local_replica);
+// Checksum over all variables of this worker's first replica, in the order in which they were created, and whether it
+// is the same on every replica of the job.
+mdist_status_t trainer_digest(Trainer *self, uint64_t *digest, int *same, mdist_error_t **error);

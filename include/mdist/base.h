@@ -74,7 +74,7 @@ typedef void (*mdist_free_fn)(void *user_data);
 MDIST_API uint32_t mdist_version(void);
 
 /**
- * Whether this build and this host can do something: "cuda", "nccl", "gloo", "shm", "avx2", "avx512" ...
+ * Whether this build and this host can do something: "cuda", "nccl", "gloo", "shm", "secret" (of a job), "avx2" ...
  * Unknown names, and NULL, answer 0.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

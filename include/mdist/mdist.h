@@ -5,17 +5,23 @@
  *   config    what kind of strategy, on which devices          strategy    replicas, steps, merges
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
- *   dataset   input, cut over replicas                         status, log what went wrong, and what goes on
+ *   dataset   input, cut over replicas                         cluster     who else is in the job
+ *   status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
  *   step      a run on your own threads, without callbacks     work        collectives started, tested, waited for
  *   memory    memory that no garbage collector moves           dlpack      tensors to and from other libraries
+ *
+ * and for launchers:
+ *
+ *   store     where the workers of a job meet
  */
 #ifndef MDIST_MDIST_H
 #define MDIST_MDIST_H
 
 #include <mdist/base.h>
+#include <mdist/cluster.h>
 #include <mdist/collective.h>
 #include <mdist/config.h>
 #include <mdist/dataset.h>
@@ -24,6 +30,7 @@
 #include <mdist/memory.h>
 #include <mdist/status.h>
 #include <mdist/step.h>
+#include <mdist/store.h>
 #include <mdist/strategy.h>
 #include <mdist/tensor.h>
 #include <mdist/value.h>

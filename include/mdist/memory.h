@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Memory from the library: for buffers that outlive a call in languages whose own memory moves or is collected, and
- * later the memory that workers of one host share.
+ * memory that the workers of one host share.
  */
 #ifndef MDIST_MEMORY_H
 #define MDIST_MEMORY_H
@@ -14,7 +14,8 @@ extern "C" {
 
 /**
  * Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the
- * strategy goes.
+ * strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies
+ * on the way from worker to worker.
  * @param strategy  NULL: memory of the host; @p local_replica must be 0 then
  * @param bytes     may be 0: an address that is not NULL, with nothing behind it
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

@@ -35,17 +35,22 @@ typedef struct mdist_call_options {
 /**
  * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and
  * `log.level` takes effect, if it is set.
- * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host
- * lacks; never falls back to a smaller world in silence.
- * @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1
+ * Where the config or the environment names other workers (docs/configuration.md), this is when they meet: it returns
+ * when all have come, or fails on all. MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are
+ * missing. Workers that are configured differently, or have another number of replicas, are MDIST_ERR_CONFIG.
+ * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices that this build or host lacks; never
+ * falls back to a smaller world in silence. (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)
+ * @thread any   @blocks for the other workers, and on the config file if NULL   @collective all workers
+ * @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out,
                                                mdist_error_t **error);
 
 /**
- * Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, and later runs, collectives,
- * reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can
- * save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers.
+ * Ends all collectives of the strategy, on all workers: waiting calls return MDIST_ERR_ABORTED now, and later runs,
+ * collectives, reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so
+ * that one can save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for
+ * signal handlers.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
@@ -70,6 +75,26 @@ MDIST_API uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy
 MDIST_API uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy);
 
 /**
+ * Workers of the job: 1 where this one is alone, also for an evaluator; 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy);
+
+/**
+ * This worker's rank, from 0; its replicas have the ids rank * local replicas and following. -1 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_strategy_worker(const mdist_strategy_t *strategy);
+
+/**
+ * 1 on the one worker that does for all what is done once: writes checkpoints and summaries, prints (TensorFlow:
+ * should_checkpoint, should_save_summary). That is rank 0, the chief; a worker that is alone; an evaluator. Else 0,
+ * also for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy);
+
+/**
  * Name of the device under a local replica ("cpu:1"); text, capacity and needed as in mdist_config_get.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -91,7 +116,9 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  *
  * The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed)
  * releases all replicas that wait in a collective, and is what this call returns; the strategy can be used again,
- * unless a collective ended by timeout or abort.
+ * unless a collective ended by timeout or abort, or there are other workers: a failed run ends the job's collectives on
+ * all of them, since they may have come to different places. (They get MDIST_ERR_ABORTED with the same sentence.) To go
+ * on, all create a strategy anew.
  * Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is
  * MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION.
  *

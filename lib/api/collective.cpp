@@ -72,9 +72,9 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
     return strategy_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
-        timeout_of(options);
+        const Asker asker(self, CallKind::kStrategyAllReduce, timeout_of(options));
         self.require_sound();
-        all_reduce_local(self, op, inputs, outputs, buffer_count);
+        all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
     });
 }
 
@@ -88,10 +88,10 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
             throw invalid(
                 text("axis_count is ", axis_count, "; no value has more than ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
-        timeout_of(options);
+        const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(reduce_value(self, op, *pinned, over));
+        *out = publish<mdist_value_t>(reduce_value(self, asker, op, *pinned, over));
     });
 }
 
@@ -101,9 +101,9 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
     return strategy_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
-        timeout_of(options);
+        const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        const ValuePointer reduced = reduce_value_to(self, op, *pinned, destination_of(&destination, 0));
+        const ValuePointer reduced = reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0));
         *out = publish<mdist_value_t>(reduced);
     });
 }
@@ -114,11 +114,11 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
     return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
         need_array(values, count, "values");
         need_array(out, count, "out");
-        timeout_of(options);
+        const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
         std::vector<ValuePointer> reduced;
         for (size_t i = 0; i < count; ++i)
-            reduced.push_back(reduce_value_to(self, op, *pin(values[i]), destination_of(destinations, i)));
+            reduced.push_back(reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i)));
         const std::vector<mdist_value_t *> handles = publish_values(reduced);
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
@@ -140,8 +140,8 @@ mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *val
     return strategy_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
-        timeout_of(options);
+        const Asker asker(self, CallKind::kGather, timeout_of(options));
         self.require_sound();
-        *out = publish<mdist_value_t>(gather_value(self, *pinned, axis));
+        *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });
 }

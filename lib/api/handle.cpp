@@ -118,9 +118,11 @@ constexpr KindName kNames[] = {
     {"a dataset", "a dataset that was destroyed"},
     {"an iterator", "an iterator that was destroyed"},
     {"a work", "a work that was destroyed"},
+    {"a store", "a store that was destroyed"},
+    {"a cluster", "a cluster that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kWork) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kCluster) + 1, "every kind has a name");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 

@@ -24,8 +24,21 @@ class Variable;
 class Dataset;
 class Iterator;
 class Work;
+class StoreService;
+struct ExplainedCluster;
 
-enum class Kind : uint8_t { kConfig = 1, kStrategy, kReplica, kValue, kVariable, kDataset, kIterator, kWork };
+enum class Kind : uint8_t {
+    kConfig = 1,
+    kStrategy,
+    kReplica,
+    kValue,
+    kVariable,
+    kDataset,
+    kIterator,
+    kWork,
+    kStore,
+    kCluster,
+};
 
 /// What stands behind a public type.
 template <class Public>
@@ -69,6 +82,16 @@ template <>
 struct HandleTraits<mdist_work_t> {
     using Object = Work;
     static constexpr Kind kKind = Kind::kWork;
+};
+template <>
+struct HandleTraits<mdist_store_t> {
+    using Object = StoreService;
+    static constexpr Kind kKind = Kind::kStore;
+};
+template <>
+struct HandleTraits<mdist_cluster_t> {
+    using Object = ExplainedCluster;
+    static constexpr Kind kKind = Kind::kCluster;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

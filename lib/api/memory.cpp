@@ -54,9 +54,13 @@ mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, s
         if (local_replica >= replicas)
             throw invalid(pinned ? text("local_replica is ", local_replica, "; this strategy has ", replicas)
                                  : text("local_replica is ", local_replica, "; without a strategy it must be 0"));
-        Device &device = pinned ? pinned->device(local_replica) : *host();
-        Memory memory = device.allocate(bytes);
-        device.zero(memory.get(), bytes);
+        Memory memory;
+        if (pinned) {
+            memory = pinned->allocate_shared(local_replica, bytes);
+        } else {
+            memory = host()->allocate(bytes);
+            host()->zero(memory.get(), bytes);
+        }
         *out = GivenOut::all().add(std::move(memory));
     });
 }

@@ -75,6 +75,21 @@ uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy) {
     return pinned ? pinned->local_replica_count() : 0;
 }
 
+uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned ? pinned->worker_count() : 0;
+}
+
+int32_t mdist_strategy_worker(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned ? static_cast<int32_t>(pinned->worker()) : -1;
+}
+
+int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned && pinned->worker() == 0 ? 1 : 0;
+}
+
 mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t local_replica, char *text,
                                      size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_strategy_device", error, [&] {

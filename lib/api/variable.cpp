@@ -59,8 +59,8 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
             need(out, "out");
             VariableSpec spec = spec_of(name, initial, options);
             const Tensor values = view_of(*initial, spec.shape);
-            *out =
-                publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec), values));
+            *out = publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec),
+                                                                        values, CallKind::kCreateVariableOutside, 0));
         });
 }
 
@@ -109,10 +109,10 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
     return guard("mdist_variable_read", error, [&] {
         const auto self = pin(variable);
         need(out, "out");
-        timeout_of(options);
+        const uint64_t timeout_ns = timeout_of(options);
         const Turn turn(*self->strategy(), "mdist_variable_read",
                         "mdist_variable_tensor, and read this replica's copy from memory");
-        *out = publish<mdist_value_t>(Value::plain(self->read()));
+        *out = publish<mdist_value_t>(Value::plain(self->read(timeout_ns)));
     });
 }
 

@@ -167,15 +167,15 @@ std::vector<Task> Cluster::members() const {
     return all;
 }
 
-Cluster united(const std::vector<const Cluster *> &clusters) {
+Cluster united(const std::vector<Cluster> &clusters) {
     if (clusters.empty()) throw bad_cluster("a union is of at least one cluster");
-    Cluster all = *clusters.front();
+    Cluster all = clusters.front();
     for (TaskType type : kTaskTypes) {
         bool keeps_indices = std::any_of(clusters.begin(), clusters.end(),
-                                         [&](const Cluster *cluster) { return has_gaps(cluster->tasks(type)); });
-        for (const Cluster *cluster : std::vector(clusters.begin() + 1, clusters.end())) {
-            if (cluster->has(type)) all.add_job(type);
-            for (const auto &[index, address] : cluster->tasks(type))
+                                         [&](const Cluster &cluster) { return has_gaps(cluster.tasks(type)); });
+        for (auto next = clusters.begin() + 1; next != clusters.end(); ++next) {
+            if (next->has(type)) all.add_job(type);
+            for (const auto &[index, address] : next->tasks(type))
                 all.add({type, keeps_indices ? index : all.task_count(type)}, address);
         }
     }

@@ -88,6 +88,6 @@ class Cluster {
 
 /// Same job: lists one after another, the second's behind the first's; where a list has an index of its own (gaps, as
 /// in {"3": "host:port"}), indices stay and must not meet. Own task, master and layer are the first's.
-Cluster united(const std::vector<const Cluster *> &clusters);
+Cluster united(const std::vector<Cluster> &clusters);
 
 } // namespace mdist

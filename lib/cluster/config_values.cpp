@@ -59,7 +59,9 @@ const Unit *find_unit(const Unit (&units)[count], std::string_view name) {
 }
 
 void check_host(std::string_view host, std::string_view address) {
-    auto bad = [](char c) { return c <= ' ' || c == 0x7f || c == '/' || c == ',' || c == '@' || c == '[' || c == ']'; };
+    auto bad = [](unsigned char c) {
+        return c <= ' ' || c >= 0x7f || c == '/' || c == ',' || c == '@' || c == '[' || c == ']';
+    };
     bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
     std::string_view inner = bracketed ? host.substr(1, host.size() - 2) : host;
     if (inner.empty() || inner.size() > 255 || std::any_of(inner.begin(), inner.end(), bad))

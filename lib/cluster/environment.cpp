@@ -63,6 +63,18 @@ const Environment &process_environment() {
     return environment;
 }
 
+std::string reachable_address(const Environment &environment) {
+    auto is_near = [](std::string_view host) {
+        return host.starts_with("127.") || host.starts_with("169.254.") || host == "::1" || host.starts_with("fe80:");
+    };
+    for (const std::string &host : environment.own_hosts()) {
+        unsigned char bytes[16];
+        bool is_number = inet_pton(AF_INET, host.c_str(), bytes) == 1 || inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+        if (is_number && !is_near(host)) return host;
+    }
+    return "";
+}
+
 std::optional<std::string> Variables::text(const std::string &name) {
     auto value = environment_.get(name);
     if (value && value->empty()) value.reset();
@@ -85,7 +97,7 @@ std::optional<std::uint32_t> Variables::count(const std::string &name) {
 
 void Variables::refuse_missing(const std::string &name) const {
     throw Failure(MDIST_ERR_CONFIG,
-                  mdist::text(name, " is not set, though ", names_.empty() ? "others" : names_, " is"))
+                  mdist::text(name, " is not set", names_.empty() ? "" : mdist::text(", though ", names_, " is")))
         .reason("unusable");
 }
 

@@ -22,6 +22,9 @@ class Environment {
 /// The one of this process: getenv, gethostname, getifaddrs. Like getenv, no thread may change it meanwhile.
 const Environment &process_environment();
 
+/// The first of this host's addresses that is neither loopback nor link-local; "" if there is none.
+std::string reachable_address(const Environment &environment);
+
 /// Reading several variables, and keeping their names. One thread.
 class Variables {
   public:

@@ -26,6 +26,7 @@ void check_length(std::size_t length) {
 /// More digits than this would be no host number, and could overflow.
 constexpr std::size_t kMostDigits = 18;
 constexpr std::size_t kMostNameBytes = 255;
+constexpr int kMostBrackets = 16;
 
 std::uint64_t number_in(std::string_view digits, std::string_view range) {
     if (digits.empty() || digits.size() > kMostDigits || digits.find_first_not_of("0123456789") != digits.npos)
@@ -71,11 +72,11 @@ void multiply(std::vector<std::string> &names, std::string_view prefix, const st
 }
 
 std::vector<std::string> expand_item(std::string_view item) {
-    auto is_bad = [](char c) { return c <= ' ' || c == 0x7f; };
-    if (item.size() > kMostNameBytes * 64 || std::any_of(item.begin(), item.end(), is_bad))
-        throw bad_nodelist(text(quoted(item), " is no host"));
+    auto is_bad = [](unsigned char c) { return c <= ' ' || c >= 0x7f; };
+    if (std::any_of(item.begin(), item.end(), is_bad)) throw bad_nodelist(text(quoted(item), " is no host"));
     std::vector<std::string> names{""};
-    while (!item.empty()) {
+    for (int brackets = 0; !item.empty(); ++brackets) {
+        if (brackets > kMostBrackets) throw bad_nodelist(text("a name has more than ", kMostBrackets, " brackets"));
         auto open = item.find('[');
         std::string_view prefix = item.substr(0, open);
         if (prefix.find(']') != prefix.npos) throw bad_nodelist(text(quoted(item), " has a ] without a ["));

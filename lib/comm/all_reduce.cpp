@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/all_reduce.h"
 
+#include "comm/across.h"
 #include "comm/collectives.h"
 #include "comm/perform.h"
 #include "reduce/float_environment.h"
@@ -123,6 +124,7 @@ void ChunkedReduce::reduce_chunk(std::size_t b, uint64_t index) {
 }
 
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (group.workers() != nullptr) return perform_across(group, party, call, timeout_ns);
     if (StagedReduce::fits(group, call)) {
         StagedReduce part(group, party, call);
         perform(group, party, call, timeout_ns, part);

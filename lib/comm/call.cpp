@@ -93,8 +93,37 @@ const char *call_name(CallKind kind) {
             return "mdist_replica_variable_create";
         case CallKind::kAssign:
             return "mdist_replica_assign";
+        case CallKind::kStrategyAllReduce:
+            return "mdist_strategy_all_reduce";
+        case CallKind::kReduce:
+            return "mdist_reduce";
+        case CallKind::kReduceTo:
+            return "mdist_reduce_to";
+        case CallKind::kGather:
+            return "mdist_gather";
+        case CallKind::kReadVariable:
+            return "mdist_variable_read";
+        case CallKind::kCreateVariableOutside:
+            return "mdist_variable_create";
     }
     return "?";
+}
+
+Pattern pattern_of(const Call &call) {
+    switch (call.kind) {
+        case CallKind::kAllGather:
+            return Pattern::kGather;
+        case CallKind::kReduceScatter:
+            return Pattern::kScatter;
+        case CallKind::kAllToAll:
+            return Pattern::kTranspose;
+        case CallKind::kBroadcast:
+            return Pattern::kBroadcast;
+        case CallKind::kAssign:
+            return call.op == 0 ? Pattern::kBroadcast : Pattern::kReduce;
+        default:
+            return call.op == 0 ? Pattern::kMeet : Pattern::kReduce;
+    }
 }
 
 void check_op(int32_t op) {

@@ -24,7 +24,17 @@ enum class CallKind : uint8_t {
     kOpenMerge,
     kCreateVariable,
     kAssign,
+    // In cross-replica context, for workers:
+    kStrategyAllReduce,
+    kReduce,
+    kReduceTo,
+    kGather,
+    kReadVariable,
+    kCreateVariableOutside,
 };
+
+/// What a call does with everybody's buffers.
+enum class Pattern : uint8_t { kMeet, kReduce, kBroadcast, kGather, kScatter, kTranspose };
 
 struct Call {
     CallKind kind = CallKind::kBarrier;
@@ -37,6 +47,8 @@ struct Call {
     const char *subject_text = ""; // the same for people
     const void *extra = nullptr;   // what the kind's own code finds in its peers' calls
 };
+
+Pattern pattern_of(const Call &call);
 
 /// Name of the public function, "mdist_all_reduce".
 const char *call_name(CallKind kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/exchange.h"
 
+#include "comm/across.h"
 #include "comm/parts.h"
 #include "comm/perform.h"
 #include "reduce/float_environment.h"
@@ -90,11 +91,13 @@ void Exchange::transpose(uint32_t receiver, const Call &to) {
 }
 
 void exchange(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (group.workers() != nullptr) return perform_across(group, party, call, timeout_ns);
     Exchange part(group, party, call);
     perform(group, party, call, timeout_ns, part);
 }
 
 void barrier(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (group.workers() != nullptr) return perform_across(group, party, call, timeout_ns);
     group.meet(party, call, timeout_ns);
 }
 

@@ -32,6 +32,23 @@ Flat::Flat(const Call *const *calls, uint32_t replicas, int32_t dtype, const red
     }
 }
 
+Flat::Flat(const Call *const *calls, uint32_t replicas, std::size_t buffer, const std::vector<uint64_t> &parts,
+           const reduce::Cut &cut, uint32_t worker)
+    : calls_(calls),
+      replicas_(replicas),
+      cut_(cut),
+      worker_(worker),
+      operation_{calls[0]->inputs[buffer].dtype, static_cast<reduce::Op>(calls[0]->op), cut.replicas()},
+      element_size_(dtype_size(operation_.dtype)),
+      partial_size_(reduce::partial_size(operation_.dtype, cut)),
+      pieces_(1, {buffer, 0, parts.back()}),
+      parts_(parts),
+      elements_(parts.back()) {}
+
+void *Flat::part_at(uint32_t replica, uint64_t element) const {
+    return at(calls_[replica]->outputs[pieces_[0].buffer], element - parts_[worker_ * replicas_ + replica]);
+}
+
 /// Calls use(buffer, element of it, element of the range, elements) for every stretch of the range in one buffer.
 template <typename Use>
 void Flat::for_stretches(uint64_t begin, uint64_t count, Use use) const {
@@ -74,6 +91,15 @@ const void *Flat::partial_in_place(uint64_t begin, uint64_t count) const {
 }
 
 void Flat::store(uint64_t begin, uint64_t count, const void *results) const {
+    for (uint32_t replica = 0; scatters() && replica < replicas_; ++replica) {
+        const uint64_t *part = parts_.data() + worker_ * replicas_ + replica;
+        const uint64_t from = std::max(begin, part[0]);
+        const uint64_t to = std::min(begin + count, part[1]);
+        if (from < to)
+            std::memcpy(part_at(replica, from), static_cast<const char *>(results) + (from - begin) * element_size_,
+                        (to - from) * element_size_);
+    }
+    if (scatters()) return;
     for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t from, uint64_t stretch) {
         for (uint32_t replica = 0; replica < replicas_; ++replica)
             std::memcpy(at(calls_[replica]->outputs[buffer], element),
@@ -89,11 +115,17 @@ void Flat::load(uint64_t begin, uint64_t count, void *to) const {
 }
 
 void *Flat::output_in_place(uint64_t begin, uint64_t count) const {
+    for (uint32_t replica = 0; scatters() && replica < replicas_; ++replica) {
+        const uint64_t *part = parts_.data() + worker_ * replicas_ + replica;
+        if (part[0] <= begin && begin + count <= part[1]) return part_at(replica, begin);
+    }
+    if (scatters()) return nullptr;
     const Piece *piece = piece_of(begin, count);
     return piece != nullptr ? at(calls_[0]->outputs[piece->buffer], begin - piece->begin) : nullptr;
 }
 
 void Flat::spread(uint64_t begin, uint64_t count) const {
+    if (scatters()) return;
     for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t, uint64_t stretch) {
         const void *from = at(calls_[0]->outputs[buffer], element);
         for (uint32_t replica = 1; replica < replicas_; ++replica) {

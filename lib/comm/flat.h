@@ -21,7 +21,15 @@ class Flat {
     /// is one of those of `cut`.
     Flat(const Call *const *calls, uint32_t replicas, int32_t dtype, const reduce::Cut &cut, uint32_t worker);
 
+    /// The row of a reduce_scatter, which is one buffer of the inputs: replica r's output takes elements parts[r] to
+    /// parts[r + 1] - 1 of the results. `parts` has one number more than there are replicas in the job.
+    Flat(const Call *const *calls, uint32_t replicas, std::size_t buffer, const std::vector<uint64_t> &parts,
+         const reduce::Cut &cut, uint32_t worker);
+
     uint64_t elements() const { return elements_; }
+    /// Whether results are for those alone whose parts they are; then a worker's begin here, else segments may be any.
+    bool scatters() const { return !parts_.empty(); }
+    uint64_t part_begin(uint32_t worker) const { return parts_[worker * replicas_]; }
     int32_t dtype() const { return operation_.dtype; }
     const reduce::Operation &operation() const { return operation_; }
     const reduce::Cut &cut() const { return cut_; }
@@ -36,7 +44,7 @@ class Flat {
     /// Where that stands in memory as it is: one replica per worker, and all in one buffer; else nullptr.
     const void *partial_in_place(uint64_t begin, uint64_t count) const;
 
-    /// Writes results to every local replica's outputs.
+    /// Writes results to every local replica's outputs, as far as they are for it.
     void store(uint64_t begin, uint64_t count, const void *results) const;
     /// Results from replica 0's outputs, where they are, in a row.
     void load(uint64_t begin, uint64_t count, void *to) const;
@@ -55,6 +63,8 @@ class Flat {
     std::size_t piece_at(uint64_t element) const;
     /// The piece that holds all of a range, or nullptr.
     const Piece *piece_of(uint64_t begin, uint64_t count) const;
+    /// Where a local replica's output takes the element that its part has; the replica must have it.
+    void *part_at(uint32_t replica, uint64_t element) const;
     template <typename Use>
     void for_stretches(uint64_t begin, uint64_t count, Use use) const;
 
@@ -66,6 +76,7 @@ class Flat {
     std::size_t element_size_;
     std::size_t partial_size_;
     std::vector<Piece> pieces_;
+    std::vector<uint64_t> parts_; // of the outputs, by replica id; none where every output takes the row
     uint64_t elements_ = 0;
 };
 

@@ -2,6 +2,8 @@
 #include "comm/group.h"
 
 #include "comm/parts.h"
+#include "comm/pointers.h"
+#include "comm/workers.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -32,7 +34,8 @@ std::string seconds(uint64_t ns) {
 
 /// Those that are wrong together are told alike; a step's failure lets the others go with ABORTED.
 bool concerns_everyone(const Failure &cause) {
-    return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT;
+    return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT ||
+           cause.status() == MDIST_ERR_PEER_LOST;
 }
 
 bool has_parts(const Call &call) {
@@ -140,12 +143,12 @@ void Group::complete(uint64_t print) noexcept {
     try {
         if (prints_.load(std::memory_order_relaxed) != parties_ * print)
             compare();
-        else if (has_parts(call_of(0)))
+        else if (workers_ == nullptr && has_parts(call_of(0)))
             check_parts(*this);
     } catch (const std::bad_alloc &) {
         release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     } catch (const Failure &failure) {
-        end(kReleased, failure, true);
+        workers_ == nullptr ? end(kReleased, failure, true) : fail(failure);
     }
     reset_work();
     any_started_ = starting_.load(std::memory_order_relaxed) != 0;
@@ -202,6 +205,21 @@ void Group::finish() noexcept {
     }
 }
 
+void Group::lead(uint64_t timeout_ns) noexcept {
+    led_failure_.reset();
+    try {
+        Pointers<const Call *> calls(parties_);
+        for (uint32_t party = 0; party < parties_; ++party) calls[party] = slots_[party].call;
+        workers_->perform(calls.get(), timeout_ns);
+    } catch (const Failure &failure) {
+        led_failure_.emplace(failure);
+    } catch (const std::exception &) {
+        const Failure failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
+        workers_->fail(failure);
+        led_failure_.emplace(failure);
+    }
+}
+
 bool Group::add_work(uint64_t done, uint64_t total) noexcept {
     if (done == 0 || finished_.fetch_add(done, std::memory_order_acq_rel) + done != total) return false;
     finished_.store(0, std::memory_order_relaxed);
@@ -252,6 +270,7 @@ void Group::end(State state, const Failure &cause, bool alike) noexcept {
 }
 
 void Group::release(const Failure &cause) noexcept {
+    if (workers_ != nullptr) return fail(cause);
     end(kReleased, cause, concerns_everyone(cause));
 }
 
@@ -261,6 +280,7 @@ void Group::fail(const Failure &cause) noexcept {
         asked_for ? log_info("collectives have ended: ", cause.message())
                   : log_error("collectives have ended: ", cause.message());
     end(kFailed, cause, concerns_everyone(cause));
+    if (workers_ != nullptr) workers_->fail(cause);
 }
 
 std::optional<Failure> Group::cause() const {
@@ -303,6 +323,7 @@ void Group::throw_cause(bool waiting) const {
                                                    : "the step has failed already: ",
                                           first.message()))
         .replica(first.replica())
+        .worker(first.worker())
         .native(first.native())
         .reason(for_ever ? "strategy_failed" : "step_failed");
 }

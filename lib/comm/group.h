@@ -4,6 +4,8 @@
 //   READY --release(cause)--> RELEASED --reset()--> READY     a step failed: who waits is let go; the next step is fine
 //   READY --fail(cause)-----> FAILED                          for ever: timeout, abort
 //
+// In a job of several workers every release is a fail, and what ends the group ends the job: the others may have moved
+// on from where this worker stands.
 // A collective opens with meet(): everybody posts a Call, the last to arrive compares all of them, and all go on or all
 // fail alike. Between meet() and finish() only library code runs, so that finish() cannot be left early: a caller gets
 // its buffers back when nobody reads or writes them any more. Who has other things to do than wait uses the halves of
@@ -25,11 +27,17 @@
 
 namespace mdist {
 
+class Workers;
+
 class Group {
   public:
     Group(uint32_t parties, Patience patience, uint64_t timeout_ns);
 
     uint32_t parties() const { return parties_; }
+
+    /// The job's other workers; nullptr if there are none. Set before anybody meets.
+    Workers *workers() const { return workers_; }
+    void set_workers(Workers *workers) { workers_ = workers; }
 
     /// For meetings that are given no limit of their own. Changed while no party is inside.
     uint64_t timeout() const { return timeout_ns_; }
@@ -111,6 +119,14 @@ class Group {
         const uint64_t meeting = completed_.load(std::memory_order_relaxed) + 1;
         return slots_[piece].claimed.exchange(meeting, std::memory_order_relaxed) != meeting;
     }
+    /// Performs the collective that all parties have posted with the other workers, in the name of all. By one thread,
+    /// between meeting and finishing.
+    void lead(uint64_t timeout_ns) noexcept;
+    /// After finishing: throws what lead() failed with, alike on all parties.
+    void check_led() const {
+        if (led_failure_) throw Failure(*led_failure_);
+    }
+
     /// One number per collective for parties to draw work from, set to 0 by meet(); between meet() and finish().
     std::atomic<uint64_t> &work() { return work_; }
     /// Memory for a small call's data, one piece per party, so that it needs no finish(). A party fills its piece for
@@ -157,6 +173,7 @@ class Group {
     void release_gone() noexcept;
 
     const uint32_t parties_;
+    Workers *workers_ = nullptr;
     const Patience patience_;
     uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;
@@ -179,6 +196,8 @@ class Group {
     bool well_ = true;
     /// Whether some party only started its call; as well_.
     bool any_started_ = false;
+    /// Why the last lead() failed. No party can meet again before all have read it.
+    std::optional<Failure> led_failure_;
 
     // What is read in every meeting and seldom written.
     alignas(64) std::atomic<uint32_t> state_{kReady};

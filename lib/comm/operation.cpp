@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/operation.h"
 
+#include "comm/workers.h"
 #include "util/clock.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace {
 std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
     std::vector<mdist_buffer_t> copy;
     if (call.inputs == nullptr) return copy;
+    copy.reserve(2 * call.buffer_count + 1); // NULL would say that calls of this kind have no buffers
     copy.assign(call.inputs, call.inputs + call.buffer_count);
     copy.insert(copy.end(), call.outputs, call.outputs + call.buffer_count);
     return copy;
@@ -30,7 +32,10 @@ Operation::Operation(Group &group, uint32_t party, const Call &call, uint64_t ti
         call_.inputs = buffers_.data();
         call_.outputs = buffers_.data() + call.buffer_count;
     }
-    if (call.kind == CallKind::kAllReduce) {
+    if (group.workers() != nullptr) {
+        group.workers()->start_thread();
+        total_ = part_.emplace<Across>(group, timeout_ns_).total();
+    } else if (call.kind == CallKind::kAllReduce) {
         if (StagedReduce::fits(group, call_))
             part_.emplace<StagedReduce>(group, party, call_);
         else
@@ -70,17 +75,26 @@ bool Operation::move_on() {
             return false;
         }
         met_ = true;
-        const uint64_t done = std::visit(
-            [](auto &part) -> uint64_t {
-                if constexpr (std::is_same_v<decltype(part), std::monostate &>)
-                    return 0;
-                else
-                    return part.run();
-            },
-            part_);
-        group_.add_work(done, total_);
+        group_.add_work(work(), total_);
     }
-    return finished();
+    if (!finished()) return false;
+    if (const Across *across = std::get_if<Across>(&part_)) across->check();
+    return true;
+}
+
+/// This party's share of what follows the meeting; the pieces of work that it did.
+uint64_t Operation::work() {
+    return std::visit(
+        [](auto &part) -> uint64_t {
+            using Part = std::decay_t<decltype(part)>;
+            if constexpr (std::is_same_v<Part, std::monostate>)
+                return 0;
+            else if constexpr (std::is_same_v<Part, Across>)
+                return part.start();
+            else
+                return part.run();
+        },
+        part_);
 }
 
 /// Pieces that another party took may still be under way.
@@ -134,7 +148,9 @@ void Operation::settle(const Failure &cause) noexcept {
                 group_.release(cause);
                 return end(&cause);
             }
-            if (met_) group_.wait_finish(finishes_before_, kNoDeadline);
+            if (!met_) continue;
+            if (group_.workers() != nullptr) group_.workers()->fail(cause); // nobody knows when the others would come
+            group_.wait_finish(finishes_before_, kNoDeadline);
         }
         over_.store(true, std::memory_order_release);
     } catch (const Failure &failure) { // it ended meanwhile

@@ -6,6 +6,7 @@
 // each other.
 #pragma once
 
+#include "comm/across.h"
 #include "comm/all_reduce.h"
 #include "comm/exchange.h"
 
@@ -39,6 +40,7 @@ class Operation {
   private:
     bool advance_locked();
     bool move_on();
+    uint64_t work();
     bool finished() const;
     void end(const Failure *failure) noexcept;
     uint64_t waited_ns() const;
@@ -48,7 +50,7 @@ class Operation {
     const uint64_t timeout_ns_;
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     Call call_;
-    std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange> part_;
+    std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange, Across> part_;
     uint64_t total_ = 0; // pieces of work
     uint64_t start_ns_;
     uint32_t finishes_before_;

@@ -19,6 +19,8 @@ const mdist_buffer_t &whole_of(const Call &call, std::size_t b) {
     return gathers(call) ? call.outputs[b] : call.inputs[b];
 }
 
+} // namespace
+
 void check_place(const Call &call, uint32_t party, std::size_t b, uint64_t offset) {
     const mdist_buffer_t &part = part_of(call, b);
     const mdist_buffer_t &whole = whole_of(call, b);
@@ -34,8 +36,6 @@ void check_place(const Call &call, uint32_t party, std::size_t b, uint64_t offse
             .operation(call_name(call.kind))
             .replica(static_cast<int32_t>(party));
 }
-
-} // namespace
 
 uint64_t part_offset(const Group &group, uint32_t party, std::size_t b) {
     uint64_t offset = 0;

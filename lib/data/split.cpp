@@ -23,8 +23,12 @@ std::vector<Spec> cut(std::vector<Spec> spec) {
 
 class Split final : public Transform {
   public:
-    Split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas)
-        : Transform(source, cut(source->spec())), workers_(workers), worker_(worker), replicas_(replicas) {}
+    Split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas, bool by_replica)
+        : Transform(source, cut(source->spec())),
+          slices_(workers * replicas),
+          replicas_(replicas),
+          first_(by_replica ? worker * replicas : worker),
+          stride_(by_replica ? 1 : workers) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return source().size(); }
@@ -33,16 +37,16 @@ class Split final : public Transform {
     /// What local replica `replica` gets of a batch's component.
     Tensor slice(const Tensor &batch, uint64_t replica) const {
         const uint64_t rows = batch.shape().dims[0];
-        const uint64_t slices = workers_ * replicas_;
-        const uint64_t most = rows / slices + (rows % slices != 0 ? 1 : 0);
-        const uint64_t begin = std::min((replica * workers_ + worker_) * most, rows);
+        const uint64_t most = rows / slices_ + (rows % slices_ != 0 ? 1 : 0);
+        const uint64_t begin = std::min((first_ + replica * stride_) * most, rows);
         return batch.rows(begin, std::min(begin + most, rows));
     }
 
   private:
-    uint64_t workers_;
-    uint64_t worker_;
+    uint64_t slices_;
     uint64_t replicas_;
+    uint64_t first_;  // slice of local replica 0
+    uint64_t stride_; // to the next one's
 };
 
 class SplitStream final : public Stream {
@@ -89,8 +93,9 @@ std::unique_ptr<Stream> Split::open(const Iteration &iteration) const {
 
 } // namespace
 
-std::shared_ptr<Dataset> make_split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas) {
-    return std::make_shared<Split>(std::move(source), workers, worker, replicas);
+std::shared_ptr<Dataset> make_split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas,
+                                    bool by_replica) {
+    return std::make_shared<Split>(std::move(source), workers, worker, replicas, by_replica);
 }
 
 } // namespace mdist

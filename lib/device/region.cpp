@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +29,24 @@ std::size_t physical_bytes() {
 
 } // namespace
 
-Region::Region() {
+Region::Region(std::shared_ptr<MemorySource> source) : source_(std::move(source)) {
+    if (!reserve_from_source()) reserve();
+}
+
+bool Region::reserve_from_source() {
+    if (!source_) return false;
+    reserved_ = std::min(rounded(physical_bytes()), source_->fair_reservation() / kCommitStep * kCommitStep);
+    if (reserved_ < kLeastReserve) return false;
+    try {
+        reservation_ = source_->reserve(reserved_);
+    } catch (const Failure &) {
+        return false; // full: any other memory will do
+    }
+    base_ = static_cast<char *>(reservation_.get());
+    return true;
+}
+
+void Region::reserve() {
     // Inaccessible pages cost address space only; where that is limited too (ulimit -v), less has to do.
     for (reserved_ = rounded(physical_bytes()); reserved_ >= kLeastReserve; reserved_ = rounded(reserved_ / 2)) {
         void *data = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -40,17 +58,37 @@ Region::Region() {
 }
 
 Region::~Region() {
-    munmap(base_, reserved_);
+    if (!reservation_) munmap(base_, reserved_);
 }
 
 void Region::commit(std::size_t bytes) {
     if (bytes <= committed_) return;
     const std::size_t wanted = bytes > reserved_ ? bytes : rounded(bytes);
-    if (wanted > reserved_ || mprotect(base_ + committed_, wanted - committed_, PROT_READ | PROT_WRITE) != 0)
+    int error = 0;
+    if (wanted > reserved_ || !make_usable(wanted, error))
         throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for variables of ", bytes, " bytes on one replica"))
-            .native(errno);
-    madvise(base_ + committed_, wanted - committed_, MADV_HUGEPAGE); // a wish
+            .native(error);
     committed_ = wanted;
+}
+
+/// Up to `bytes`, from what is usable already.
+bool Region::make_usable(std::size_t bytes, int &error) {
+    char *const begin = base_ + committed_;
+    if (reservation_) {
+        try {
+            source_->commit(begin, bytes - committed_);
+        } catch (const Failure &failure) {
+            error = static_cast<int>(failure.native());
+            return false;
+        }
+        return true;
+    }
+    if (mprotect(begin, bytes - committed_, PROT_READ | PROT_WRITE) != 0) {
+        error = errno;
+        return false;
+    }
+    madvise(begin, bytes - committed_, MADV_HUGEPAGE); // a wish
+    return true;
 }
 
 } // namespace mdist

@@ -5,14 +5,17 @@
 // what lies in it keeps its address. New memory is zero. Not thread-safe: its owner locks.
 #pragma once
 
+#include "device/memory_source.h"
+
 #include <cstddef>
+#include <memory>
 
 namespace mdist {
 
 class Region {
   public:
-    /// Throws OUT_OF_MEMORY.
-    Region();
+    /// Of the source's memory, if there is one and it has room. Throws OUT_OF_MEMORY.
+    explicit Region(std::shared_ptr<MemorySource> source = nullptr);
     ~Region();
     Region(const Region &) = delete;
     Region &operator=(const Region &) = delete;
@@ -22,6 +25,12 @@ class Region {
     void commit(std::size_t bytes);
 
   private:
+    bool reserve_from_source();
+    void reserve();
+    bool make_usable(std::size_t bytes, int &error);
+
+    std::shared_ptr<MemorySource> source_;
+    Memory reservation_; // of the source
     char *base_ = nullptr;
     std::size_t reserved_ = 0;
     std::size_t committed_ = 0;

@@ -4,6 +4,7 @@
 #include "comm/call.h"
 #include "comm/collectives.h"
 #include "comm/overlap.h"
+#include "comm/workers.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -11,6 +12,7 @@
 #include "util/text.h"
 
 #include <atomic>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -42,6 +44,44 @@ void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor
                        "all; take MEAN to have it back, or a per-replica value"));
 }
 
+/// Whether each replica has a content of its own: where there is one per worker, a plain value is such too, as in
+/// TensorFlow.
+bool differs_by_replica(const Strategy &strategy, const Value &value) {
+    return value.kind() == MDIST_VALUE_PER_REPLICA ||
+           (value.kind() == MDIST_VALUE_PLAIN && strategy.worker_count() > 1 && strategy.local_replica_count() == 1);
+}
+
+/// The local replicas' calls, together with those of the other workers.
+void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
+    std::vector<const Call *> pointers;
+    for (Call &call : calls) {
+        call.kind = asker.kind;
+        pointers.push_back(&call);
+    }
+    workers.perform(pointers.data(), asker.timeout_ns);
+}
+
+/// All local replicas have their results in the same place.
+void perform_into(Workers &workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+                  const Tensor &out) {
+    const mdist_buffer_t output = out.buffer();
+    std::vector<mdist_buffer_t> inputs;
+    for (const Tensor &tensor : tensors) inputs.push_back(tensor.buffer());
+    std::vector<Call> calls(tensors.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        calls[i].op = op;
+        calls[i].inputs = &inputs[i];
+        calls[i].outputs = &output;
+        calls[i].buffer_count = 1;
+    }
+    const std::string shape = out.shape().text();
+    for (Call &call : calls) {
+        call.subject = std::hash<std::string>()(shape);
+        call.subject_text = shape.c_str();
+    }
+    perform(workers, asker, calls);
+}
+
 Tensor on_host(const Tensor &tensor) {
     Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
     host()->copy_out(copy.data(), tensor.data(), copy.bytes());
@@ -50,35 +90,43 @@ Tensor on_host(const Tensor &tensor) {
 
 } // namespace
 
-Tensor reduce_tensors(int32_t op, const std::vector<Tensor> &tensors, uint64_t replica_count) {
+Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors) {
     require_alike(tensors);
     check_op_takes(op, tensors[0].dtype());
     const Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), tensors[0].shape());
+    if (Workers *workers = strategy.workers()) {
+        perform_into(*workers, asker, op, tensors, out);
+        return out;
+    }
     std::vector<const void *> sources;
     for (const Tensor &tensor : tensors) sources.push_back(tensor.data());
     void *destination = out.data();
     const reduce::FloatEnvironment environment;
-    reduce::reduce({out.dtype(), static_cast<reduce::Op>(op), replica_count}, sources.data(), sources.size(),
+    reduce::reduce({out.dtype(), static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(), sources.size(),
                    &destination, 1, out.elements());
     return out;
 }
 
-ValuePointer reduce_value(Strategy &strategy, int32_t op, const Value &value, const std::vector<int32_t> &axes) {
+ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
+                          const std::vector<int32_t> &axes) {
     check_op(op);
     value.check_count(strategy.local_replica_count());
     const uint32_t replicas = strategy.replica_count();
+    const bool differs = differs_by_replica(strategy, value);
     if (!axes.empty()) {
-        Tensor reduced = reduce_axes(op, value.tensors(), axes);
-        if (value.kind() == MDIST_VALUE_PLAIN) require_reduces_to_itself(op, value.kind(), reduced, replicas);
+        Workers *const workers = value.kind() == MDIST_VALUE_PLAIN && !differs ? nullptr : strategy.workers();
+        Tensor reduced = reduce_axes(workers, asker, op, value.tensors(), axes);
+        if (value.kind() == MDIST_VALUE_PLAIN && !differs)
+            require_reduces_to_itself(op, value.kind(), reduced, replicas);
         return Value::plain(std::move(reduced));
     }
-    if (value.kind() == MDIST_VALUE_PER_REPLICA) return Value::plain(reduce_tensors(op, value.tensors(), replicas));
+    if (differs) return Value::plain(reduce_tensors(strategy, asker, op, value.tensors()));
     require_reduces_to_itself(op, value.kind(), value.tensors()[0], replicas);
     return Value::plain(on_host(value.tensors()[0]));
 }
 
 /// Straight into every device's own result, by all replicas' threads where that is worth it.
-ValuePointer all_reduce_value(Strategy &strategy, int32_t op, const Value &value) {
+ValuePointer all_reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value) {
     value.check_count(strategy.local_replica_count());
     require_alike(value.tensors());
     std::vector<Tensor> results;
@@ -90,15 +138,16 @@ ValuePointer all_reduce_value(Strategy &strategy, int32_t op, const Value &value
         inputs.push_back(tensor.buffer());
         outputs.push_back(results.back().buffer());
     }
-    all_reduce_local(strategy, op, inputs.data(), outputs.data(), 1);
+    all_reduce_local(strategy, asker, op, inputs.data(), outputs.data(), 1);
     return Value::mirrored(std::move(results));
 }
 
-ValuePointer reduce_value_to(Strategy &strategy, int32_t op, const Value &value, const std::string &destination) {
+ValuePointer reduce_value_to(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
+                             const std::string &destination) {
     const bool everywhere = destination.empty();
     if (!everywhere) strategy.device_index(destination);
-    if (everywhere && value.kind() == MDIST_VALUE_PER_REPLICA) return all_reduce_value(strategy, op, value);
-    const ValuePointer reduced = reduce_value(strategy, op, value, {});
+    if (everywhere && differs_by_replica(strategy, value)) return all_reduce_value(strategy, asker, op, value);
+    const ValuePointer reduced = reduce_value(strategy, asker, op, value, {});
     return everywhere ? broadcast_value(strategy, reduced->tensors()[0]) : reduced;
 }
 
@@ -111,8 +160,8 @@ ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
     return Value::mirrored(std::move(copies));
 }
 
-void all_reduce_local(Strategy &strategy, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                      std::size_t buffer_count) {
+void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
+                      const mdist_buffer_t *outputs, std::size_t buffer_count) {
     constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
     const uint32_t replicas = strategy.local_replica_count();
     std::vector<Call> calls(replicas);
@@ -133,6 +182,7 @@ void all_reduce_local(Strategy &strategy, int32_t op, const mdist_buffer_t *inpu
                 .reason("different_calls");
     }
     if (replicas > 1) check_overlap_among(calls);
+    if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
     const reduce::FloatEnvironment environment;
     if (strategy.concurrent() && bytes >= kWorthThreads) {
         for (uint32_t local = 0; local < replicas; ++local) strategy.group().post(local, calls[local]);

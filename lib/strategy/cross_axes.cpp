@@ -1,123 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction over axes, and gathering along one, where replicas may differ in length.
+// Reduction over axes, where replicas may differ in length.
+#include "comm/workers.h"
 #include "reduce/axes.h"
 #include "reduce/float_environment.h"
+#include "strategy/axes.h"
 #include "strategy/cross.h"
 #include "util/dtype.h"
+#include "util/function_ref.h"
 #include "util/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace mdist {
 namespace {
 
-int32_t dimension(int32_t axis, int32_t rank) {
-    if (axis < -rank || axis >= rank)
-        throw invalid(text("axis is ", axis, ", out of range for a value of rank ", rank));
-    return axis < 0 ? axis + rank : axis;
-}
+/// The dimensions that `axes` name.
+struct Reduced {
+    bool at[MDIST_MAX_RANK] = {};
 
-/// Dtype, rank and every dimension but those of `free` must be alike.
-void require_alike_but(const std::vector<Tensor> &tensors, const bool (&free)[MDIST_MAX_RANK]) {
-    const Shape &first = tensors[0].shape();
-    for (std::size_t i = 1; i < tensors.size(); ++i) {
-        const Shape &shape = tensors[i].shape();
-        bool alike = shape.rank == first.rank;
-        for (int32_t d = 0; alike && d < first.rank; ++d) alike = free[d] || shape.dims[d] == first.dims[d];
-        if (!alike)
-            throw Failure(MDIST_ERR_MISMATCH,
-                          text("the tensor of local replica 0 has shape ", first.text(), " and that of local replica ",
-                               i, " ", shape.text(), "; they may differ along the given axes only"))
-                .reason("different_shapes");
+    Reduced(const std::vector<int32_t> &axes, int32_t rank) {
+        for (const int32_t axis : axes) {
+            const int32_t d = dimension(axis, rank);
+            if (at[d]) throw invalid(text("axis ", axis, " is given twice"));
+            at[d] = true;
+        }
     }
-}
+    Shape kept(const Shape &shape) const {
+        Shape kept;
+        for (int32_t d = 0; d < shape.rank; ++d)
+            if (!at[d]) kept.dims[kept.rank++] = shape.dims[d];
+        return kept;
+    }
+    /// Elements that go into each result.
+    uint64_t count(const Shape &shape) const {
+        uint64_t product = 1;
+        for (int32_t d = 0; d < shape.rank; ++d) product *= at[d] ? shape.dims[d] : 1;
+        return product;
+    }
+};
 
-/// The canonical tree over [lo, hi): see <mdist/collective.h>.
-reduce::Accumulators fold_tree(int32_t op, const std::vector<Tensor> &tensors, std::size_t lo, std::size_t hi,
-                               uint64_t kept, const bool (&reduced)[MDIST_MAX_RANK]) {
-    const int32_t dtype = tensors[0].dtype();
-    if (hi - lo == 1) {
-        reduce::Accumulators leaf = reduce::neutral(op, dtype, kept);
-        reduce::fold(leaf, op, dtype, tensors[lo].data(), tensors[lo].shape(), reduced);
-        return leaf;
-    }
-    std::size_t half = 1;
-    while (half * 2 < hi - lo) half *= 2;
-    reduce::Accumulators left = fold_tree(op, tensors, lo, lo + half, kept, reduced);
-    reduce::combine(left, op, dtype, fold_tree(op, tensors, lo + half, hi, kept, reduced));
+/// The canonical tree, of which `leaf(begin, end)` gives the nodes that are known: see <mdist/collective.h>.
+reduce::Accumulators fold_tree(int32_t op, int32_t dtype, uint32_t begin, uint32_t end,
+                               FunctionRef<const reduce::Accumulators *(uint32_t, uint32_t)> leaf) {
+    if (const reduce::Accumulators *known = leaf(begin, end)) return *known;
+    const uint32_t half = begin + std::bit_floor(end - begin - 1);
+    reduce::Accumulators left = fold_tree(op, dtype, begin, half, leaf);
+    reduce::combine(left, op, dtype, fold_tree(op, dtype, half, end, leaf));
     return left;
+}
+
+/// Over local replicas, a subtree of the whole.
+reduce::Accumulators fold_local(int32_t op, const std::vector<Tensor> &tensors, uint32_t first, reduce::Subtree subtree,
+                                uint64_t kept, const Reduced &reduced) {
+    reduce::Accumulators one;
+    return fold_tree(op, tensors[0].dtype(), subtree.begin, subtree.end,
+                     [&](uint32_t begin, uint32_t end) -> const reduce::Accumulators * {
+                         if (end - begin != 1) return nullptr;
+                         const Tensor &tensor = tensors[begin - first];
+                         one = reduce::neutral(op, tensor.dtype(), kept);
+                         reduce::fold(one, op, tensor.dtype(), tensor.data(), tensor.shape(), reduced.at);
+                         return &one;
+                     });
+}
+
+/// What workers tell each other: how many elements went in, then the accumulators of each of their subtrees.
+std::vector<char> packed(uint64_t count, const std::vector<reduce::Accumulators> &subtrees) {
+    std::vector<char> bytes(sizeof count);
+    std::memcpy(bytes.data(), &count, sizeof count);
+    for (const reduce::Accumulators &one : subtrees) {
+        const auto *const from = one.integer ? reinterpret_cast<const char *>(one.whole.data())
+                                             : reinterpret_cast<const char *>(one.real.data());
+        bytes.insert(bytes.end(), from, from + (one.integer ? one.whole.size() : one.real.size()) * sizeof(uint64_t));
+    }
+    return bytes;
+}
+
+reduce::Accumulators unpacked(const char *from, bool integer, uint64_t kept) {
+    reduce::Accumulators one;
+    one.integer = integer;
+    if (integer)
+        one.whole.resize(kept);
+    else
+        one.real.resize(kept);
+    if (kept != 0)
+        std::memcpy(integer ? static_cast<void *>(one.whole.data()) : one.real.data(), from, kept * sizeof(uint64_t));
+    return one;
+}
+
+/// The whole tree, from every worker's part of it. `count` becomes that of all workers.
+reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+                              const Shape &kept_shape, const Reduced &reduced, uint64_t &count) {
+    const uint64_t kept = kept_shape.elements();
+    const reduce::Cut &cut = workers.cut();
+    const uint32_t first = workers.self() * workers.replicas_per_worker();
+    std::vector<reduce::Accumulators> own;
+    for (uint32_t i = 0; i < cut.count(workers.self()); ++i)
+        own.push_back(fold_local(op, tensors, first, cut.subtrees()[cut.first(workers.self()) + i], kept, reduced));
+
+    std::string subject = text("to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
+    for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
+        if (reduced.at[d]) subject += text(" ", d);
+    Call call;
+    call.kind = asker.kind;
+    call.subject = std::hash<std::string>()(subject) + static_cast<uint64_t>(op);
+    call.subject_text = subject.c_str();
+    const std::vector<char> mine = packed(count, own);
+    const Workers::Blobs blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
+
+    count = 0;
+    std::vector<reduce::Accumulators> all;
+    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+        uint64_t theirs = 0;
+        std::memcpy(&theirs, blobs[worker].data(), sizeof theirs);
+        count += theirs;
+        for (uint32_t i = 0; i < cut.count(worker); ++i)
+            all.push_back(
+                unpacked(blobs[worker].data() + sizeof theirs + i * kept * sizeof theirs, own[0].integer, kept));
+    }
+    return fold_tree(op, tensors[0].dtype(), 0, cut.replicas(),
+                     [&](uint32_t begin, uint32_t end) -> const reduce::Accumulators * {
+                         for (std::size_t i = 0; i < all.size(); ++i)
+                             if (cut.subtrees()[i] == reduce::Subtree{begin, end}) return &all[i];
+                         return nullptr;
+                     });
 }
 
 } // namespace
 
-Tensor reduce_axes(int32_t op, const std::vector<Tensor> &tensors, const std::vector<int32_t> &axes) {
+Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+                   const std::vector<int32_t> &axes) {
     const Shape &shape = tensors[0].shape();
     const int32_t dtype = tensors[0].dtype();
-    bool reduced[MDIST_MAX_RANK] = {};
-    for (const int32_t axis : axes) {
-        const int32_t d = dimension(axis, shape.rank);
-        if (reduced[d]) throw invalid(text("axis ", axis, " is given twice"));
-        reduced[d] = true;
-    }
-    require_alike_but(tensors, reduced);
+    const Reduced reduced(axes, shape.rank);
+    require_alike_but(tensors, reduced.at);
+    const Shape kept = reduced.kept(shape);
+    uint64_t count = 0;
+    for (const Tensor &tensor : tensors) count += reduced.count(tensor.shape());
 
-    Shape kept;
-    for (int32_t d = 0; d < shape.rank; ++d)
-        if (!reduced[d]) kept.dims[kept.rank++] = shape.dims[d];
-    uint64_t denominator = 0; // elements that went into each result
-    for (const Tensor &tensor : tensors) {
-        uint64_t product = 1;
-        for (int32_t d = 0; d < shape.rank; ++d) product *= reduced[d] ? tensor.shape().dims[d] : 1;
-        denominator += product;
-    }
     const bool to_float64 = op == MDIST_MEAN && dtype_is_integer(dtype);
     // First, for it refuses what is too large: empty tensors can leave any number of elements behind.
     Tensor out = Tensor::allocate(*host(), to_float64 ? static_cast<int32_t>(MDIST_FLOAT64) : dtype, kept);
     const reduce::FloatEnvironment environment;
-    const reduce::Accumulators total = fold_tree(op, tensors, 0, tensors.size(), kept.elements(), reduced);
-    const double divisor = op == MDIST_MEAN ? static_cast<double>(denominator) : 1;
+    const auto replicas = static_cast<uint32_t>(tensors.size());
+    const reduce::Accumulators total = workers == nullptr
+                                           ? fold_local(op, tensors, 0, {0, replicas}, kept.elements(), reduced)
+                                           : fold_job(*workers, asker, op, tensors, kept, reduced, count);
+    const double divisor = op == MDIST_MEAN ? static_cast<double>(count) : 1;
     if (to_float64)
         reduce::mean_of_integers(total, divisor, dtype, out.data());
     else
         reduce::narrow(total, divisor, dtype, out.data());
     return out;
-}
-
-ValuePointer gather_value(Strategy &strategy, const Value &value, int32_t axis) {
-    value.check_count(strategy.local_replica_count());
-    std::vector<Tensor> tensors = value.tensors();
-    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
-    const Shape &first = tensors[0].shape();
-    if (first.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
-    bool free[MDIST_MAX_RANK] = {};
-    const int32_t along = dimension(axis, first.rank);
-    free[along] = true;
-    require_alike_but(tensors, free);
-
-    Shape shape = first;
-    shape.dims[along] = 0;
-    uint64_t outer = 1;
-    uint64_t inner_bytes = dtype_size(tensors[0].dtype());
-    for (int32_t d = 0; d < first.rank; ++d) {
-        if (d < along) outer *= first.dims[d];
-        if (d > along) inner_bytes *= first.dims[d];
-    }
-    for (const Tensor &tensor : tensors)
-        if (__builtin_add_overflow(shape.dims[along], tensor.shape().dims[along], &shape.dims[along]))
-            throw invalid(text("axis ", axis, " would be longer than 64 bits can count"));
-
-    Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), shape);
-    char *to = static_cast<char *>(out.data());
-    for (uint64_t o = 0; o < outer && out.bytes() != 0; ++o) {
-        for (const Tensor &tensor : tensors) {
-            const std::size_t bytes = tensor.shape().dims[along] * inner_bytes;
-            host()->copy_out(to, static_cast<const char *>(tensor.data()) + o * bytes, bytes);
-            to += bytes;
-        }
-    }
-    return Value::plain(std::move(out));
 }
 
 } // namespace mdist

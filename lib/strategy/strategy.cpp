@@ -3,26 +3,16 @@
 
 #include "cluster/config.h"
 #include "cluster/resolve.h"
+#include "comm/workers.h"
 #include "strategy/context.h"
+#include "strategy/job.h"
 #include "util/cpus.h"
 #include "util/text.h"
 
 namespace mdist {
 namespace {
 
-/// This version trains within one process. Training that quietly runs as many separate worlds of one would look right
-/// and be wrong.
-void refuse_several_workers(const Resolved &resolved) {
-    if (resolved.size == 1) return;
-    throw Failure(MDIST_ERR_UNSUPPORTED,
-                  text(resolved.origin, ": this is rank ", resolved.rank, " of ", resolved.size,
-                       " workers, and this version trains on one; set strategy to mirrored to train in this process "
-                       "alone"))
-        .reason("several_workers");
-}
-
 std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
-    refuse_several_workers(resolve(config, process_environment()));
     std::vector<std::shared_ptr<Device>> devices;
     for (const DeviceName &name : config.devices()) {
         if (name.kind != DeviceKind::kCpu)
@@ -40,12 +30,30 @@ std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
 Strategy::Strategy(const Config &config)
     : devices_(open_devices(config)),
       concurrent_(config.text("executor") == "threads"),
+      deals_by_replica_(config.text("data.order") == "replica"),
       group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
              config.duration_ns("communication.timeout")),
       variables_(std::make_shared<VariableStore>(devices_)) {
     const uint32_t threads = concurrent_ ? local_replica_count() : 1;
     team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
     frame_at(0);
+    join(config);
+}
+
+/// Takes this worker's place in its job, if it has one.
+void Strategy::join(const Config &config) {
+    const Resolved resolved = resolve(config, process_environment());
+    if (resolved.size == 1) return;
+    workers_ = join_job(config, resolved, local_replica_count());
+    worker_ = workers_->self();
+    worker_count_ = workers_->count();
+    group_.set_workers(workers_.get());
+    memory_ = workers_->memory();
+    variables_->set_source(memory_);
+    workers_->when_failed([this](const Failure &cause) {
+        group_.fail(cause);
+        open_runs_.wake();
+    });
 }
 
 Strategy::~Strategy() = default;
@@ -74,11 +82,31 @@ void Strategy::require_sound() {
     throw Failure(MDIST_ERR_ABORTED,
                   text("an earlier failure ended all collectives of this strategy: ", first.message()))
         .replica(first.replica())
+        .worker(first.worker())
         .reason("strategy_failed");
 }
 
 void Strategy::require_open() {
     if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
+}
+
+Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
+    if (memory_) {
+        try {
+            return memory_->allocate(bytes);
+        } catch (const Failure &failure) {
+            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
+        }
+    }
+    Memory memory = device(local).allocate(bytes);
+    device(local).zero(memory.get(), bytes);
+    return memory;
+}
+
+Workers *Strategy::workers() {
+    if (worker_count_ == 1) return nullptr;
+    require_open();
+    return workers_.get();
 }
 
 void Strategy::abort() noexcept {
@@ -105,10 +133,13 @@ void Strategy::close() noexcept {
 
 void Strategy::stop_if_closed() noexcept {
     std::unique_ptr<Team> team;
+    std::unique_ptr<Workers> workers;
     {
         const std::lock_guard lock(stop_mutex_);
         if (busy_ || open_runs_.any() || !team_) return;
         team = std::move(team_);
+        workers = std::move(workers_);
+        group_.set_workers(nullptr);
     }
     // The replicas' handles keep the strategy alive.
     for (const auto &frame : frames_)

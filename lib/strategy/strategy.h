@@ -8,6 +8,7 @@
 
 #include "comm/group.h"
 #include "device/device.h"
+#include "device/memory_source.h"
 #include "strategy/frame.h"
 #include "strategy/open_runs.h"
 #include "strategy/team.h"
@@ -22,17 +23,26 @@
 namespace mdist {
 
 class Config;
+class Workers;
 
 class Strategy : public std::enable_shared_from_this<Strategy> {
   public:
     explicit Strategy(const Config &config);
     ~Strategy();
 
-    uint32_t replica_count() const { return local_replica_count(); }
+    /// Over the whole job.
+    uint32_t replica_count() const { return worker_count_ * local_replica_count(); }
     uint32_t local_replica_count() const { return static_cast<uint32_t>(devices_.size()); }
     /// Id of local replica 0.
-    uint32_t first_replica_id() const { return 0; }
+    uint32_t first_replica_id() const { return worker_ * local_replica_count(); }
+    uint32_t worker_count() const { return worker_count_; }
+    /// This worker's rank.
+    uint32_t worker() const { return worker_; }
+    /// Whether sub-batches go to replicas in the order of their ids, in whatever layout (`data.order: replica`).
+    bool deals_by_replica() const { return deals_by_replica_; }
     Device &device(uint32_t local) const { return *devices_[local]; }
+    /// Zeros; where possible, memory that the other workers of this host read without a copy. At any time.
+    Memory allocate_shared(uint32_t local, std::size_t bytes);
     /// Index of the device with this name; throws INVALID_ARGUMENT listing those there are.
     uint32_t device_index(const std::string &name) const;
     bool concurrent() const { return concurrent_; }
@@ -64,6 +74,11 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws FAILED_PRECONDITION once the strategy was closed.
     void require_open();
 
+    /// The job's other workers, nullptr if there are none. With the turn; throws as require_open().
+    Workers *workers();
+    /// What is waited for other workers: `timeout_ns`, or what `communication.timeout` says if that is 0.
+    uint64_t timeout_or_own(uint64_t timeout_ns) const { return timeout_ns != 0 ? timeout_ns : group_.timeout(); }
+
     void abort() noexcept;
     /// The handle is gone: aborts, and stops the threads as soon as no run is under way.
     void close() noexcept;
@@ -72,6 +87,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     friend class Turn;
     friend class OpenRuns;
 
+    void join(const Config &config);
     void check_arguments(const std::vector<ValuePointer> &arguments);
     void release_turn() noexcept;
     void run_frame(Frame &frame, const Step &step);
@@ -87,12 +103,17 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 
     std::vector<std::shared_ptr<Device>> devices_;
     bool concurrent_;
+    bool deals_by_replica_;
+    uint32_t worker_ = 0;
+    uint32_t worker_count_ = 1;
     Group group_;
     std::shared_ptr<VariableStore> variables_;
+    std::shared_ptr<MemorySource> memory_; // set when created; nullptr: the devices' own
     std::vector<std::unique_ptr<Frame>> frames_;
     uint32_t depth_ = 0; // of the next run
     std::unique_ptr<Team> team_;
     OpenRuns open_runs_{*this};
+    std::unique_ptr<Workers> workers_; // its threads call what is above
 
     std::atomic<bool> busy_{false};   // somebody has the turn
     std::atomic<bool> closed_{false}; // set once; no run begins afterwards

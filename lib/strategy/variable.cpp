@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/variable.h"
 
+#include "comm/workers.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -8,6 +9,7 @@
 #include "util/dtype.h"
 #include "util/text.h"
 
+#include <functional>
 #include <utility>
 
 namespace mdist {
@@ -43,16 +45,44 @@ std::string VariableSpec::text() const {
                        kAggregations[aggregation]);
 }
 
-Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial)
+uint64_t VariableSpec::hash() const {
+    return std::hash<std::string>()(text());
+}
+
+Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
+                   uint64_t timeout_ns)
     : strategy_(std::move(strategy)), store_(strategy_->variables()), spec_(std::move(spec)) {
     VariableStore::Place place = store_->add(spec_.name, spec_.dtype, spec_.shape);
     offset_ = place.offset;
     copies_ = std::move(place.copies);
     for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
         strategy_->device(local).copy_in(copies_[local].data(), initial.data(), initial.bytes());
+    try {
+        take_initial_value_of_chief(kind, timeout_ns);
+    } catch (...) {
+        give_memory_back();
+        throw;
+    }
+}
+
+void Variable::take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns) {
+    Workers *const workers = strategy_->workers();
+    if (workers == nullptr) return;
+    const std::string summary = spec_.text();
+    Call call;
+    call.kind = kind;
+    call.subject = spec_.hash();
+    call.subject_text = summary.c_str();
+    workers->broadcast(call, copies_[0].data(), copies_[0].bytes(), strategy_->timeout_or_own(timeout_ns));
+    for (uint32_t local = 1; local < copies_.size(); ++local)
+        strategy_->device(local).copy_in(copies_[local].data(), copies_[0].data(), copies_[0].bytes());
 }
 
 Variable::~Variable() {
+    give_memory_back();
+}
+
+void Variable::give_memory_back() noexcept {
     store_->remove(spec_.name, spec_.dtype, offset_, copies_[0].bytes());
 }
 
@@ -93,9 +123,10 @@ void Variable::assign(int32_t assign, const Value &value) {
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
     const bool divided = spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
     if (divided && assign != MDIST_ASSIGN_SET)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
-                           copies_.size(), " times; add in a step (mdist_replica_assign), or set the new total"))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
+                 strategy_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
     for (uint32_t local = 0; local < copies_.size(); ++local) {
         apply(local, assign, value.tensor_for(local));
@@ -111,7 +142,7 @@ void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     apply(local, assign, value.tensor_for(local));
 }
 
-Tensor Variable::read() const {
+Tensor Variable::read(uint64_t timeout_ns) const {
     if (spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_NONE)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("variable \"", spec_.name,
@@ -122,7 +153,8 @@ Tensor Variable::read() const {
         spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     if (reduced) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
-        return reduce_tensors(mean ? MDIST_MEAN : MDIST_SUM, copies_, strategy_->replica_count());
+        return reduce_tensors(*strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns),
+                              mean ? MDIST_MEAN : MDIST_SUM, copies_);
     }
     Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
     strategy_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());

@@ -8,6 +8,7 @@
 // Writes from steps come on the replicas' threads, each for its own copy; all else from whoever holds the turn.
 #pragma once
 
+#include "comm/call.h"
 #include "strategy/strategy.h"
 
 #include <mdist/variable.h>
@@ -28,12 +29,16 @@ struct VariableSpec {
     void check();
     /// "\"bias\" float32 [10], ON_WRITE, SUM"
     std::string text() const;
+    /// The same on all workers for what text() says.
+    uint64_t hash() const;
 };
 
 class Variable {
   public:
-    /// With a copy of `initial` on every replica; zeros if it is undefined.
-    Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial);
+    /// With a copy of the chief's `initial` on every replica of the job; zeros if it is undefined there. All workers
+    /// create it alike, by `kind`.
+    Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
+             uint64_t timeout_ns);
     ~Variable();
     Variable(const Variable &) = delete;
     Variable &operator=(const Variable &) = delete;
@@ -46,7 +51,7 @@ class Variable {
     void assign(int32_t assign, const Value &value);
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
-    Tensor read() const;
+    Tensor read(uint64_t timeout_ns) const;
     /// Whether writing it in a step takes all replicas.
     bool aggregated_in_step() const {
         return spec_.synchronization != MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_NONE;
@@ -57,6 +62,8 @@ class Variable {
   private:
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
     void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+    void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
+    void give_memory_back() noexcept;
 
     std::shared_ptr<Strategy> strategy_;
     std::shared_ptr<VariableStore> store_;

@@ -4,7 +4,6 @@
 #include "strategy/variable.h"
 #include "util/text.h"
 
-#include <functional>
 #include <utility>
 
 namespace mdist {
@@ -29,7 +28,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     call.inputs = &input;
     call.outputs = &output;
     call.buffer_count = 1;
-    call.subject = reinterpret_cast<uintptr_t>(this) * 4 + static_cast<uint64_t>(assign);
+    call.subject = spec_.hash() * 4 + static_cast<uint64_t>(assign);
     call.subject_text = summary.c_str();
     Group &group = strategy_->group();
     if (spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) {
@@ -49,7 +48,7 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
     const std::string summary = spec.text();
     Call call;
     call.kind = CallKind::kCreateVariable;
-    call.subject = std::hash<std::string>()(summary);
+    call.subject = spec.hash();
     call.subject_text = summary.c_str();
     Frame::Shared &shared = replica.frame().shared;
     Group &group = strategy.group();
@@ -59,7 +58,8 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
         shared.create_failure = nullptr;
         shared.create_out_of_memory = true; // unless it turns out otherwise
         try {
-            shared.created = std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial);
+            shared.created = std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial,
+                                                        CallKind::kCreateVariable, timeout_ns);
             shared.create_out_of_memory = false;
         } catch (const Failure &failure) {
             shared.create_failure = std::make_shared<Failure>(failure);

@@ -13,7 +13,7 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
     if (names_.count(name) != 0)
         throw invalid(text("a variable named \"", name, "\" exists already; names are unique within a strategy"));
     Arena &arena = arenas_[dtype];
-    while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>());
+    while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>(source_));
 
     Place place;
     place.copies.reserve(arena.regions.size());

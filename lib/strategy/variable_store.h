@@ -20,6 +20,9 @@ class VariableStore {
   public:
     explicit VariableStore(std::vector<std::shared_ptr<Device>> devices) : devices_(std::move(devices)) {}
 
+    /// Where variables' memory comes from; before there are any.
+    void set_source(std::shared_ptr<MemorySource> source) { source_ = std::move(source); }
+
     /// Takes the name, throws INVALID_ARGUMENT if it is taken; and zeroed memory on each replica.
     struct Place {
         std::size_t offset = 0;
@@ -39,6 +42,7 @@ class VariableStore {
     };
 
     std::vector<std::shared_ptr<Device>> devices_;
+    std::shared_ptr<MemorySource> source_;
     mutable std::mutex mutex_;
     std::map<int32_t, Arena> arenas_;
     std::set<std::string> names_;

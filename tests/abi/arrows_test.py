@@ -22,9 +22,11 @@ SEES = {
 # Headers of other projects, by how they begin, and the files that may include them.
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
+    "sodium.h": r"lib/comm/membership/secret\.cpp",
     "cuda": r"lib/device/cuda\w*\.(cpp|h|cu)",
     "nccl": r"lib/comm/links/nccl\w*\.(cpp|h)",
-    "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)",
+    "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
+    "mpi.h": r"tests/bench/peers/mpi\.c",
     "cblas": r"(examples|tests)/.*",
     "zlib.h": r"(examples|tests)/.*",
     "CLI/": r"src/.*",

@@ -10,12 +10,14 @@ typedef struct World {
     mdist_strategy_t *strategy;
     mdist_replica_t *replica;
     mdist_config_t *config;
-    mdist_value_t *value; // plain float32 [2]
-    mdist_value_t *zero;  // the same, per replica
+    mdist_cluster_t *cluster; // one worker, this process
+    mdist_value_t *value;     // plain float32 [2]
+    mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched;
     mdist_iterator_t *iterator;
     mdist_work_t *work; // done
+    mdist_store_t *store;
     float room[2][16];
 } World;
 
@@ -301,6 +303,81 @@ CALL(config_load_text) {
 CALL(config_load_environment) {
     return mdist_config_load_environment(w->config, error);
 }
+CALL(config_set_cluster) {
+    return mdist_config_set_cluster(w->config, w->cluster, error);
+}
+static mdist_status_t drop_cluster(mdist_status_t status, mdist_cluster_t *cluster) {
+    mdist_cluster_destroy(cluster);
+    return status;
+}
+CALL(cluster_create) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_create(&out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_config) {
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_config(w->config, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_tf_config) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_tf_config("{}", 2, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_union) {
+    mdist_cluster_t *out = NULL;
+    const mdist_cluster_t *const one[] = {w->cluster};
+    const mdist_status_t status = mdist_cluster_union(one, 1, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_add_task) {
+    static uint32_t index = 0;
+    return mdist_cluster_add_task(w->cluster, MDIST_TASK_PS, index++, "h:1", error);
+}
+CALL(cluster_set_task) {
+    return mdist_cluster_set_task(w->cluster, MDIST_TASK_WORKER, 0, error);
+}
+CALL(cluster_task_count) {
+    uint32_t count = 0;
+    return mdist_cluster_task_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_address) {
+    char text[32];
+    return mdist_cluster_address(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_task) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_task(w->cluster, &type, &index, error);
+}
+CALL(cluster_is_chief) {
+    int32_t is_chief = 0;
+    return mdist_cluster_is_chief(w->cluster, MDIST_TASK_WORKER, 0, &is_chief, error);
+}
+CALL(cluster_worker_count) {
+    uint32_t count = 0;
+    return mdist_cluster_worker_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_worker_id) {
+    uint32_t id = 0;
+    return mdist_cluster_worker_id(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
+}
+CALL(cluster_leader) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_leader(w->cluster, &type, &index, error);
+}
+CALL(cluster_master) {
+    char text[32];
+    return mdist_cluster_master(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_explain) {
+    char text[32];
+    return mdist_cluster_explain(w->cluster, text, sizeof text, NULL, error);
+}
 CALL(strategy_create) {
     mdist_strategy_t *out = NULL;
     const mdist_status_t status = mdist_strategy_create(w->config, &out, error);
@@ -427,11 +504,37 @@ CALL(iterator_create) {
     return status;
 }
 
+CALL(store_create) {
+    (void)w;
+    mdist_store_t *out = NULL;
+    const mdist_status_t status = mdist_store_create("127.0.0.1:0", 2, NULL, 0, NULL, &out, error);
+    mdist_store_destroy(out);
+    return status;
+}
+CALL(store_address) {
+    char text[64];
+    return mdist_store_address(w->store, text, sizeof text, NULL, error);
+}
+CALL(store_restart) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call it, and the number must go up
+    static uint32_t restart = 0;
+    pthread_mutex_lock(&lock);
+    const mdist_status_t status = mdist_store_restart(w->store, 2, ++restart, error);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+CALL(store_progress) {
+    uint32_t joined = 7;
+    const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
+    return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
+}
+
 /// Queries and destructors: no error, no place where they would be wrong.
 CALL(queries) {
     (void)error;
     const mdist_tensor_t tensor = tensor_in(w);
     mdist_config_destroy(NULL);
+    mdist_cluster_destroy(NULL);
     mdist_strategy_destroy(NULL);
     mdist_strategy_abort(NULL);
     mdist_value_destroy(NULL);
@@ -439,12 +542,15 @@ CALL(queries) {
     mdist_dataset_destroy(NULL);
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
+    mdist_store_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
                      mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
                      mdist_strategy_replica_count(w->strategy) == 2 &&
                      mdist_strategy_local_replica_count(w->strategy) == 2 &&
+                     mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
+                     mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == -1 &&
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
                      mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
@@ -513,6 +619,22 @@ static const Entry table[] = {
     ENTRY(config_get, ANYWHERE),
     ENTRY(config_load_text, ANYWHERE),
     ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(config_set_cluster, ANYWHERE),
+    ENTRY(cluster_create, ANYWHERE),
+    ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(cluster_from_tf_config, ANYWHERE),
+    ENTRY(cluster_union, ANYWHERE),
+    ENTRY(cluster_add_task, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),
+    ENTRY(cluster_task_count, ANYWHERE),
+    ENTRY(cluster_address, ANYWHERE),
+    ENTRY(cluster_task, ANYWHERE),
+    ENTRY(cluster_is_chief, ANYWHERE),
+    ENTRY(cluster_worker_count, ANYWHERE),
+    ENTRY(cluster_worker_id, ANYWHERE),
+    ENTRY(cluster_leader, ANYWHERE),
+    ENTRY(cluster_master, ANYWHERE),
+    ENTRY(cluster_explain, ANYWHERE),
     ENTRY(strategy_create, ANYWHERE),
     ENTRY(strategy_device, ANYWHERE),
     ENTRY(tensor_describe, ANYWHERE),
@@ -533,6 +655,10 @@ static const Entry table[] = {
     ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
     ENTRY(iterator_close, ANYWHERE),
+    ENTRY(store_create, ANYWHERE),
+    ENTRY(store_address, ANYWHERE),
+    ENTRY(store_restart, ANYWHERE),
+    ENTRY(store_progress, ANYWHERE),
     QUERY(version),
     QUERY(has),
     QUERY(dtype_size),
@@ -540,6 +666,9 @@ static const Entry table[] = {
     QUERY(status_name),
     QUERY(strategy_replica_count),
     QUERY(strategy_local_replica_count),
+    QUERY(strategy_worker_count),
+    QUERY(strategy_worker),
+    QUERY(strategy_is_chief),
     QUERY(value_kind),
     QUERY(value_count),
     QUERY(variable_name),
@@ -550,14 +679,17 @@ static const Entry table[] = {
     QUERY(error_reason),
     QUERY(error_operation),
     QUERY(error_replica),
+    QUERY(error_worker),
     QUERY(error_native),
     QUERY(error_free),
     QUERY(config_destroy),
+    QUERY(cluster_destroy),
     QUERY(strategy_destroy),
     QUERY(strategy_abort),
     QUERY(value_destroy),
     QUERY(variable_destroy),
     QUERY(dataset_destroy),
+    QUERY(store_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -565,6 +697,7 @@ static const Entry table[] = {
     {"mdist_replica_local_index", NOT_CALLED, NULL},
     {"mdist_replica_count", NOT_CALLED, NULL},
     {"mdist_config_load", NOT_CALLED, NULL},
+    {"mdist_cluster_from_slurm", NOT_CALLED, NULL}, // needs the variables of a step
     {"mdist_log_set_level", NOT_CALLED, NULL},
     {"mdist_log_set_sink", NOT_CALLED, NULL},
 };
@@ -617,6 +750,9 @@ static World make_world(void) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t two = tensor_in(&world), twice[2] = {two, two};
     OK(mdist_config_create(&world.config, &error));
+    OK(mdist_cluster_create(&world.cluster, &error));
+    OK(mdist_cluster_add_task(world.cluster, MDIST_TASK_WORKER, 0, "a:1", &error));
+    OK(mdist_cluster_set_task(world.cluster, MDIST_TASK_WORKER, 0, &error));
     OK(mdist_value_create(&two, &world.value, &error));
     OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
     OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
@@ -626,11 +762,13 @@ static World make_world(void) {
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     world.work = done_work(world.strategy);
+    OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     return world;
 }
 
 static void end_world(World *world) {
     mdist_config_destroy(world->config);
+    mdist_cluster_destroy(world->cluster);
     mdist_value_destroy(world->value);
     mdist_value_destroy(world->zero);
     mdist_variable_destroy(world->variable);
@@ -638,6 +776,7 @@ static void end_world(World *world) {
     mdist_dataset_destroy(world->batched);
     mdist_iterator_destroy(world->iterator);
     mdist_work_destroy(world->work);
+    mdist_store_destroy(world->store);
     mdist_strategy_destroy(world->strategy);
 }
 
@@ -898,7 +1037,10 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
             strcmp(table[i].name, "mdist_config_create") == 0 || strcmp(table[i].name, "mdist_tensor_describe") == 0 ||
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
             strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
+            strcmp(table[i].name, "mdist_iterators_settle") == 0 || strcmp(table[i].name, "mdist_store_create") == 0 ||
             strcmp(table[i].name, "mdist_iterators_settle") == 0 ||
+            strcmp(table[i].name, "mdist_cluster_create") == 0 ||
+            strcmp(table[i].name, "mdist_cluster_from_tf_config") == 0 ||
             strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
         if (table[i].place == NOT_CALLED || table[i].place == AROUND || takes_none) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};

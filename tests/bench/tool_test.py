@@ -79,7 +79,7 @@ class Bench(unittest.TestCase):
 class Environment(unittest.TestCase):
     def test_shows_every_documented_key(self):
         with open(PAGE, encoding="utf-8") as page:
-            documented = re.findall(r"^\| `([a-z_.]+)` \| `MDIST_", page.read(), re.MULTILINE)
+            documented = re.findall(r"^\| `([a-z_.]+)` \| `MDIST_[A-Z_]+` \|", page.read(), re.MULTILINE)
         shown = json.loads(mdist("env", "--json").stdout)["config"]
         self.assertEqual(list(shown), documented)
 
@@ -89,6 +89,25 @@ class Environment(unittest.TestCase):
         self.assertEqual(shown["config"]["executor"], "caller")
         self.assertEqual(shown["replicas"], ["cpu:0", "cpu:1", "cpu:2"])
         self.assertEqual(result.returncode, 0)
+
+    def test_shows_the_cluster_and_what_was_passed_over(self):
+        two = json.dumps({"cluster": {"worker": ["h0:1", "h1:1"]}, "task": {"type": "worker", "index": 1}})
+        shown = json.loads(mdist("env", "--json", TF_CONFIG=two).stdout)
+        cluster = shown["cluster"]
+        self.assertEqual((cluster["rank"], cluster["workers"], cluster["is_chief"]), (1, 2, False))
+        self.assertEqual(cluster["found"], ["worker 1 (h1:1), rank 1 of 2, by tf_config (TF_CONFIG)",
+                                            "workers meet at h0:1"])
+        self.assertIn("slurm: SLURM_STEP_ID is not set", cluster["passed_over"])
+        self.assertEqual(shown["replicas"], ["cpu:0"])
+        text = mdist("env", TF_CONFIG=two).stdout
+        self.assertIn("cluster   worker 1 (h1:1), rank 1 of 2, by tf_config (TF_CONFIG)\n", text)
+        self.assertIn("    not by torch: RANK and WORLD_SIZE are not set\n", text)
+
+    def test_says_what_contradicts_each_other(self):
+        result = mdist("env", MDIST_RANK="0", MDIST_SIZE="2", MDIST_STORE="h:1", RANK="1", WORLD_SIZE="2",
+                       MASTER_ADDR="h", MASTER_PORT="2")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("says rank 0 of 2, but torchrun", result.stderr)
 
     def test_says_why_there_is_no_strategy(self):
         result = mdist("env", MDIST_DEVICES="toaster:0")
@@ -113,7 +132,7 @@ class CommandLine(unittest.TestCase):
     def test_help_is_no_error(self):
         result = mdist("--help")
         self.assertEqual(result.returncode, 0)
-        for subcommand in ("bench", "env", "version"):
+        for subcommand in ("bench", "check", "env", "launch", "version"):
             self.assertIn(subcommand, result.stdout)
 
 

@@ -170,8 +170,8 @@ void make(Input &input, Pool &pool) {
                 mdist_value_per_replica(pool.pick<mdist_strategy_t>(input), &tensor, input.below(2), value, &error);
             break;
         case 3:
-            status = mdist_variable_create(pool.pick<mdist_strategy_t>(input), input.below(2) ? "v" : "w", &tensor, reinterpret_cast<mdist_variable_t **>(&made),
-                                           nullptr, &error);
+            status = mdist_variable_create(pool.pick<mdist_strategy_t>(input), input.below(2) ? "v" : "w", &tensor,
+                                           reinterpret_cast<mdist_variable_t **>(&made), nullptr, &error);
             break;
         case 4:
             status = mdist_dataset_from_tensors(&tensor, input.below(2), nullptr, nullptr, dataset, &error);
@@ -193,8 +193,8 @@ void make(Input &input, Pool &pool) {
             status = mdist_dataset_prefetch(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, &error);
             break;
         case 10:
-            status = mdist_distribute_dataset(pool.pick<mdist_strategy_t>(input), pool.pick<mdist_dataset_t>(input), dataset,
-                                              nullptr, &error);
+            status = mdist_distribute_dataset(pool.pick<mdist_strategy_t>(input), pool.pick<mdist_dataset_t>(input),
+                                              dataset, nullptr, &error);
             break;
         case 11:
             status = mdist_iterator_create(pool.pick<mdist_dataset_t>(input),
@@ -276,8 +276,7 @@ void bracket(Input &input, Pool &pool) {
             break;
         case 2:
         case 3:
-            status =
-                mdist_replica_enter(strategy, input.below(4), reinterpret_cast<mdist_replica_t **>(&made), &error);
+            status = mdist_replica_enter(strategy, input.below(4), reinterpret_cast<mdist_replica_t **>(&made), &error);
             break;
         case 4:
             status = mdist_replica_exit(replica, static_cast<int32_t>(input.below(2)), &error);

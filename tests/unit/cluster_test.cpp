@@ -139,7 +139,7 @@ void a_union_puts_lists_one_after_another(void **) {
     first.set_task(Task{kWorker, 1});
     second.add({kWorker, 0}, "x:1");
     second.add({kPs, 0}, "p:1");
-    Cluster all = united({&first, &second});
+    Cluster all = united({first, second});
     assert_int_equal(all.task_count(kWorker), 3);
     assert_text(all.address({kWorker, 2}), "x:1");
     assert_text(all.address({kPs, 0}), "p:1");
@@ -150,11 +150,11 @@ void a_union_puts_lists_one_after_another(void **) {
 void a_union_with_gaps_keeps_indices(void **) {
     Cluster list = workers(2), sparse;
     sparse.add({kWorker, 3}, "x:1");
-    Cluster all = united({&list, &sparse});
+    Cluster all = united({list, sparse});
     assert_int_equal(all.task_count(kWorker), 3);
     assert_text(all.address({kWorker, 3}), "x:1");
     sparse.add({kWorker, 1}, "y:1");
-    assert_refused(outcome_of([&] { united({&list, &sparse}); }), "worker 1 is given twice");
+    assert_refused(outcome_of([&] { united({list, sparse}); }), "worker 1 is given twice");
 }
 
 } // namespace

@@ -39,10 +39,7 @@ class ReduceJob {
   public:
     ReduceJob(Random &random, uint32_t workers, uint32_t per_worker, reduce::Op op, std::vector<BufferShape> shapes,
               bool in_place)
-        : workers_(workers),
-          per_worker_(per_worker),
-          shapes_(std::move(shapes)),
-          cut_(workers * per_worker, per_worker) {
+        : per_worker_(per_worker), shapes_(std::move(shapes)), cut_(workers * per_worker, per_worker) {
         const uint32_t replicas = workers * per_worker;
         replicas_.resize(replicas);
         for (Replica &replica : replicas_) fill(random, replica, op, in_place);
@@ -106,7 +103,6 @@ class ReduceJob {
         return expected;
     }
 
-    uint32_t workers_;
     uint32_t per_worker_;
     std::vector<BufferShape> shapes_;
     reduce::Cut cut_;

@@ -1,61 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules over links, driven by one thread that lets parties advance in a random order: every run is repeatable.
 #include "comm/links/inproc.h"
-#include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
-#include "util/failure.h"
 
-#include <functional>
+#include <algorithm>
 #include <memory>
-#include <numeric>
 
-#include "job_support.h"
+#include "schedule_support.h"
 
 namespace {
 
 using namespace mdist;
-
-using Links = std::vector<std::unique_ptr<Link>>;
-using Schedules = std::vector<std::unique_ptr<Schedule>>;
-using Make = std::function<std::unique_ptr<Schedule>(uint32_t party)>;
-
-/// Creates and advances the parties' schedules until all are done; these outlive it, for their results.
-Schedules drive(Random &random, uint32_t parties, const Make &make) {
-    Schedules schedules(parties);
-    std::vector<uint32_t> left(parties);
-    std::iota(left.begin(), left.end(), 0);
-    while (!left.empty()) {
-        const std::size_t i = random() % left.size();
-        const uint32_t party = left[i];
-        if (!schedules[party]) schedules[party] = make(party);
-        if (schedules[party]->advance()) left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    return schedules;
-}
-
-std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes) {
-    std::vector<unsigned char> out(bytes);
-    for (unsigned char &byte : out) byte = static_cast<unsigned char>(random());
-    return out;
-}
-
-/// One all-reduce of everything a job has, type by type.
-void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements) {
-    const auto parties = static_cast<uint32_t>(links.size());
-    std::vector<Scratch> scratch(parties);
-    uint64_t tag = 0;
-    for (const int32_t dtype : dtypes_of(job.call(0))) {
-        std::vector<std::unique_ptr<Flat>> flats;
-        for (uint32_t worker = 0; worker < parties; ++worker)
-            flats.push_back(std::make_unique<Flat>(job.calls(worker), job.per_worker(), dtype, job.cut(), worker));
-        tag += uint64_t{1} << 32;
-        drive(random, parties, [&](uint32_t party) {
-            return std::make_unique<AllReduce>(*links[party], tag, *flats[party], scratch[party], chunk_elements);
-        });
-    }
-}
 
 void check_all_reduce(uint32_t seed, uint64_t elements) {
     Random random(seed);
@@ -76,6 +33,49 @@ void all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events(void **) 
 
 void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
     for (uint32_t seed = 0; seed < rounds(10, 60); ++seed) check_all_reduce(seed, 100'000);
+}
+
+/// Turns an all-reduce into a reduce_scatter of its one buffer: outputs are uneven parts of what they were.
+std::vector<uint64_t> scatter(Random &random, const ReduceJob &job, uint32_t replicas, bool in_place) {
+    const uint64_t elements = job.call(0).inputs[0].elements;
+    std::vector<uint64_t> parts(replicas + 1, elements);
+    for (uint32_t replica = 0; replica < replicas; ++replica) parts[replica] = random() % (elements + 1);
+    parts[0] = 0;
+    std::sort(parts.begin(), parts.end());
+    for (uint32_t replica = 0; replica < replicas; ++replica) {
+        auto &output = const_cast<mdist_buffer_t &>(job.call(replica).outputs[0]);
+        output.elements = parts[replica + 1] - parts[replica];
+        if (in_place) output.data = static_cast<char *>(output.data) + parts[replica] * dtype_size(output.dtype);
+    }
+    return parts;
+}
+
+void a_row_that_scatters_gives_every_replica_its_part(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 5);
+        const auto per_worker = static_cast<uint32_t>(1 + random() % 4);
+        const bool in_place = random() % 2 == 0;
+        const int32_t dtype = kAllDtypes[random() % 10];
+        const ReduceJob job(random, parties, per_worker, reduce::Op::kSum, {{dtype, 1 + random() % 500}}, in_place);
+        const std::vector<uint64_t> parts = scatter(random, job, parties * per_worker, in_place);
+        const Links links = make_inproc_links(parties);
+        std::vector<Scratch> scratch(parties);
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < parties; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), per_worker, 0, parts, job.cut(), worker));
+        const uint64_t chunk_elements = random() % 3 == 0 ? 0 : 1 + random() % 100;
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], chunk_elements);
+        });
+        for (uint32_t replica = 0; replica < parties * per_worker; ++replica) {
+            const mdist_buffer_t &output = job.call(replica).outputs[0];
+            const std::size_t size = dtype_size(dtype);
+            if (output.elements != 0 &&
+                std::memcmp(output.data, job.expected(0).data() + parts[replica] * size, output.elements * size) != 0)
+                fail_msg("seed %u: replica %u", seed, replica);
+        }
+    }
 }
 
 void small_exchange_gives_everybody_every_payload(void **) {
@@ -150,16 +150,6 @@ void transfer_moves_any_ranges_between_any_workers(void **) {
     }
 }
 
-/// What advancing a party's schedule throws; OK if nothing.
-Failure failure_of(Schedule &schedule) {
-    try {
-        schedule.advance();
-    } catch (const Failure &failure) {
-        return failure;
-    }
-    return {MDIST_OK, ""};
-}
-
 void another_operation_is_a_mismatch_on_both_sides(void **) {
     const Links links = make_inproc_links(2);
     float x = 1;
@@ -174,7 +164,7 @@ void another_operation_is_a_mismatch_on_both_sides(void **) {
     SmallExchange first(*links[0], OperationHeader::of(barrier, 3, 0), nullptr);
     SmallExchange second(*links[1], OperationHeader::of(reduce, 3, sizeof payload), payload);
     for (const auto &[schedule, peer] : {std::pair<Schedule *, int>{&first, 1}, {&second, 0}}) {
-        const Failure failure = failure_of(*schedule);
+        const Failure failure = failure_of([&, of = schedule] { of->advance(); });
         assert_int_equal(failure.status(), MDIST_ERR_MISMATCH);
         assert_int_equal(failure.worker(), peer);
         assert_non_null(std::strstr(failure.what(), "mdist_barrier()"));
@@ -188,7 +178,7 @@ void a_payload_past_the_limit_is_refused_before_it_is_made_room_for(void **) {
     const OperationHeader huge = OperationHeader::of(Call(), 1, uint64_t{1} << 60);
     Pending pending;
     links[1]->send(0, 1, &huge, sizeof huge, pending);
-    assert_int_equal(failure_of(mine).status(), MDIST_ERR_INTERNAL);
+    assert_int_equal(failure_of([&] { mine.advance(); }).status(), MDIST_ERR_INTERNAL);
 }
 
 void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
@@ -196,7 +186,7 @@ void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
     SmallExchange schedule(*links[0], OperationHeader::of(Call(), 1, 0), nullptr);
     assert_false(schedule.advance());
     links[1]->close();
-    const Failure failure = failure_of(schedule);
+    const Failure failure = failure_of([&] { schedule.advance(); });
     assert_int_equal(failure.status(), MDIST_ERR_PEER_LOST);
     assert_int_equal(failure.worker(), 1);
 }
@@ -207,6 +197,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),
+        cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
         cmocka_unit_test(small_exchange_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
         cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),

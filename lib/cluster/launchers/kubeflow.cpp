@@ -14,8 +14,9 @@ void set_store(Found &self, Variables &variables, const std::string &prefix) {
     std::string host = variables.need_text(prefix + "MASTER_ADDR");
     std::uint32_t port = variables.need_count(prefix + "MASTER_PORT");
     self.store = store_address(host, port);
-    // The master's own pod may be given "localhost", or a service that leads back to it: there, every address will do.
-    self.own_store = store_address("0.0.0.0", port);
+    // The master's own pod may be told "localhost", or a service that leads back to it: it listens on its address.
+    if (std::string own = reachable_address(variables.environment()); !own.empty())
+        self.own_store = store_address(own, port);
 }
 
 Sighting look_trainer(Variables variables) {

@@ -41,11 +41,13 @@ Sighting absent(std::string why) {
 
 Sighting found(Found found, const Variables &variables) {
     found.variables = variables.names();
+    auto refuse = [&](std::string_view why) {
+        throw Failure(MDIST_ERR_CONFIG, text(found.variables, ": ", why)).reason("unusable");
+    };
+    if (found.size == 0) refuse("a job of 0 workers is none");
     if (found.rank >= found.size)
-        throw Failure(MDIST_ERR_CONFIG,
-                      text(found.variables, ": rank ", found.rank, " is not within 0 to ",
-                           found.size == 0 ? 0 : found.size - 1, ", the ranks of ", found.size, " workers"))
-            .reason("unusable");
+        refuse(text("rank ", found.rank, " is not within 0 to ", found.size - 1, ", the ranks of ", found.size,
+                    " workers"));
     return {std::move(found), ""};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hydra, which starts the workers of MPICH, Intel MPI and MVAPICH. Rank 0 tells the others where the store is through
-// PMI_FD (pmi_exchange.h).
+// PMI_FD (settle_store.h).
 #include "cluster/launchers/launcher.h"
 #include "util/text.h"
 

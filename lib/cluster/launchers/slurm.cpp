@@ -23,9 +23,11 @@ Sighting look_slurm(const Environment &environment) {
         auto per_node = expand_counts(*counts);
         if (*node < per_node.size()) self.local_size = per_node[*node];
     }
-    if (self.size > 1)
-        self.store = store_address(expand_nodelist(variables.need_text("SLURM_STEP_NODELIST")).front(),
-                                   derived_port(text("slurm ", self.job)));
+    if (self.size > 1) {
+        std::string first = expand_nodelist(variables.need_text("SLURM_STEP_NODELIST")).front();
+        bool one_host = self.local_size == self.size;
+        self.store = store_address(one_host ? "127.0.0.1" : first, derived_port(text("slurm ", self.job)));
+    }
     return found(std::move(self), variables);
 }
 

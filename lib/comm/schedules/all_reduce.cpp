@@ -34,14 +34,29 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratc
       tag_(tag),
       flat_(flat),
       element_size_(dtype_size(flat.dtype())),
-      segment_elements_(aligned((flat.elements() + link.parties() - 1) / link.parties())),
       chunk_elements_(chunk_elements),
       partials_(flat.cut().subtrees().size()) {
+    cut_into_segments();
+    const uint64_t longest = longest_segment();
     if (chunk_elements_ == 0)
-        chunk_elements_ = aligned(best_chunk_elements(element_size_, segment_elements_, link.parties() - 1, kWindow));
-    chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(segment_elements_, 1));
+        chunk_elements_ = aligned(best_chunk_elements(element_size_, longest, link_.parties() - 1, kWindow));
+    chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(longest, 1));
     lay_out(scratch);
     step();
+}
+
+void AllReduce::cut_into_segments() {
+    const uint32_t workers = link_.parties();
+    const uint64_t even = aligned((flat_.elements() + workers - 1) / workers);
+    segments_.resize(workers + 1);
+    for (uint32_t worker = 0; worker <= workers; ++worker)
+        segments_[worker] = flat_.scatters() ? flat_.part_begin(worker) : std::min(worker * even, flat_.elements());
+}
+
+uint64_t AllReduce::longest_segment() const {
+    uint64_t longest = 0;
+    for (std::size_t i = 1; i < segments_.size(); ++i) longest = std::max(longest, segments_[i] - segments_[i - 1]);
+    return longest;
 }
 
 void AllReduce::lay_out(Scratch &scratch) {
@@ -58,29 +73,28 @@ void AllReduce::lay_out(Scratch &scratch) {
     for (uint32_t i = 1; i < link_.parties(); ++i) {
         Peer &peer = peers_.emplace_back();
         peer.rank = (self + i) % link_.parties();
-        peer.out.partials = peer.in.results = chunks(peer.rank);
-        peer.in.partials = peer.out.results = chunks(self);
+        peer.out.partials = chunks(peer.rank);
+        peer.in.partials = chunks(self);
+        peer.out.results = flat_.scatters() ? 0 : peer.in.partials;
+        peer.in.results = flat_.scatters() ? 0 : peer.out.partials;
         peer.out.scratch = take(kWindow);
         peer.in.scratch = take(kWindow);
     }
 }
 
-uint64_t AllReduce::segment_begin(uint32_t worker) const {
-    return std::min(worker * segment_elements_, flat_.elements());
-}
-
 uint64_t AllReduce::chunks(uint32_t worker) const {
-    return (segment_begin(worker + 1) - segment_begin(worker) + chunk_elements_ - 1) / chunk_elements_;
+    return (segments_[worker + 1] - segments_[worker] + chunk_elements_ - 1) / chunk_elements_;
 }
 
 AllReduce::Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
-    const uint64_t begin = segment_begin(worker) + index * chunk_elements_;
-    return {begin, std::min(chunk_elements_, segment_begin(worker + 1) - begin)};
+    const uint64_t begin = segments_[worker] + index * chunk_elements_;
+    return {begin, std::min(chunk_elements_, segments_[worker + 1] - begin)};
 }
 
 bool AllReduce::advance() {
-    link_.progress();
-    if (step()) link_.progress();
+    // Until there is nothing left but to wait for the link.
+    do link_.progress();
+    while (step());
     return combined_ == chunks(link_.self()) && std::all_of(peers_.begin(), peers_.end(), [](const Peer &peer) {
                return peer.in.taken == peer.in.total() && peer.out.posted == peer.out.total() &&
                       std::all_of(peer.out.pending, peer.out.pending + kWindow,

@@ -5,6 +5,8 @@
 // they come to be, the results of its own: to peer p first all chunks of p's segment, then all of its own. The wires
 // are busy all the time, because results are there as soon as the last partials have gone.
 //
+// For a row that scatters (Flat::scatters) segments are the workers' parts, and it ends with the first half.
+//
 //   Memory: scratch for kWindow chunks per peer and direction at most, none of it where what is sent or received stands
 //   in a buffer already. Results go to the outputs at once, whoever may take them when: nobody's taking depends on
 //   somebody's sending, and so no two can wait for each other.
@@ -54,8 +56,9 @@ class AllReduce final : public Schedule {
         Stream in;
     };
 
+    void cut_into_segments();
+    uint64_t longest_segment() const;
     void lay_out(Scratch &scratch);
-    uint64_t segment_begin(uint32_t worker) const;
     uint64_t chunks(uint32_t worker) const;
     Range chunk(uint32_t worker, uint64_t index) const;
 
@@ -72,7 +75,7 @@ class AllReduce final : public Schedule {
     const uint64_t tag_;
     const Flat &flat_;
     const std::size_t element_size_;
-    uint64_t segment_elements_;
+    std::vector<uint64_t> segments_; // where they begin, and where the last one ends
     uint64_t chunk_elements_;
     std::size_t slot_bytes_ = 0;
     char *own_ = nullptr;    // this worker's partials of a chunk

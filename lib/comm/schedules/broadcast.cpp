@@ -35,18 +35,21 @@ void Broadcast::post(const Range &range, uint64_t chunk) {
 }
 
 bool Broadcast::advance() {
-    link_.progress();
-    const std::size_t before = passed_on_;
-    for (; passed_on_ < relayed_.size() && relayed_[passed_on_].arrival.done(); ++passed_on_)
-        pass_on(relayed_[passed_on_]);
-    if (passed_on_ != before) link_.progress();
+    do link_.progress();
+    while (pass_on());
     return passed_on_ == relayed_.size() && pending_.done();
 }
 
-void Broadcast::pass_on(const Relayed &chunk) {
-    for (uint32_t worker = 0; worker < link_.parties(); ++worker)
-        if (worker != root_ && worker != link_.self())
-            link_.send(worker, chunk.tag, chunk.range.data, chunk.range.bytes, pending_);
+/// Gives away what has come; whether there was anything.
+bool Broadcast::pass_on() {
+    const std::size_t before = passed_on_;
+    for (; passed_on_ < relayed_.size() && relayed_[passed_on_].arrival.done(); ++passed_on_) {
+        const Relayed &chunk = relayed_[passed_on_];
+        for (uint32_t worker = 0; worker < link_.parties(); ++worker)
+            if (worker != root_ && worker != link_.self())
+                link_.send(worker, chunk.tag, chunk.range.data, chunk.range.bytes, pending_);
+    }
+    return passed_on_ != before;
 }
 
 } // namespace mdist

@@ -38,7 +38,7 @@ class Broadcast final : public Schedule {
 
     uint32_t relay(uint64_t chunk) const;
     void post(const Range &range, uint64_t chunk);
-    void pass_on(const Relayed &chunk);
+    bool pass_on();
 
     Link &link_;
     const uint64_t tag_;

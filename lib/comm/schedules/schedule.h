@@ -11,7 +11,8 @@ namespace mdist {
 class Schedule {
   public:
     virtual ~Schedule() = default;
-    /// True when done; throws what the link throws, or what is found wrong.
+    /// True when done; false when only the link can bring it further. Throws what the link throws, or what is found
+    /// wrong.
     virtual bool advance() = 0;
 };
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mdist/cluster.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api/check.h"
+#include "api/guard.h"
+#include "cluster/config_cluster.h"
+#include "cluster/explain.h"
+#include "cluster/resolve.h"
+#include "cluster/slurm_cluster.h"
+#include "cluster/tf_config.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+using mdist::guard;
+
+namespace mdist {
+
+namespace {
+
+TaskType task_type(mdist_task_type_t type) {
+    switch (type) {
+        case MDIST_TASK_CHIEF:
+            return TaskType::kChief;
+        case MDIST_TASK_WORKER:
+            return TaskType::kWorker;
+        case MDIST_TASK_EVALUATOR:
+            return TaskType::kEvaluator;
+        case MDIST_TASK_PS:
+            return TaskType::kPs;
+        default:
+            throw invalid(text("type is ", static_cast<int32_t>(type), ", which is no task type"));
+    }
+}
+
+mdist_task_type_t public_type(TaskType type) {
+    switch (type) {
+        case TaskType::kChief:
+            return MDIST_TASK_CHIEF;
+        case TaskType::kWorker:
+            return MDIST_TASK_WORKER;
+        case TaskType::kEvaluator:
+            return MDIST_TASK_EVALUATOR;
+        case TaskType::kPs:
+            return MDIST_TASK_PS;
+    }
+    return MDIST_TASK_NONE;
+}
+
+void write_task(std::optional<Task> task, mdist_task_type_t *type, uint32_t *index) {
+    need(type, "type");
+    need(index, "index");
+    *type = task ? public_type(task->type) : MDIST_TASK_NONE;
+    *index = task ? task->index : 0;
+}
+
+/// The task that is meant; none where it is the own one of a process without cluster.
+std::optional<Task> asked_task(const Cluster &cluster, mdist_task_type_t type, uint32_t index) {
+    if (type != MDIST_TASK_NONE) return Task{task_type(type), index};
+    if (cluster.empty() || cluster.task()) return cluster.empty() ? std::nullopt : cluster.task();
+    throw Failure(MDIST_ERR_CONFIG, "no task of the cluster was said to be this process's own").reason("no_task");
+}
+
+/// Answers a question about a task; a process without cluster has an answer of its own.
+template <class Answer, class Ask>
+void answer(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, Answer *out, Answer alone,
+            Ask &&ask) {
+    const auto pinned = pin(cluster);
+    need(out, "out");
+    const auto task = asked_task(pinned->cluster, type, index);
+    *out = task ? static_cast<Answer>(ask(pinned->cluster, *task)) : alone;
+}
+
+void give(mdist_cluster_t **out, ExplainedCluster cluster) {
+    *out = publish<mdist_cluster_t>(std::make_shared<ExplainedCluster>(std::move(cluster)));
+}
+
+ExplainedCluster resolved_cluster(const Config &config) {
+    Resolved resolved = resolve(config, process_environment());
+    std::string explanation = explain(resolved);
+    return {std::move(resolved.cluster), std::move(explanation)};
+}
+
+} // namespace
+
+} // namespace mdist
+
+mdist_status_t mdist_cluster_create(mdist_cluster_t **out, mdist_error_t **error) {
+    return guard("mdist_cluster_create", error, [&] {
+        mdist::need(out, "out");
+        mdist::give(out, {});
+    });
+}
+
+mdist_status_t mdist_cluster_add_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                      const char *address, mdist_error_t **error) {
+    return guard("mdist_cluster_add_task", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        mdist::need(address, "address");
+        pinned->cluster.add({mdist::task_type(type), index}, address);
+        pinned->explanation.clear();
+    });
+}
+
+mdist_status_t mdist_cluster_set_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                      mdist_error_t **error) {
+    return guard("mdist_cluster_set_task", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        const mdist::Task task{mdist::task_type(type), index};
+        pinned->cluster.check(task);
+        pinned->cluster.set_task(task);
+        pinned->explanation.clear();
+    });
+}
+
+mdist_status_t mdist_cluster_from_config(const mdist_config_t *config, mdist_cluster_t **out, mdist_error_t **error) {
+    return guard("mdist_cluster_from_config", error, [&] {
+        mdist::need(out, "out");
+        if (config != nullptr) return mdist::give(out, mdist::resolved_cluster(*mdist::pin(config)));
+        mdist::Config environment;
+        environment.load_environment();
+        mdist::give(out, mdist::resolved_cluster(environment));
+    });
+}
+
+mdist_status_t mdist_cluster_from_tf_config(const char *json, size_t length, mdist_cluster_t **out,
+                                            mdist_error_t **error) {
+    return guard("mdist_cluster_from_tf_config", error, [&] {
+        mdist::need_array(json, length, "json");
+        mdist::need(out, "out");
+        const std::string_view text = length == 0 ? std::string_view() : std::string_view(json, length);
+        mdist::give(out, {mdist::parse_tf_config(text, "mdist_cluster_from_tf_config"), ""});
+    });
+}
+
+mdist_status_t mdist_cluster_from_slurm(const mdist_task_type_t *types, const uint32_t *counts, size_t job_count,
+                                        uint32_t port_base, mdist_cluster_t **out, mdist_error_t **error) {
+    return guard("mdist_cluster_from_slurm", error, [&] {
+        mdist::need_array(types, job_count, "types");
+        mdist::need_array(counts, job_count, "counts");
+        mdist::need(out, "out");
+        std::map<mdist::TaskType, uint32_t> jobs;
+        for (size_t i = 0; i < job_count; ++i)
+            if (!jobs.emplace(mdist::task_type(types[i]), counts[i]).second)
+                throw mdist::invalid(mdist::text("types[", i, "] is given twice"));
+        mdist::give(out, {mdist::slurm_cluster(jobs, port_base, mdist::process_environment()), ""});
+    });
+}
+
+mdist_status_t mdist_cluster_union(const mdist_cluster_t *const *clusters, size_t count, mdist_cluster_t **out,
+                                   mdist_error_t **error) {
+    return guard("mdist_cluster_union", error, [&] {
+        mdist::need_array(clusters, count, "clusters");
+        mdist::need(out, "out");
+        std::vector<mdist::Cluster> copies;
+        for (size_t i = 0; i < count; ++i) copies.push_back(mdist::pin(clusters[i])->cluster);
+        mdist::give(out, {mdist::united(copies), ""});
+    });
+}
+
+mdist_status_t mdist_cluster_task_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t *out,
+                                        mdist_error_t **error) {
+    return guard("mdist_cluster_task_count", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        mdist::need(out, "out");
+        *out =
+            type == MDIST_TASK_NONE ? pinned->cluster.task_count() : pinned->cluster.task_count(mdist::task_type(type));
+    });
+}
+
+mdist_status_t mdist_cluster_address(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, char *text,
+                                     size_t capacity, size_t *needed, mdist_error_t **error) {
+    return guard("mdist_cluster_address", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        const auto task = mdist::asked_task(pinned->cluster, type, index);
+        mdist::copy_text(task ? pinned->cluster.address(*task) : "", text, capacity, needed);
+    });
+}
+
+mdist_status_t mdist_cluster_task(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
+                                  mdist_error_t **error) {
+    return guard("mdist_cluster_task", error,
+                 [&] { mdist::write_task(mdist::pin(cluster)->cluster.task(), type, index); });
+}
+
+mdist_status_t mdist_cluster_is_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                      int32_t *out, mdist_error_t **error) {
+    return guard("mdist_cluster_is_chief", error, [&] {
+        mdist::answer(cluster, type, index, out, 1,
+                      [](const mdist::Cluster &all, mdist::Task task) { return all.is_chief(task); });
+    });
+}
+
+mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t *out,
+                                          mdist_error_t **error) {
+    return guard("mdist_cluster_worker_count", error, [&] {
+        mdist::answer(cluster, type, 0, out, 1u,
+                      [](const mdist::Cluster &all, mdist::Task task) { return all.worker_count(task.type); });
+    });
+}
+
+mdist_status_t mdist_cluster_worker_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                       uint32_t *out, mdist_error_t **error) {
+    return guard("mdist_cluster_worker_id", error, [&] {
+        mdist::answer(cluster, type, index, out, 0u,
+                      [](const mdist::Cluster &all, mdist::Task task) { return all.id_in_cluster(task); });
+    });
+}
+
+mdist_status_t mdist_cluster_leader(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
+                                    mdist_error_t **error) {
+    return guard("mdist_cluster_leader", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        mdist::write_task(pinned->cluster.collective_leader(pinned->cluster.task()), type, index);
+    });
+}
+
+mdist_status_t mdist_cluster_master(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, char *text,
+                                    size_t capacity, size_t *needed, mdist_error_t **error) {
+    return guard("mdist_cluster_master", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        const auto task = type == MDIST_TASK_NONE ? pinned->cluster.task() : mdist::Task{mdist::task_type(type), index};
+        mdist::copy_text(pinned->cluster.master(task), text, capacity, needed);
+    });
+}
+
+mdist_status_t mdist_cluster_explain(const mdist_cluster_t *cluster, char *text, size_t capacity, size_t *needed,
+                                     mdist_error_t **error) {
+    return guard("mdist_cluster_explain", error, [&] {
+        const auto pinned = mdist::pin(cluster);
+        mdist::copy_text(pinned->explanation.empty() ? mdist::explain(pinned->cluster) : pinned->explanation, text,
+                         capacity, needed);
+    });
+}
+
+mdist_status_t mdist_config_set_cluster(mdist_config_t *config, const mdist_cluster_t *cluster, mdist_error_t **error) {
+    return guard("mdist_config_set_cluster", error, [&] {
+        const auto pinned = mdist::pin(config);
+        mdist::set_config_cluster(*pinned, mdist::pin(cluster)->cluster, "mdist_config_set_cluster");
+    });
+}
+
+void mdist_cluster_destroy(mdist_cluster_t *cluster) {
+    mdist::give_up(cluster);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/settle_store.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include "cluster/launchers/launcher.h"
+#include "cluster/launchers/pmi_client.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+namespace mdist {
+
+namespace {
+
+[[noreturn]] void refuse_port(std::string_view what, int code) {
+    throw Failure(MDIST_ERR_RESOURCE,
+                  text("cannot ", what, " a port for the store: ", std::generic_category().message(code)))
+        .reason("store_port")
+        .native(code);
+}
+
+/// Of this process: PMI takes part in a job once, so every strategy after the first one meets where the first did.
+struct Settled {
+    std::timed_mutex mutex;
+    bool was_tried = false;
+    std::string store; // "" after a failure
+    std::unique_ptr<ReservedPort> port;
+};
+
+Settled &settled() {
+    static Settled once;
+    return once;
+}
+
+/// An MPI library in the process speaks on the same socket, and makes the beginning and the end itself.
+bool process_has_mpi() {
+    return dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
+}
+
+void exchange(Settled &once, const Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
+    once.was_tried = true;
+    bool one_host = resolved.local_size == resolved.size;
+    std::string own;
+    if (resolved.rank == 0) {
+        once.port = std::make_unique<ReservedPort>(one_host);
+        std::string host = one_host ? "127.0.0.1" : reachable_address(environment);
+        if (host.empty()) refuse_port("find an address for", EADDRNOTAVAIL);
+        own = store_address(host, once.port->number());
+    }
+    Variables variables(environment);
+    PmiClient client(static_cast<int>(variables.need_count("PMI_FD")), timeout_ns);
+    bool is_ours = !process_has_mpi();
+    if (is_ours) client.init();
+    std::string shared = client.share(resolved.rank, "mdist-store", own);
+    if (is_ours) client.finalize();
+    once.store = shared;
+}
+
+} // namespace
+
+ReservedPort::ReservedPort(bool only_this_host) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (fd_ < 0) refuse_port("open", errno);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(only_this_host ? INADDR_LOOPBACK : INADDR_ANY);
+    socklen_t length = sizeof address;
+    auto *generic = reinterpret_cast<sockaddr *>(&address);
+    int yes = 1;
+    if (::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 || ::bind(fd_, generic, length) != 0 ||
+        ::getsockname(fd_, generic, &length) != 0) {
+        int code = errno;
+        ::close(fd_);
+        refuse_port("reserve", code);
+    }
+    number_ = ntohs(address.sin_port);
+}
+
+ReservedPort::~ReservedPort() {
+    ::close(fd_);
+}
+
+void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
+    if (!resolved.store_by_pmi) return;
+    Settled &once = settled();
+    std::unique_lock lock(once.mutex, std::chrono::nanoseconds(timeout_ns));
+    if (lock && !once.was_tried) exchange(once, resolved, environment, timeout_ns);
+    if (!lock || once.store.empty())
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the workers of this job did not find a store by PMI before; start it again, or pass MDIST_STORE")
+            .reason("pmi");
+    resolved.store = once.store;
+}
+
+} // namespace mdist

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Across: a collective of several workers, as one party of this worker takes part in it.
+//
+// All local parties meet; then one of them leads: it talks to the other workers, for all, while the others wait for it.
+// All leave with the same outcome. See perform.h for what a part is; total() is 1, the leading.
+#pragma once
+
+#include "comm/group.h"
+
+namespace mdist {
+
+class Across {
+  public:
+    explicit Across(Group &group, uint64_t timeout_ns) : group_(group), timeout_ns_(timeout_ns) {}
+
+    uint64_t total() const { return 1; }
+    /// Leads, unless another party does.
+    uint64_t run();
+    /// The same without waiting: a thread of the library leads, and counts the work as done.
+    uint64_t start();
+    /// When all is done: throws what went wrong.
+    void check() const { group_.check_led(); }
+
+  private:
+    Group &group_;
+    const uint64_t timeout_ns_;
+};
+
+/// A collective in one call.
+void perform_across(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
+
+} // namespace mdist

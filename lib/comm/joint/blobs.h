@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// BlobOperation: a joint operation that begins with everybody's bytes, as many as each likes.
+#pragma once
+
+#include "comm/joint/operation.h"
+
+namespace mdist::joint {
+
+class BlobOperation {
+  public:
+    BlobOperation(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
+
+    /// For what comes after.
+    JointOperation &operation() { return operation_; }
+    /// By worker, this one's too.
+    Workers::Blobs &blobs() { return blobs_; }
+
+  private:
+    JointOperation operation_;
+    Workers::Blobs blobs_;
+};
+
+} // namespace mdist::joint

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/joint/operation.h"
+
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <algorithm>
+
+namespace mdist {
+
+JointOperation::JointOperation(Workers &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
+    : workers_(workers), timeout_ns_(timeout_ns), header_(OperationHeader::of(call, next_sequence(), payload_bytes)) {}
+
+JointOperation::JointOperation(Workers &workers, const Call &call, const void *payload, std::size_t payload_bytes,
+                               uint64_t timeout_ns)
+    : JointOperation(workers, call, payload_bytes, timeout_ns) {
+    // Also where shared memory is not what moves the bytes: workers that are in an all-reduce look for others there.
+    if (ShmGroup *shared = workers_.links_.shared.get()) {
+        const uint64_t begin = monotonic_clock().now_ns();
+        attempt([&] { shared->meet(header_, [&] { check(begin); }); });
+    }
+    messages_.emplace(link(), header_, payload);
+    drive(*messages_);
+}
+
+void JointOperation::all_reduce_shared(Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
+    JointOperation operation(workers, *calls[0], 0, timeout_ns);
+    const uint64_t begin = monotonic_clock().now_ns();
+    operation.attempt(
+        [&] { workers.links_.shared->all_reduce(operation.header_, calls, [&] { operation.check(begin); }); });
+}
+
+uint64_t JointOperation::next_sequence() {
+    if (workers_.membership_->failed())
+        if (std::optional<Failure> cause = workers_.membership_->failure()) throw *cause;
+    workers_.membership_->set_entered(++workers_.sequence_);
+    return workers_.sequence_;
+}
+
+/// What `body` throws ends the job.
+void JointOperation::attempt(FunctionRef<void()> body) {
+    try {
+        body();
+    } catch (const Failure &failure) {
+        if (failure.status() == MDIST_ERR_PEER_LOST) await_cause();
+        fail(failure);
+    } catch (const std::exception &) {
+        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+}
+
+void JointOperation::drive(Schedule &schedule) {
+    constexpr uint64_t kLongestSleep = 100'000'000; // a lost interrupt costs no more
+    attempt([&] {
+        if (schedule.advance()) return;
+        const uint64_t begin = monotonic_clock().now_ns();
+        do {
+            check(begin);
+            link().wait(std::min(timeout_ns_, kLongestSleep));
+        } while (!schedule.advance());
+    });
+}
+
+/// Throws the job's first cause, which may be another one.
+void JointOperation::fail(const Failure &cause) {
+    workers_.fail(cause);
+    link().close();
+    throw workers_.membership_->failure().value_or(cause);
+}
+
+/// A link that is cut says that a peer is gone, but not why. The peer, or its end, is telling the membership just now.
+void JointOperation::await_cause() const {
+    constexpr uint64_t kGraceNs = 500'000'000;
+    const uint32_t seen = workers_.failures_.now();
+    if (!workers_.membership_->failed()) workers_.failures_.wait(seen, Patience(), kGraceNs);
+}
+
+void JointOperation::check(uint64_t begin_ns) const {
+    if (workers_.membership_->failed())
+        if (std::optional<Failure> cause = workers_.membership_->failure()) throw *cause;
+    if (monotonic_clock().now_ns() - begin_ns >= timeout_ns_) throw late();
+}
+
+Failure JointOperation::late() const {
+    const Membership &membership = *workers_.membership_;
+    std::string who;
+    int32_t first = -1;
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
+        if (worker == workers_.self() || membership.entered(worker) >= header_.sequence) continue;
+        if (first < 0) first = static_cast<int32_t>(worker);
+        who += text(who.empty() ? "" : "; ", workers_.name(worker), ", which has entered ", membership.entered(worker));
+    }
+    return Failure(MDIST_ERR_TIMEOUT,
+                   text(workers_.name(workers_.self()), " waited ", timeout_ns_ / 1'000'000, " ms in ", header_.text(),
+                        ", operation ", header_.sequence, " of the job, for ", who.empty() ? "the others' bytes" : who))
+        .operation(call_name(static_cast<CallKind>(header_.kind)))
+        .worker(first);
+}
+
+} // namespace mdist

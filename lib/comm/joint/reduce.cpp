@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/flat.h"
+#include "comm/joint/collectives.h"
+#include "comm/joint/operation.h"
+#include "comm/schedules/all_reduce.h"
+#include "reduce/float_environment.h"
+#include "util/dtype.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace mdist::joint {
+namespace {
+
+/// The calls' buffers, one row per dtype.
+std::vector<Flat> rows_of(const Workers &workers, const Call *const *calls) {
+    std::vector<Flat> rows;
+    for (const int32_t dtype : dtypes_of(*calls[0]))
+        rows.emplace_back(calls, workers.replicas_per_worker(), dtype, workers.cut(), workers.self());
+    return rows;
+}
+
+/// Bytes of all rows' partials that one worker sends.
+std::size_t bytes_of(const std::vector<Flat> &rows, const reduce::Cut &cut, uint32_t worker) {
+    std::size_t bytes = 0;
+    for (const Flat &row : rows) bytes += cut.count(worker) * row.elements() * row.partial_size();
+    return bytes;
+}
+
+/// Whether all partials fit a header's company: on every worker, since all must decide alike.
+bool is_small(const std::vector<Flat> &rows, const Workers &workers) {
+    for (uint32_t worker = 0; worker < workers.count(); ++worker)
+        if (bytes_of(rows, workers.cut(), worker) > SmallExchange::kPayloadLimit) return false;
+    return true;
+}
+
+void write_partials(const std::vector<Flat> &rows, char *to) {
+    for (const Flat &row : rows) {
+        for (uint32_t i = 0; i < row.partial_count(); ++i) {
+            row.partial(i, 0, row.elements(), to);
+            to += row.elements() * row.partial_size();
+        }
+    }
+}
+
+/// Evaluates the whole tree from everybody's payloads, in which row after row lies.
+void combine(const std::vector<Flat> &rows, const reduce::Cut &cut, std::vector<const char *> payloads) {
+    std::vector<char> results;
+    std::vector<const void *> partials;
+    for (const Flat &row : rows) {
+        partials.clear();
+        for (uint32_t worker = 0; worker < payloads.size(); ++worker) {
+            for (uint32_t i = 0; i < cut.count(worker); ++i) {
+                partials.push_back(payloads[worker]);
+                payloads[worker] += row.elements() * row.partial_size();
+            }
+        }
+        results.resize(row.elements() * dtype_size(row.dtype()));
+        void *destination = results.data();
+        reduce::combine_partials(row.operation(), cut, partials.data(), &destination, 1, row.elements());
+        row.store(0, row.elements(), results.data());
+    }
+}
+
+} // namespace
+
+void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
+    if (workers.all_share()) return JointOperation::all_reduce_shared(workers, calls, timeout_ns);
+    const reduce::FloatEnvironment environment;
+    const std::vector<Flat> rows = rows_of(workers, calls);
+    const bool small = is_small(rows, workers);
+    std::vector<char> payload(small ? bytes_of(rows, workers.cut(), workers.self()) : 0);
+    if (small) write_partials(rows, payload.data());
+
+    JointOperation operation(workers, *calls[0], payload.data(), payload.size(), timeout_ns);
+    if (small) {
+        std::vector<const char *> payloads;
+        for (uint32_t worker = 0; worker < workers.count(); ++worker) payloads.push_back(operation.payload(worker));
+        return combine(rows, workers.cut(), std::move(payloads));
+    }
+    for (const Flat &row : rows) {
+        if (row.elements() == 0) continue;
+        AllReduce schedule(operation.link(), operation.tag(), row, operation.scratch());
+        operation.drive(schedule);
+    }
+}
+
+} // namespace mdist::joint

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/links/gloo_transport.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/thread.h"
+
+#include <cstring>
+#include <system_error>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <unistd.h>
+
+namespace mdist {
+
+namespace tcp = gloo::transport::tcp;
+
+bool GlooBuffer::complete() {
+    const std::lock_guard lock(m_);
+    return recvCompletions_ + sendCompletions_ > 0;
+}
+
+GlooPair::GlooPair(tcp::Context *context, tcp::Device *device, int peer, std::chrono::milliseconds timeout,
+                   EventCount &events)
+    : Pair(context, device, peer, timeout), events_(events) {}
+
+std::string GlooPair::reason() {
+    const std::lock_guard lock(m_);
+    try {
+        throwIfException();
+    } catch (const std::exception &error) {
+        return gloo_reason(error);
+    }
+    return "closed";
+}
+
+void GlooPair::lose(const std::string &reason) noexcept {
+    try {
+        signalExceptionExternal(reason);
+    } catch (...) { // out of memory; the loop thread will be back with the next event
+        lost_.store(true, std::memory_order_release);
+    }
+    events_.advance();
+}
+
+void GlooPair::shut() {
+    const std::lock_guard lock(m_);
+    if (state_ != CLOSED) changeState(CLOSED);
+}
+
+void GlooPair::close_on_exec() {
+    const std::lock_guard lock(m_);
+    if (state_ != CLOSED) fcntl(fd_, F_SETFD, FD_CLOEXEC);
+}
+
+void GlooPair::handleEvents(int events) {
+    try {
+        Pair::handleEvents(events);
+    } catch (const std::exception &error) {
+        lose(gloo_reason(error));
+    }
+}
+
+bool GlooPair::read() {
+    const bool whole = Pair::read();
+    if (whole) events_.advance();
+    return whole;
+}
+
+bool GlooPair::write(tcp::Op &op) {
+    const bool whole = Pair::write(op);
+    if (whole) events_.advance();
+    return whole;
+}
+
+void GlooPair::changeState(state next_state) noexcept {
+    Pair::changeState(next_state);
+    if (next_state != CLOSED) return;
+    lost_.store(true, std::memory_order_release);
+    events_.advance();
+}
+
+std::unique_ptr<gloo::transport::Pair> &GlooContext::createPair(int peer) {
+    auto &pair = pairs_.at(static_cast<std::size_t>(peer));
+    auto made = std::make_unique<GlooPair>(this, device_.get(), peer, getTimeout(), events_);
+    made->close_on_exec(); // and by its lock, the loop thread sees a whole pair
+    return pair = std::move(made);
+}
+
+void GlooContext::announced(std::vector<GlooAnnouncement> &out) {
+    out.clear();
+    const std::lock_guard lock(mutex_);
+    for (const Tally &tally : pendingOperations_) {
+        for (const int peer : tally.getSendList()) out.push_back({static_cast<uint32_t>(peer), tally.slot, true});
+        for (const int peer : tally.getRecvList()) out.push_back({static_cast<uint32_t>(peer), tally.slot, false});
+    }
+}
+
+namespace {
+
+tcp::attr attributes_of(const std::string &address) {
+    // Without a look-up of names, which Gloo's own factory would do.
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo *found = nullptr;
+    if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0)
+        throw invalid(text("\"", address, "\" is no numeric address"));
+    tcp::attr attributes;
+    attributes.ai_family = found->ai_family;
+    attributes.ai_socktype = SOCK_STREAM | SOCK_CLOEXEC;
+    attributes.ai_protocol = 0;
+    attributes.ai_addr = {};
+    attributes.ai_addrlen = static_cast<int>(found->ai_addrlen);
+    std::memcpy(&attributes.ai_addr, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return attributes;
+}
+
+/// Throws if this host does not have the address. Gloo would say it worse, and leak.
+void try_to_bind(const std::string &address, const tcp::attr &attributes) {
+    const int file = socket(attributes.ai_family, attributes.ai_socktype, attributes.ai_protocol);
+    const bool bound = file >= 0 && bind(file, reinterpret_cast<const sockaddr *>(&attributes.ai_addr),
+                                         static_cast<socklen_t>(attributes.ai_addrlen)) == 0;
+    const int error = bound ? 0 : errno;
+    if (file >= 0) ::close(file);
+    if (!bound)
+        throw Failure(MDIST_ERR_IO,
+                      text("no socket can be bound to ", address, ": ", std::generic_category().message(error)))
+            .native(error);
+}
+
+} // namespace
+
+std::shared_ptr<tcp::Device> make_gloo_device(const std::string &address) {
+    const tcp::attr attributes = attributes_of(address);
+    try_to_bind(address, attributes);
+    try {
+        const SignalsBlocked blocked; // in the loop thread, SIGPIPE among them: it writes without MSG_NOSIGNAL
+        return std::make_shared<tcp::Device>(attributes);
+    } catch (const std::exception &error) {
+        throw Failure(MDIST_ERR_IO, text("Gloo cannot use the address ", address, ": ", gloo_reason(error)));
+    }
+}
+
+std::string gloo_reason(const std::exception &error) {
+    const std::string whole = error.what();
+    const std::size_t end = whole.find("] ");
+    std::string reason = whole.front() == '[' && end != std::string::npos ? whole.substr(end + 2) : whole;
+    while (!reason.empty() && (reason.back() == ' ' || reason.back() == '\n')) reason.pop_back();
+    return reason;
+}
+
+} // namespace mdist

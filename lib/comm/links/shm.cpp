@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/links/shm.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace mdist {
+namespace {
+
+/// In front of every message in a ring.
+struct Frame {
+    uint64_t tag;
+    uint64_t bytes;
+};
+
+/// Counters move at least that often in a long message, so that both ends work at the same time.
+constexpr uint64_t kStride = 32768;
+
+struct Posted {
+    uint64_t tag;
+    char *data; // of a send, only read
+    uint64_t bytes;
+    Pending *pending;
+    uint64_t moved = 0;
+    bool framed = false; // the frame has passed
+};
+
+/// This worker's end of the two rings between it and one mate.
+struct Ends {
+    std::deque<Posted> sends;
+    std::deque<Posted> receives;
+    uint64_t written = 0;   // by this worker
+    uint64_t read = 0;      // by this worker
+    uint64_t seen_read = 0; // by the mate, when last looked at
+    bool gone = false;
+    bool busy() const { return !sends.empty() || !receives.empty(); }
+};
+
+class ShmLink final : public Link {
+  public:
+    ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell)
+        : mates_(std::move(mates)),
+          bell_(std::move(bell)),
+          ring_bytes_(mates_->layout().sizes().ring_bytes),
+          ends_(mates_->workers()) {
+        for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+            if (mates_->shares(rank)) ranks_.push_back(rank);
+    }
+    ~ShmLink() override { close(); }
+
+    uint32_t self() const override { return mates_->rank(); }
+    uint32_t parties() const override { return mates_->workers(); }
+
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
+        const std::lock_guard lock(mutex_);
+        ends_of(peer).sends.push_back({tag, static_cast<char *>(const_cast<void *>(data)), bytes, &pending});
+        ++pending.count;
+    }
+
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
+        const std::lock_guard lock(mutex_);
+        ends_of(peer).receives.push_back({tag, static_cast<char *>(data), bytes, &pending});
+        ++pending.count;
+    }
+
+    void progress() override;
+    void wait(uint64_t timeout_ns) override;
+
+    void interrupt() noexcept override {
+        interrupted_.store(true, std::memory_order_seq_cst);
+        if (!ranks_.empty()) bell_->interrupt();
+    }
+
+    void close() noexcept override {
+        {
+            const std::lock_guard lock(mutex_);
+            closed_ = true;
+            for (Ends &ends : ends_) {
+                ends.sends.clear();
+                ends.receives.clear();
+            }
+        }
+        if (!ranks_.empty()) bell_->close();
+    }
+
+  private:
+    Ends &ends_of(uint32_t peer) {
+        if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
+        if (peer >= mates_->workers() || !mates_->shares(peer))
+            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " shares no memory with this one"));
+        return ends_[peer];
+    }
+    const ShmLane &lane_of(uint32_t peer) const {
+        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank())));
+    }
+    ShmLane &own_lane(uint32_t peer) const {
+        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer)));
+    }
+
+    void push(uint32_t peer, Ends &ends);
+    void pull(uint32_t peer, Ends &ends);
+    void put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes);
+    void get(uint32_t peer, Ends &ends, void *data, uint64_t bytes);
+    bool stirs(uint32_t peer, const Ends &ends) const;
+
+    std::shared_ptr<ShmMates> mates_;
+    std::shared_ptr<ShmBell> bell_;
+    const uint64_t ring_bytes_;
+    std::vector<uint32_t> ranks_; // that share memory
+    std::atomic<bool> interrupted_{false};
+    std::mutex mutex_; // who closes against who uses
+    bool closed_ = false;
+    std::vector<Ends> ends_; // by rank
+};
+
+/// Copies into the ring, around its end if need be; the space is there.
+void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
+    char *const ring = mates_->own(mates_->layout().ring(peer));
+    const uint64_t at = ends.written % ring_bytes_;
+    const uint64_t first = std::min(bytes, ring_bytes_ - at);
+    std::memcpy(ring + at, data, first);
+    if (first < bytes) std::memcpy(ring, static_cast<const char *>(data) + first, bytes - first);
+    ends.written += bytes;
+}
+
+void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
+    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank()));
+    const uint64_t at = ends.read % ring_bytes_;
+    const uint64_t first = std::min(bytes, ring_bytes_ - at);
+    std::memcpy(data, ring + at, first);
+    if (first < bytes) std::memcpy(static_cast<char *>(data) + first, ring, bytes - first);
+    ends.read += bytes;
+}
+
+void ShmLink::push(uint32_t peer, Ends &ends) {
+    while (!ends.sends.empty()) {
+        Posted &front = ends.sends.front();
+        ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
+        if (ends.written - ends.seen_read > ring_bytes_)
+            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " read what was never written"));
+        uint64_t space = ring_bytes_ - (ends.written - ends.seen_read);
+        if (!front.framed) {
+            if (space < sizeof(Frame)) return;
+            const Frame frame{front.tag, front.bytes};
+            put(peer, ends, &frame, sizeof frame);
+            space -= sizeof frame;
+            front.framed = true;
+        } else if (space == 0) {
+            return;
+        }
+        const uint64_t bytes = std::min({space, front.bytes - front.moved, kStride});
+        if (bytes != 0) put(peer, ends, front.data + front.moved, bytes);
+        front.moved += bytes;
+        own_lane(peer).written.store(ends.written, std::memory_order_seq_cst);
+        bell_->ring();
+        if (front.moved < front.bytes) continue;
+        --front.pending->count;
+        ends.sends.pop_front();
+    }
+}
+
+void ShmLink::pull(uint32_t peer, Ends &ends) {
+    while (!ends.receives.empty()) {
+        Posted &front = ends.receives.front();
+        uint64_t there = lane_of(peer).written.load(std::memory_order_seq_cst) - ends.read;
+        if (there > ring_bytes_)
+            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " wrote over what was not read"));
+        if (!front.framed) {
+            if (there < sizeof(Frame)) return;
+            Frame frame;
+            get(peer, ends, &frame, sizeof frame);
+            there -= sizeof frame;
+            if (frame.bytes != front.bytes || frame.tag != front.tag)
+                throw Failure(MDIST_ERR_INTERNAL,
+                              text("a receive of ", front.bytes, " bytes, tag ", front.tag, ", from worker ", peer,
+                                   " met a send of ", frame.bytes, ", tag ", frame.tag));
+            front.framed = true;
+        } else if (there == 0) {
+            return;
+        }
+        const uint64_t bytes = std::min({there, front.bytes - front.moved, kStride});
+        if (bytes != 0) get(peer, ends, front.data + front.moved, bytes);
+        front.moved += bytes;
+        own_lane(peer).read.store(ends.read, std::memory_order_seq_cst);
+        bell_->ring();
+        if (front.moved < front.bytes) continue;
+        --front.pending->count;
+        ends.receives.pop_front();
+    }
+}
+
+void ShmLink::progress() {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
+    for (const uint32_t peer : ranks_) {
+        Ends &ends = ends_[peer];
+        if (!ends.busy()) continue;
+        const bool lost = ends.gone || bell_->closed(peer); // before looking: it may have sent all before
+        push(peer, ends);
+        pull(peer, ends);
+        if (lost && ends.busy())
+            throw Failure(MDIST_ERR_PEER_LOST, text("worker ", peer, " has left, or its process has ended"))
+                .worker(static_cast<int32_t>(peer));
+    }
+}
+
+/// Whether progress() would find something with this peer.
+bool ShmLink::stirs(uint32_t peer, const Ends &ends) const {
+    const ShmLane &lane = lane_of(peer);
+    if (!ends.receives.empty() && lane.written.load(std::memory_order_seq_cst) != ends.read) return true;
+    if (ends.sends.empty()) return ends.busy() && bell_->closed(peer);
+    return lane.read.load(std::memory_order_seq_cst) != ends.seen_read ||
+           ends.written - ends.seen_read + sizeof(Frame) <= ring_bytes_ || bell_->closed(peer);
+}
+
+void ShmLink::wait(uint64_t timeout_ns) {
+    constexpr uint64_t kSliceNs = 5'000'000; // until a look at who has ended
+    std::vector<uint32_t> busy;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const uint32_t peer : ranks_)
+            if (ends_[peer].busy()) busy.push_back(peer);
+    }
+    const auto ready = [&] {
+        if (interrupted_.load(std::memory_order_seq_cst)) return true;
+        const std::lock_guard lock(mutex_);
+        return closed_ ||
+               std::any_of(busy.begin(), busy.end(), [&](uint32_t peer) { return stirs(peer, ends_[peer]); });
+    };
+    if (!bell_->look(ready)) bell_->sleep(busy, ready, std::min(timeout_ns, kSliceNs));
+    interrupted_.store(false, std::memory_order_seq_cst);
+    for (const uint32_t peer : busy) ends_[peer].gone = mates_->gone(peer);
+}
+
+} // namespace
+
+std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell) {
+    return std::make_unique<ShmLink>(std::move(mates), std::move(bell));
+}
+
+} // namespace mdist

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/links/tcp.h"
+
+#include "comm/links/tcp_stream.h"
+#include "util/clock.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <system_error>
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+/// What wakes a thread in poll().
+class Bell {
+  public:
+    Bell() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        if (event_ < 0)
+            throw Failure(MDIST_ERR_RESOURCE, text("no event for a link: ", std::generic_category().message(errno)))
+                .native(errno);
+    }
+    ~Bell() { ::close(event_); }
+    Bell(const Bell &) = delete;
+    Bell &operator=(const Bell &) = delete;
+
+    int descriptor() const { return event_; }
+    void ring() const noexcept {
+        const uint64_t one = 1;
+        while (::write(event_, &one, sizeof one) < 0 && errno == EINTR) {
+        }
+    }
+    void silence() const noexcept {
+        uint64_t rung = 0;
+        while (::read(event_, &rung, sizeof rung) < 0 && errno == EINTR) {
+        }
+    }
+
+  private:
+    const int event_;
+};
+
+class Tcp final : public Link {
+  public:
+    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, const Patience &patience)
+        : self_(self), streams_(std::move(streams)), patience_(patience) {}
+    ~Tcp() override { close(); }
+
+    uint32_t self() const override { return self_; }
+    uint32_t parties() const override { return static_cast<uint32_t>(streams_.size()); }
+
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
+        const std::lock_guard lock(mutex_);
+        streams_[peer]->send(tag, data, bytes, pending);
+    }
+
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
+        const std::lock_guard lock(mutex_);
+        streams_[peer]->receive(tag, data, bytes, pending);
+    }
+
+    void progress() override;
+    void wait(uint64_t timeout_ns) override;
+    void interrupt() noexcept override { bell_.ring(); }
+    void close() noexcept override;
+
+  private:
+    bool watch();
+    bool ready_within(uint64_t timeout_ns);
+    bool stays_awake(uint64_t timeout_ns);
+    void hand_over();
+
+    const uint32_t self_;
+    std::vector<std::unique_ptr<TcpStream>> streams_; // none for oneself
+    const Patience patience_;
+    Bell bell_;
+
+    std::mutex mutex_; // close() may come at any time
+    bool closed_ = false;
+    bool looked_ = false;         // wait() has just looked at the sockets
+    std::vector<pollfd> watched_; // the bell, then those of streams that wait; of the thread that uses the link
+    std::vector<TcpStream *> watching_;
+    bool bulk_ = false; // some of these wait for what takes long in any case
+};
+
+void Tcp::progress() {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
+    if (!looked_ && watch() && ready_within(0)) hand_over();
+    looked_ = false;
+    // What peers wait for goes out before anything is taken in.
+    for (const auto &stream : streams_)
+        if (stream) stream->write();
+    for (const auto &stream : streams_)
+        if (stream) stream->read();
+    for (const auto &stream : streams_)
+        if (stream) stream->check();
+}
+
+void Tcp::wait(uint64_t timeout_ns) {
+    {
+        const std::lock_guard lock(mutex_);
+        watch();
+        for (const auto &stream : streams_)
+            if (stream && stream->has_to_try()) return;
+        if (closed_) return;
+    }
+    const uint64_t start = monotonic_clock().now_ns();
+    if (!stays_awake(timeout_ns)) {
+        const uint64_t waited = monotonic_clock().now_ns() - start;
+        ready_within(timeout_ns - std::min(timeout_ns, waited));
+    }
+    const std::lock_guard lock(mutex_);
+    if (watched_[0].revents != 0) bell_.silence();
+    hand_over();
+    looked_ = true;
+}
+
+/// Whether something was ready while the thread's patience lasted.
+bool Tcp::stays_awake(uint64_t timeout_ns) {
+    const uint64_t start = monotonic_clock().now_ns();
+    const uint64_t spin_ns = std::min(patience_.spin_ns, timeout_ns);
+    while (monotonic_clock().now_ns() - start < spin_ns)
+        if (ready_within(0)) return true;
+    // Whoever yields is not woken by what comes, and a core that is short does better by sleeping until much has come.
+    for (uint32_t i = 0; i < (bulk_ ? 0 : patience_.yields); ++i) {
+        if (ready_within(0)) return true;
+        sched_yield();
+    }
+    return false;
+}
+
+/// Lists the sockets to wait for; false if there are none.
+bool Tcp::watch() {
+    watched_.assign(1, {bell_.descriptor(), POLLIN, 0});
+    watching_.clear();
+    bulk_ = false;
+    for (const auto &stream : streams_) {
+        const short events = stream ? stream->waits_for() : short{0};
+        if (events == 0) continue;
+        watched_.push_back({stream->socket(), events, 0});
+        watching_.push_back(stream.get());
+        bulk_ |= stream->waits_for_bulk();
+    }
+    return !watching_.empty();
+}
+
+bool Tcp::ready_within(uint64_t timeout_ns) {
+    constexpr uint64_t kSecond = 1'000'000'000;
+    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    return ppoll(watched_.data(), watched_.size(), &timeout, nullptr) > 0;
+}
+
+/// Tells the streams what poll() found.
+void Tcp::hand_over() {
+    for (std::size_t i = 0; i < watching_.size(); ++i)
+        if (watched_[i + 1].revents != 0) watching_[i]->found(watched_[i + 1].revents);
+}
+
+void Tcp::close() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+        for (const auto &stream : streams_)
+            if (stream) stream->shut_down();
+    }
+    bell_.ring();
+}
+
+} // namespace
+
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience) {
+    std::vector<std::unique_ptr<TcpStream>> streams;
+    std::size_t rank = 0;
+    try {
+        streams.resize(sockets.size());
+        for (; rank < sockets.size(); ++rank)
+            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank));
+    } catch (...) {
+        for (; rank < sockets.size(); ++rank)
+            if (rank != self) ::close(sockets[rank]);
+        throw;
+    }
+    return std::make_unique<Tcp>(self, std::move(streams), patience);
+}
+
+} // namespace mdist

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// TcpStream: the tcp link's end of one connection: messages waiting to be written and to be read. Never waits. One
+// thread at a time.
+#pragma once
+
+#include "comm/links/link.h"
+#include "util/failure.h"
+
+#include <deque>
+#include <memory>
+
+namespace mdist {
+
+class TcpStream {
+  public:
+    /// Takes the socket over.
+    TcpStream(int socket, uint32_t peer);
+    ~TcpStream();
+    TcpStream(const TcpStream &) = delete;
+    TcpStream &operator=(const TcpStream &) = delete;
+
+    void send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending);
+    void receive(uint64_t tag, void *data, std::size_t bytes, Pending &pending);
+
+    /// Write what the socket takes now, and read what it has for the receives posted. Without system calls where that
+    /// is known to be nothing.
+    void write();
+    void read();
+    /// Throws PEER_LOST if something is posted and the peer is gone.
+    void check() const;
+    /// Ends the connection for the peer and forgets what is posted; the socket stays taken until the end of life.
+    void shut_down() noexcept;
+
+    int socket() const { return socket_; }
+    /// The poll events that it waits for: where write() or read() last found the socket full or empty. None while
+    /// these have something to try.
+    short waits_for() const;
+    bool has_to_try() const { return (writes() && !full_) || (reads() && !empty_); }
+    /// Whether what it waits for takes long in any case.
+    bool waits_for_bulk() const;
+    /// Events that poll() found.
+    void found(short events);
+
+  private:
+    struct Frame {
+        uint64_t tag;
+        uint64_t bytes;
+    };
+    struct Send {
+        Frame frame;
+        const char *data;
+        Pending *pending;
+    };
+    struct Receive {
+        Frame frame;
+        char *data;
+        Pending *pending;
+    };
+
+    bool writes() const { return !sends_.empty() && !gone_; }
+    bool reads() const { return !receives_.empty() && !gone_; }
+    void written(std::size_t bytes);
+    void take_buffered();
+    bool begin_message();
+    void finish_message();
+    void lose(int error);
+
+    const int socket_;
+    const uint32_t peer_;
+    std::deque<Send> sends_;
+    std::size_t sent_ = 0; // bytes of the first send, frame included
+    bool full_ = false;    // the socket took less than it was given, and nobody has said since that it takes more
+
+    std::deque<Receive> receives_;
+    bool in_message_ = false; // the first receive's frame has come, and so much of its bytes:
+    std::size_t received_ = 0;
+    std::unique_ptr<char[]> buffer_; // read and not taken: [begin_, end_)
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    bool empty_ = false; // the socket gave less than it might have, and nobody has said since that it has more
+
+    bool gone_ = false;
+    int error_ = 0; // 0: closed in order
+};
+
+} // namespace mdist

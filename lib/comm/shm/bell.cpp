@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shm/bell.h"
+
+#include "util/clock.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kSliceNs = 5'000'000;
+constexpr uint32_t kLooksPerClock = 32;
+/// Spinning that long holds the core for itself; a few times what workers that all run need to meet.
+constexpr uint64_t kAloneNs = 3000;
+/// Yielding longer than that means that others have work for this core.
+constexpr uint64_t kYieldingNs = 2'000'000;
+
+// Waking and waiting only read the word, so a word that this process cannot write will do.
+void wake_all(const std::atomic<uint32_t> &word) noexcept {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+struct Word {
+    const std::atomic<uint32_t> *at;
+    uint32_t seen;
+};
+
+/// Until any of these words changes or is woken. False on kernels that cannot (before 5.16, or forbidden).
+bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcept {
+#ifdef SYS_futex_waitv
+    constexpr std::size_t kMost = FUTEX_WAITV_MAX;
+    struct futex_waitv waiters[kMost] = {};
+    count = std::min(count, kMost);
+    for (std::size_t i = 0; i < count; ++i)
+        waiters[i] = {words[i].seen, reinterpret_cast<uintptr_t>(words[i].at), FUTEX_32, 0};
+    const uint64_t end = monotonic_clock().now_ns() + timeout_ns;
+    const timespec until = {static_cast<time_t>(end / 1'000'000'000u), static_cast<long>(end % 1'000'000'000u)};
+    return syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+           (errno != ENOSYS && errno != EPERM);
+#else
+    return false;
+#endif
+}
+
+void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
+    const timespec time = {static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                           static_cast<long>(timeout_ns % 1'000'000'000u)};
+    syscall(SYS_futex, word.at, FUTEX_WAIT, word.seen, &time, nullptr, 0);
+}
+
+} // namespace
+
+ShmBell::ShmBell(std::shared_ptr<ShmMates> mates) : mates_(std::move(mates)), patience_(mates_->patience()) {
+    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+        if (mates_->shares(rank)) asleep_.push_back(&mates_->of(rank).asleep);
+    looks_ = patience_.spin_ns != 0 ? 100 : 4;
+}
+
+void ShmBell::wake() noexcept {
+    std::atomic<uint32_t> &rings = mates_->own().rings;
+    rings.fetch_add(1, std::memory_order_seq_cst);
+    wake_all(rings);
+}
+
+void ShmBell::interrupt() noexcept {
+    wake();
+}
+
+void ShmBell::close() noexcept {
+    mates_->own().closed.store(1, std::memory_order_seq_cst);
+    wake();
+}
+
+bool ShmBell::look(FunctionRef<bool()> ready) const noexcept {
+    const uint64_t start = monotonic_clock().now_ns();
+    const auto waited_ns = [&] { return monotonic_clock().now_ns() - start; };
+    if (patience_.spin_ns != 0) {
+        for (uint64_t waited = 0; waited < patience_.spin_ns; waited = waited_ns()) {
+            // Whoever is that late has perhaps lost its core, and it may be this one that it waits for.
+            if (waited > kAloneNs) sched_yield();
+            for (uint32_t i = 0; i < kLooksPerClock; ++i) {
+                if (ready()) return true;
+                relax();
+            }
+        }
+    }
+    for (uint32_t i = 0; i < patience_.yields && waited_ns() < kYieldingNs; ++i) {
+        if (ready()) return true;
+        sched_yield();
+    }
+    return ready();
+}
+
+void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
+    // The own bell is the last, for interrupt().
+    constexpr std::size_t kMost = 128;
+    Word words[kMost];
+    std::size_t count = 0;
+    for (const uint32_t rank : ranks) {
+        if (count == kMost - 1) break;
+        const std::atomic<uint32_t> &rings = mates_->of(rank).rings;
+        words[count++] = {&rings, rings.load(std::memory_order_seq_cst)};
+    }
+    ShmControl &own = mates_->own();
+    words[count++] = {&own.rings, own.rings.load(std::memory_order_seq_cst)};
+
+    own.asleep.fetch_add(1, std::memory_order_seq_cst);
+    if (!ready()) {
+        constexpr uint64_t kBlindNs = 1'000'000; // where only one bell can be listened to
+        if (!wait_any(words, count, timeout_ns)) wait_one(words[0], std::min(timeout_ns, kBlindNs));
+    }
+    own.asleep.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going) {
+    if (look(ready)) return;
+    const std::vector<uint32_t> ranks{rank};
+    const auto stirs = [&] { return ready() || closed(rank); };
+    for (;;) {
+        const bool lost = closed(rank) || mates_->gone(rank); // before the last look: it may have been in time
+        if (ready()) return;
+        if (lost)
+            throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has left, or its process has ended"))
+                .worker(static_cast<int32_t>(rank));
+        keep_going();
+        sleep(ranks, stirs, kSliceNs);
+    }
+}
+
+} // namespace mdist

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shm/direct.h"
+
+#include "comm/pointers.h"
+#include "util/dtype.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace mdist {
+namespace {
+
+using KeepGoing = FunctionRef<void()>;
+
+constexpr uint64_t kNowhere = UINT64_MAX;
+/// Of results that one worker writes and the next ones read while they are in a cache.
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+std::size_t bytes_of(const mdist_buffer_t &buffer) {
+    return buffer.elements * dtype_size(buffer.dtype);
+}
+
+/// A buffer's part of a chunk.
+struct Stretch {
+    std::size_t buffer;
+    uint64_t begin;
+    uint64_t count;
+};
+
+class Direct {
+  public:
+    Direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas, KeepGoing keep_going)
+        : steps_(steps),
+          mates_(steps.mates()),
+          places_(places),
+          calls_(calls),
+          replicas_(replicas),
+          keep_going_(keep_going),
+          sources_(std::size_t{mates_.workers()} * replicas) {
+        cut();
+    }
+
+    void run() {
+        const uint64_t first = steps_.before();
+        for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+            for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) reduce(i);
+            steps_.publish(&ShmProgress::reduced, first + chunk + 1);
+            if (chunk > 0) take(chunk - 1);
+        }
+        if (chunks() > 0) take(chunks() - 1);
+        steps_.publish(&ShmProgress::taken, first + chunks());
+        steps_.await_all(&ShmProgress::taken, first + chunks(), keep_going_); // nobody reads here any more
+        steps_.add(chunks());
+    }
+
+  private:
+    uint64_t chunks() const { return chunks_.size() - 1; }
+    void cut();
+    ShmShare share_of(uint32_t rank, std::size_t stretch) const {
+        // Not the same worker always gets the most of buffers that are smaller than a share.
+        const uint32_t workers = mates_.workers();
+        return ShmShare::of(static_cast<uint32_t>((rank + stretch) % workers), workers, stretches_[stretch].count,
+                            dtype_size(buffer_of(stretch).dtype));
+    }
+    const mdist_buffer_t &buffer_of(std::size_t stretch) const { return calls_[0]->inputs[stretches_[stretch].buffer]; }
+    std::size_t offset_of(std::size_t stretch, const ShmShare &share) const {
+        return (stretches_[stretch].begin + share.begin) * dtype_size(buffer_of(stretch).dtype);
+    }
+    char *output(uint32_t replica, std::size_t stretch) const {
+        return static_cast<char *>(calls_[replica]->outputs[stretches_[stretch].buffer].data);
+    }
+    void reduce(std::size_t stretch);
+    void take(uint64_t chunk);
+    void copy(uint32_t from, std::size_t stretch);
+
+    ShmSteps &steps_;
+    const ShmMates &mates_;
+    const ShmPlaces &places_;
+    const Call *const *const calls_;
+    const uint32_t replicas_;
+    const KeepGoing keep_going_;
+    std::vector<Stretch> stretches_;
+    std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
+    Pointers<const void *> sources_;
+    const std::unique_ptr<char[]> scratch_ = std::make_unique_for_overwrite<char[]>(kShmBlockBytes);
+};
+
+void Direct::cut() {
+    std::size_t room = kChunkBytes;
+    for (std::size_t b = 0; b < calls_[0]->buffer_count; ++b) {
+        const mdist_buffer_t &buffer = calls_[0]->inputs[b];
+        const std::size_t size = dtype_size(buffer.dtype);
+        for (uint64_t begin = 0; begin < buffer.elements;) {
+            if (room < size) {
+                chunks_.push_back(stretches_.size());
+                room = kChunkBytes;
+            }
+            const uint64_t count = std::min(buffer.elements - begin, room / size);
+            stretches_.push_back({b, begin, count});
+            begin += count;
+            room -= count * size;
+        }
+    }
+    if (chunks_.back() != stretches_.size()) chunks_.push_back(stretches_.size());
+}
+
+void Direct::reduce(std::size_t stretch) {
+    const ShmShare own = share_of(mates_.rank(), stretch);
+    const std::size_t offset = offset_of(stretch, own);
+    for (uint32_t rank = 0; rank < mates_.workers(); ++rank)
+        for (uint32_t replica = 0; replica < replicas_; ++replica)
+            sources_[rank * replicas_ + replica] = places_.input(rank, replica, stretches_[stretch].buffer) + offset;
+    const std::size_t all = std::size_t{mates_.workers()} * replicas_;
+    const std::size_t size = dtype_size(buffer_of(stretch).dtype);
+    const uint64_t block = kShmBlockBytes / size;
+    for (uint64_t done = 0; done < own.count; done += block) {
+        const uint64_t elements = std::min(block, own.count - done);
+        void *results = scratch_.get();
+        reduce::reduce({buffer_of(stretch).dtype, static_cast<reduce::Op>(calls_[0]->op), all}, sources_.get(), all,
+                       &results, 1, elements);
+        for (uint32_t replica = 0; replica < replicas_; ++replica)
+            std::memcpy(output(replica, stretch) + offset + done * size, results, elements * size);
+        for (std::size_t i = 0; i < all; ++i) sources_[i] = static_cast<const char *>(sources_[i]) + elements * size;
+    }
+}
+
+void Direct::take(uint64_t chunk) {
+    for (uint32_t i = 1; i < mates_.workers(); ++i) {
+        const uint32_t rank = (mates_.rank() + i) % mates_.workers(); // not all from the same at once
+        steps_.await(rank, &ShmProgress::reduced, steps_.before() + chunk + 1, keep_going_);
+        for (std::size_t stretch = chunks_[chunk]; stretch < chunks_[chunk + 1]; ++stretch) copy(rank, stretch);
+    }
+}
+
+void Direct::copy(uint32_t from, std::size_t stretch) {
+    const ShmShare share = share_of(from, stretch);
+    const std::size_t offset = offset_of(stretch, share);
+    const std::size_t bytes = share.count * dtype_size(buffer_of(stretch).dtype);
+    for (uint32_t replica = 0; replica < replicas_ && bytes != 0; ++replica)
+        std::memcpy(output(replica, stretch) + offset, places_.output(from, stretches_[stretch].buffer) + offset,
+                    bytes);
+}
+
+} // namespace
+
+void ShmPlaces::write(const ShmMates &mates, const Call *const *calls, uint32_t replicas, char *to) {
+    const auto put = [&](const mdist_buffer_t &buffer) {
+        const uint64_t place = buffer.elements == 0
+                                   ? mates.layout().arena()
+                                   : mates.arena_offset(buffer.data, bytes_of(buffer)).value_or(kNowhere);
+        std::memcpy(to, &place, sizeof place);
+        to += sizeof place;
+    };
+    for (uint32_t replica = 0; replica < replicas; ++replica) {
+        for (std::size_t b = 0; b < calls[replica]->buffer_count; ++b) {
+            put(calls[replica]->inputs[b]);
+            put(calls[replica]->outputs[b]);
+        }
+    }
+}
+
+bool ShmPlaces::read(const ShmMates &mates, const Call &call, uint32_t replicas,
+                     const std::vector<const char *> &payloads) {
+    replicas_ = replicas;
+    buffers_ = call.buffer_count;
+    at_.clear();
+    outputs_.clear();
+    for (uint32_t rank = 0; rank < mates.workers(); ++rank) {
+        const char *from = payloads[rank];
+        const auto get = [&](std::size_t bytes) -> const char * {
+            uint64_t place;
+            std::memcpy(&place, from, sizeof place);
+            from += sizeof place;
+            return mates.arena_address(rank, place, bytes);
+        };
+        for (uint32_t replica = 0; replica < replicas; ++replica) {
+            for (std::size_t b = 0; b < buffers_; ++b) {
+                const char *const input = get(bytes_of(call.inputs[b]));
+                const char *const output = get(bytes_of(call.inputs[b]));
+                if (input == nullptr || output == nullptr) return false;
+                at_.push_back(input);
+                if (replica == 0) outputs_.push_back(output);
+            }
+        }
+    }
+    return true;
+}
+
+void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
+                   KeepGoing keep_going) {
+    Direct(steps, places, calls, replicas, keep_going).run();
+}
+
+} // namespace mdist

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shm/mates.h"
+
+#include "util/cpus.h"
+#include "util/failure.h"
+#include "util/host.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kLeastArena = uint64_t{64} << 20;
+
+/// What the owner says of itself in its offer, behind the segment's: the host, whose identity has blanks.
+std::string host_of(const std::string &offer) {
+    const std::size_t end = offer.find('\n');
+    return end == std::string::npos ? "" : offer.substr(end + 1);
+}
+
+bool same_format(const ShmSizes &a, const ShmSizes &b) {
+    return a.workers == b.workers && a.ring_bytes == b.ring_bytes && a.small_bytes == b.small_bytes &&
+           a.stage_bytes == b.stage_bytes;
+}
+
+} // namespace
+
+ShmSizes ShmSizes::for_workers(uint32_t workers) {
+    constexpr uint64_t kMebi = uint64_t{1} << 20;
+    const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
+    const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    ShmSizes sizes;
+    sizes.workers = workers;
+    sizes.ring_bytes = std::clamp(std::bit_floor(16 * kMebi / workers), kMebi / 16, kMebi / 4);
+    sizes.small_bytes = std::clamp(std::bit_floor(kMebi / 2 / workers), kMebi / 64, kMebi / 4);
+    sizes.stage_bytes = kMebi;
+    // Each worker maps everybody's arena, and a process has 128 TiB at most.
+    sizes.arena_bytes = std::min(16 * memory, 64 * kMebi * kMebi / workers) / kMebi * kMebi;
+    return sizes;
+}
+
+ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads)
+    : rank_(rank), threads_(threads), mates_(sizes.workers) {
+    try {
+        make_own(sizes);
+    } catch (const Failure &failure) {
+        own_reason_ = failure.message();
+        for (Mate &mate : mates_) mate.reason = own_reason_;
+        return;
+    }
+    ShmControl &control = own();
+    control.rank = rank;
+    control.sizes = layout_->sizes();
+    control.threads = threads;
+    control.usable_cpus = usable_cpus();
+    if (sched_getaffinity(0, sizeof control.affinity, &control.affinity) != 0) CPU_ZERO(&control.affinity);
+}
+
+void ShmMates::make_own(ShmSizes sizes) {
+    for (;; sizes.arena_bytes /= 2) {
+        if (sizes.arena_bytes < kLeastArena && sizes.arena_bytes != 0) sizes.arena_bytes = 0;
+        layout_.emplace(sizes);
+        try {
+            own_ = std::make_shared<OwnSegment>(layout_->total());
+            return;
+        } catch (const Failure &) {
+            if (sizes.arena_bytes == 0) throw;
+        }
+    }
+}
+
+std::string ShmMates::offer() const {
+    return text(own_ ? own_->offer() : own_reason_, '\n', own_ ? host_identity() : "");
+}
+
+std::string ShmMates::open(const std::vector<std::string> &offers) {
+    const std::string host = host_of(offer());
+    std::string opened;
+    for (uint32_t rank = 0; rank < workers() && own_; ++rank) {
+        try {
+            if (rank == rank_) continue;
+            if (host.empty() || host_of(offers[rank]).empty()) throw invalid("its host is not known");
+            if (host_of(offers[rank]) != host) throw invalid("it runs on another host");
+            open(rank, offers[rank]);
+        } catch (const Failure &failure) {
+            mates_[rank].reason = failure.message();
+        }
+    }
+    for (uint32_t rank = 0; rank < workers(); ++rank) opened += shares(rank) || rank == rank_ ? '1' : '0';
+    return opened;
+}
+
+void ShmMates::open(uint32_t rank, const std::string &offer) {
+    auto segment = std::make_unique<MateSegment>(offer);
+    const ShmControl &control = *reinterpret_cast<const ShmControl *>(segment->data());
+    if (segment->bytes() < layout_->arena() || control.rank != rank || !same_format(control.sizes, layout_->sizes()))
+        throw invalid("its shared memory is laid out otherwise");
+    mates_[rank].segment = std::move(segment);
+}
+
+void ShmMates::settle(const std::vector<std::string> &opened) {
+    for (uint32_t rank = 0; rank < workers(); ++rank) {
+        if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
+        mates_[rank].segment.reset();
+        mates_[rank].reason = "it cannot open the shared memory of this worker";
+    }
+}
+
+bool ShmMates::all_share() const {
+    for (uint32_t rank = 0; rank < workers(); ++rank)
+        if (rank != rank_ && !shares(rank)) return false;
+    return own_ != nullptr;
+}
+
+std::optional<uint64_t> ShmMates::arena_offset(const void *data, std::size_t bytes) const {
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    const auto begin = reinterpret_cast<uintptr_t>(own(layout_->arena()));
+    const std::size_t arena = layout_->sizes().arena_bytes;
+    if (address < begin || address - begin > arena || bytes > arena - (address - begin)) return std::nullopt;
+    return layout_->arena() + (address - begin);
+}
+
+const char *ShmMates::arena_address(uint32_t rank, uint64_t offset, std::size_t bytes) const {
+    const std::size_t end = rank == rank_ ? own_->bytes() : this->bytes(rank);
+    if (offset < layout_->arena() || offset > end || bytes > end - offset) return nullptr;
+    return rank == rank_ ? own(offset) : of(rank, offset);
+}
+
+Patience ShmMates::patience() const {
+    // Workers that are bound to CPUs of their own have as many as these sets together, whatever each sees of the host.
+    cpu_set_t cpus = own().affinity;
+    uint64_t threads = own().threads;
+    uint64_t quota = own().usable_cpus < static_cast<uint64_t>(CPU_COUNT(&cpus)) ? own().usable_cpus : UINT32_MAX;
+    for (uint32_t rank = 0; rank < workers(); ++rank) {
+        if (!shares(rank)) continue;
+        const ShmControl &mate = of(rank);
+        threads += mate.threads;
+        if (mate.usable_cpus < static_cast<uint64_t>(CPU_COUNT(&mate.affinity)))
+            quota = std::min(quota, mate.usable_cpus);
+        CPU_OR(&cpus, &cpus, &mate.affinity);
+    }
+    const uint64_t together = std::min<uint64_t>(static_cast<uint64_t>(CPU_COUNT(&cpus)), quota);
+    return Patience::for_threads(static_cast<uint32_t>(threads),
+                                 static_cast<uint32_t>(std::max<uint64_t>(together, 1)));
+}
+
+} // namespace mdist

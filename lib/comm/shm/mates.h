@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// ShmMates: a worker's own segment and those of the workers on the same host, by rank.
+//
+// Forming takes two exchanges among all workers of the job: everybody's offer(), then everybody's open(). After
+// settle() two workers share memory if each could open the other's, and both know it. Not thread-safe until then;
+// nothing changes any more after it.
+#pragma once
+
+#include "comm/shm/layout.h"
+#include "comm/shm/segment.h"
+#include "util/event_count.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class ShmMates {
+  public:
+    /// `threads` of this worker wait for each other and for those of its mates. Where the limits of this process are
+    /// tight the arena is smaller than asked for; where there is no shared memory at all, no mates will be found.
+    ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads);
+
+    std::string offer() const;
+    std::string open(const std::vector<std::string> &offers);
+    void settle(const std::vector<std::string> &opened);
+
+    uint32_t rank() const { return rank_; }
+    uint32_t workers() const { return static_cast<uint32_t>(mates_.size()); }
+    bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
+    /// Whether every worker of the job shares memory with this one.
+    bool all_share() const;
+    /// Why a worker does not, as a sentence about it.
+    const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
+
+    const ShmLayout &layout() const { return *layout_; }
+    const std::shared_ptr<OwnSegment> &segment() const { return own_; }
+
+    /// What this worker writes. Only where it shares memory with anybody.
+    ShmControl &own() const { return *reinterpret_cast<ShmControl *>(own_->data()); }
+    char *own(std::size_t offset) const { return own_->data() + offset; }
+    /// What a mate writes. `offset` within bytes(rank).
+    const ShmControl &of(uint32_t rank) const { return *reinterpret_cast<const ShmControl *>(data(rank)); }
+    const char *of(uint32_t rank, std::size_t offset) const { return data(rank) + offset; }
+    std::size_t bytes(uint32_t rank) const { return mates_[rank].segment->bytes(); }
+    bool gone(uint32_t rank) const noexcept { return mates_[rank].segment->owner_gone(); }
+
+    /// Where memory of this worker lies in its segment, if it does in its arena.
+    std::optional<uint64_t> arena_offset(const void *data, std::size_t bytes) const;
+    /// Where a worker's arena has that, as this process sees it; nullptr unless all of it is there.
+    const char *arena_address(uint32_t rank, uint64_t offset, std::size_t bytes) const;
+
+    /// For all threads of this worker and its mates on the CPUs that they have together.
+    Patience patience() const;
+
+  private:
+    struct Mate {
+        std::unique_ptr<MateSegment> segment;
+        std::string reason;
+    };
+
+    const char *data(uint32_t rank) const { return mates_[rank].segment->data(); }
+    void make_own(ShmSizes sizes);
+    void open(uint32_t rank, const std::string &offer);
+
+    uint32_t rank_;
+    uint32_t threads_;
+    std::optional<ShmLayout> layout_;
+    std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
+    std::string own_reason_;
+    std::vector<Mate> mates_;
+};
+
+} // namespace mdist

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shm/segment.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kHead = 4096; // in front of data(): what tells this segment from any other file
+constexpr std::size_t kCookie = 16;
+constexpr char kMagic[16] = "mdist segment 1";
+
+struct Head {
+    char magic[sizeof kMagic];
+    char cookie[2 * kCookie + 1]; // in hexadecimal
+};
+
+std::string make_cookie() {
+    unsigned char random[kCookie];
+    if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+        throw Failure(MDIST_ERR_RESOURCE, "the system gives no random numbers for shared memory").native(errno);
+    std::string cookie;
+    for (const unsigned char byte : random)
+        for (const int digit : {byte >> 4, byte & 15}) cookie += "0123456789abcdef"[digit];
+    return cookie;
+}
+
+/// Maps a file without taking memory for it, even in programs that lock all they map (mlockall).
+char *map_shared(int fd, std::size_t length, int protection) {
+    void *map = mmap(nullptr, length, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (map == MAP_FAILED) return nullptr;
+    munlock(map, length);
+    if (mprotect(map, length, protection) != 0) {
+        munmap(map, length);
+        return nullptr;
+    }
+    return static_cast<char *>(map);
+}
+
+/// A file longer than the limit would be answered by a signal.
+bool within_file_limit(std::size_t length) {
+    rlimit limit = {};
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || length <= limit.rlim_cur;
+}
+
+Failure no_segment(std::size_t bytes, const char *step) {
+    const int error = errno;
+    return Failure(MDIST_ERR_RESOURCE, text("no shared memory of ", bytes, " bytes: ", step, ": ", strerror(error)))
+        .native(error);
+}
+
+Failure no_mate(std::string why) {
+    return {MDIST_ERR_UNSUPPORTED, std::move(why)};
+}
+
+} // namespace
+
+OwnSegment::OwnSegment(std::size_t bytes) {
+    const std::string cookie = make_cookie();
+    const std::size_t length = kHead + (bytes + kHead - 1) / kHead * kHead;
+    if (!within_file_limit(length)) throw(errno = EFBIG, no_segment(bytes, "ulimit -f"));
+    fd_ = memfd_create("mdist", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd_ < 0) throw no_segment(bytes, "memfd_create");
+    const char *step = nullptr;
+    if (ftruncate(fd_, static_cast<off_t>(length)) != 0)
+        step = "ftruncate";
+    else if (fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        step = "sealing"; // unsealed, a mate that reads could be answered by SIGBUS
+    else if ((map_ = map_shared(fd_, length, PROT_READ | PROT_WRITE)) == nullptr)
+        step = "mmap";
+    if (step != nullptr) {
+        const Failure failure = no_segment(bytes, step);
+        close(fd_);
+        throw failure;
+    }
+    length_ = length;
+    Head *const head = reinterpret_cast<Head *>(map_);
+    std::memcpy(head->magic, kMagic, sizeof kMagic);
+    std::memcpy(head->cookie, cookie.c_str(), sizeof head->cookie);
+    offer_ = text("shm1 ", getpid(), " ", fd_, " ", length_, " ", cookie);
+}
+
+OwnSegment::~OwnSegment() {
+    munmap(map_, length_);
+    close(fd_);
+}
+
+char *OwnSegment::data() const {
+    return map_ + kHead;
+}
+
+std::size_t OwnSegment::bytes() const {
+    return length_ - kHead;
+}
+
+std::size_t OwnSegment::file_offset(std::size_t offset) const {
+    return kHead + offset;
+}
+
+MateSegment::MateSegment(const std::string &offer) {
+    int pid = 0;
+    int fd = -1;
+    char cookie[2 * kCookie + 1] = "";
+    if (std::sscanf(offer.c_str(), "shm1 %d %d %zu %32[0-9a-f]", &pid, &fd, &length_, cookie) != 4 ||
+        length_ <= kHead || std::strlen(cookie) != 2 * kCookie)
+        throw no_mate(text("it offers no shared memory that this version knows: \"", offer, "\""));
+    try {
+        open(pid, fd, cookie);
+    } catch (...) {
+        if (map_ != nullptr) munmap(const_cast<char *>(map_), length_);
+        if (pidfd_ >= 0) close(pidfd_);
+        throw;
+    }
+}
+
+void MateSegment::open(int pid, int fd, const std::string &cookie) {
+    // First of all, so that what is checked afterwards is checked of this very process.
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); // CLOEXEC; none on kernels before 5.3
+    const std::string path = text("/proc/", pid, "/fd/", fd);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (file < 0) throw no_mate(text("its shared memory cannot be opened: ", path, ": ", strerror(errno)));
+    struct stat status = {};
+    const int seals = fcntl(file, F_GET_SEALS);
+    const bool sound = fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) == length_ && seals >= 0 &&
+                       (seals & F_SEAL_SHRINK) != 0;
+    if (sound) map_ = map_shared(file, length_, PROT_READ);
+    const int error = errno;
+    close(file);
+    if (!sound) throw no_mate(text(path, " is not the shared memory that it offered"));
+    if (map_ == nullptr)
+        throw no_mate(text("its shared memory of ", length_, " bytes cannot be mapped: ", strerror(error)));
+    const Head *const head = reinterpret_cast<const Head *>(map_);
+    if (std::memcmp(head->magic, kMagic, sizeof kMagic) != 0 ||
+        std::memcmp(head->cookie, cookie.c_str(), sizeof head->cookie) != 0 || owner_gone())
+        throw no_mate(text(path, " is not the shared memory that it offered"));
+    madvise(const_cast<char *>(map_), length_, MADV_DONTDUMP); // its own dump has it
+}
+
+MateSegment::~MateSegment() {
+    munmap(const_cast<char *>(map_), length_);
+    if (pidfd_ >= 0) close(pidfd_);
+}
+
+const char *MateSegment::data() const {
+    return map_ + kHead;
+}
+
+std::size_t MateSegment::bytes() const {
+    return length_ - kHead;
+}
+
+bool MateSegment::owner_gone() const noexcept {
+    pollfd ended = {pidfd_, POLLIN, 0};
+    return pidfd_ >= 0 && poll(&ended, 1, 0) == 1;
+}
+
+} // namespace mdist

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathering along an axis, where replicas may differ in length.
+#include "comm/workers.h"
+#include "strategy/axes.h"
+#include "strategy/cross.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// One replica's part: its length along the axis, and its elements.
+struct Piece {
+    uint64_t length;
+    const char *data;
+};
+
+/// Shapes that are alike but along one axis, as rows of pieces: `outer` rows, each with `inner_bytes` per unit of
+/// length.
+struct Rows {
+    uint64_t outer = 1;
+    uint64_t inner_bytes;
+
+    Rows(const Shape &shape, int32_t along, int32_t dtype) : inner_bytes(dtype_size(dtype)) {
+        for (int32_t d = 0; d < shape.rank; ++d) {
+            if (d < along) outer *= shape.dims[d];
+            if (d > along) inner_bytes *= shape.dims[d];
+        }
+    }
+};
+
+/// The pieces of all replicas of the job. What lies in `blobs` stays there.
+std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std::vector<Tensor> &tensors,
+                                 int32_t along, const Rows &rows, Workers::Blobs &blobs) {
+    Shape shape = tensors[0].shape();
+    shape.dims[along] = 0; // may differ
+    const std::string subject = text("axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
+    Call call;
+    call.kind = asker.kind;
+    call.subject = std::hash<std::string>()(subject);
+    call.subject_text = subject.c_str();
+
+    std::vector<char> mine;
+    for (const Tensor &tensor : tensors) {
+        const auto *const length = reinterpret_cast<const char *>(&tensor.shape().dims[along]);
+        mine.insert(mine.end(), length, length + sizeof(uint64_t));
+    }
+    for (const Tensor &tensor : tensors) {
+        const auto *const data = static_cast<const char *>(tensor.data());
+        if (tensor.bytes() != 0) mine.insert(mine.end(), data, data + tensor.bytes());
+    }
+    blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
+
+    std::vector<Piece> pieces;
+    for (const std::vector<char> &blob : blobs) {
+        const char *data = blob.data() + tensors.size() * sizeof(uint64_t);
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            uint64_t length = 0;
+            std::memcpy(&length, blob.data() + i * sizeof length, sizeof length);
+            pieces.push_back({length, data});
+            data += length * rows.outer * rows.inner_bytes;
+        }
+    }
+    return pieces;
+}
+
+std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) {
+    std::vector<Piece> pieces;
+    for (const Tensor &tensor : tensors)
+        pieces.push_back({tensor.shape().dims[along], static_cast<const char *>(tensor.data())});
+    return pieces;
+}
+
+} // namespace
+
+ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+    value.check_count(strategy.local_replica_count());
+    std::vector<Tensor> tensors = value.tensors();
+    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
+    Shape shape = tensors[0].shape();
+    if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
+    bool free[MDIST_MAX_RANK] = {};
+    const int32_t along = dimension(axis, shape.rank);
+    free[along] = true;
+    require_alike_but(tensors, free);
+
+    const Rows rows(shape, along, tensors[0].dtype());
+    Workers::Blobs blobs;
+    Workers *const workers = strategy.workers();
+    const std::vector<Piece> pieces =
+        workers == nullptr ? pieces_of(tensors, along) : pieces_of_job(*workers, asker, tensors, along, rows, blobs);
+    shape.dims[along] = 0;
+    for (const Piece &piece : pieces)
+        if (__builtin_add_overflow(shape.dims[along], piece.length, &shape.dims[along]))
+            throw invalid(text("axis ", axis, " would be longer than 64 bits can count"));
+
+    Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), shape);
+    char *to = static_cast<char *>(out.data());
+    for (uint64_t o = 0; o < rows.outer && out.bytes() != 0; ++o) {
+        for (const Piece &piece : pieces) {
+            const std::size_t bytes = piece.length * rows.inner_bytes;
+            if (bytes != 0) std::memcpy(to, piece.data + o * bytes, bytes);
+            to += bytes;
+        }
+    }
+    return Value::plain(std::move(out));
+}
+
+} // namespace mdist

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/job.h"
+
+#include "cluster/config.h"
+#include "cluster/secret_file.h"
+#include "cluster/settle_store.h"
+#include "comm/links/gloo.h"
+#include "comm/links/routed.h"
+#include "comm/links/shm.h"
+#include "comm/links/tcp.h"
+#include "comm/shm/arena.h"
+#include "comm/workers.h"
+#include "util/cpus.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <mdist/base.h>
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// What all workers must have the same, line by line: a job whose workers differ here would compute something else on
+/// each, or wait for ever.
+std::string agreement_of(const Config &config, uint32_t local_replicas) {
+    std::string lines = text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas, "\n");
+    for (const char *key :
+         {"communication.implementation", "communication.bytes_per_pack", "data.auto_shard_policy", "data.order"})
+        lines += text(key, " = ", config.text(key), "\n");
+    return lines;
+}
+
+MembershipOptions options_of(const Config &config, const Resolved &resolved, uint32_t local_replicas) {
+    MembershipOptions options;
+    options.rank = resolved.rank;
+    options.size = resolved.size;
+    options.store = resolved.store;
+    options.serves_store = resolved.serves_store;
+    options.job = resolved.job;
+    options.restart = resolved.restart;
+    options.secret = read_secret(config);
+    options.agreement = agreement_of(config, local_replicas);
+    options.names = resolved.names;
+    options.join_timeout_ns = config.duration_ns("communication.join_timeout");
+    options.heartbeat_timeout_ns = config.duration_ns("communication.heartbeat_timeout");
+    return options;
+}
+
+/// The links of one worker, being made.
+class Links {
+  public:
+    Links(Membership &membership, const Config &config, uint32_t local_replicas)
+        : membership_(membership),
+          wanted_(config.text("communication.implementation")),
+          timeout_ns_(config.duration_ns("communication.join_timeout")),
+          local_replicas_(local_replicas),
+          routes_(membership.size()) {}
+
+    WorkerLinks make() {
+        if (wanted_ != "tcp" && wanted_ != "gloo") share_memory();
+        connect();
+        return {make_routed_link(std::move(links_), std::move(routes_)), std::move(shared_), std::move(memory_)};
+    }
+
+  private:
+    /// With the workers of this host.
+    void share_memory() {
+        auto mates =
+            std::make_shared<ShmMates>(membership_.rank(), ShmSizes::for_workers(membership_.size()), local_replicas_);
+        const std::vector<std::string> opened =
+            membership_.exchange(mates->open(exchange(mates->offer())), timeout_ns_);
+        mates->settle(opened);
+        std::vector<uint32_t> shared;
+        for (uint32_t worker = 0; worker < membership_.size(); ++worker)
+            if (worker != membership_.rank() && mates->shares(worker)) shared.push_back(worker);
+        if (shared.empty()) return;
+        const auto bell = std::make_shared<ShmBell>(mates);
+        links_.push_back(make_shm_link(mates, bell));
+        for (const uint32_t worker : shared) routes_[worker] = {links_.back().get(), links_.back().get(), 0};
+        if (!mates->all_share()) return;
+        shared_ = std::make_unique<ShmGroup>(mates, bell, local_replicas_);
+        memory_ = ShmArena::of(*mates);
+    }
+
+    /// With all that have no link yet.
+    void connect() {
+        std::vector<uint32_t> others;
+        for (uint32_t worker = 0; worker < membership_.size(); ++worker)
+            if (worker != membership_.rank() && routes_[worker].small == nullptr) others.push_back(worker);
+        if (others.empty()) return;
+        if (wanted_ == "shm")
+            throw Failure(MDIST_ERR_UNSUPPORTED, text("communication.implementation = shm, and this worker shares no "
+                                                      "memory with ",
+                                                      membership_.name(others[0])))
+                .reason("no_shared_memory")
+                .worker(static_cast<int32_t>(others[0]));
+        const std::vector<int> connected = membership_.connect(others, timeout_ns_);
+        std::vector<int> sockets(membership_.size(), -1);
+        for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
+        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience()));
+        Link *const small = links_.back().get();
+        Link *large = small;
+        if (wanted_ == "gloo") {
+            links_.push_back(make_gloo_link(gloo_options(others)));
+            large = links_.back().get();
+        }
+        constexpr std::size_t kLarge = 65536; // below, handing over to an engine's thread costs more than it saves
+        for (const uint32_t worker : others) routes_[worker] = {small, large, kLarge};
+    }
+
+    GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
+        GlooOptions options;
+        options.self = membership_.rank();
+        options.parties = membership_.size();
+        options.address = membership_.host(membership_.rank());
+        options.peers = peers;
+        options.exchange = [this](const std::string &blob) { return exchange(blob); };
+        options.timeout_ns = timeout_ns_;
+        return options;
+    }
+
+    /// Short where cores are scarce: whoever yields while bulk is on its way can lose a whole time slice.
+    Patience patience() const {
+        const uint32_t cpus = usable_cpus();
+        return cpus > 2 * local_replicas_ ? Patience::for_threads(2 * local_replicas_, cpus) : Patience{0, 20};
+    }
+
+    std::vector<std::string> exchange(const std::string &blob) { return membership_.exchange(blob, timeout_ns_); }
+
+    Membership &membership_;
+    const std::string_view wanted_;
+    const uint64_t timeout_ns_;
+    const uint32_t local_replicas_;
+    std::vector<std::unique_ptr<Link>> links_;
+    std::vector<Route> routes_;
+    std::unique_ptr<ShmGroup> shared_;
+    std::shared_ptr<MemorySource> memory_;
+};
+
+} // namespace
+
+std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint32_t local_replicas) {
+    settle_store(resolved, process_environment(), config.duration_ns("communication.join_timeout"));
+    auto membership = std::make_unique<Membership>(options_of(config, resolved, local_replicas));
+    try {
+        WorkerLinks links = Links(*membership, config, local_replicas).make();
+        return std::make_unique<Workers>(std::move(membership), std::move(links), local_replicas);
+    } catch (const Failure &failure) {
+        if (membership) membership->fail(failure); // the others wait for this worker's links
+        throw;
+    }
+}
+
+} // namespace mdist

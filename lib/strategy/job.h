@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joining a job: from what the configuration and the environment say to the workers one can call.
+#pragma once
+
+#include "cluster/resolve.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace mdist {
+
+class Workers;
+
+/// For a worker that is not alone. Returns when all workers have joined, each with as many replicas; throws what
+/// Membership throws.
+std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint32_t local_replicas);
+
+} // namespace mdist

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A path may name anything: a pipe would block a plain open for ever, a device may never end. So the file is opened
+// without blocking and looked at before a byte is read.
+#include "util/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+namespace mdist {
+
+namespace {
+
+class File {
+  public:
+    explicit File(int fd) : fd_(fd) {}
+    ~File() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    File(const File &) = delete;
+    File &operator=(const File &) = delete;
+    int fd() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+/// A file, as messages call it.
+struct Named {
+    const char *what;
+    const std::string &path;
+    std::string text() const { return mdist::text("the ", what, " ", quoted(path)); }
+};
+
+Failure not_regular(const Named &name, std::string_view kind) {
+    return Failure(MDIST_ERR_CONFIG, text(name.text(), " is ", kind, "; it has to be a regular file"))
+        .reason("not_regular");
+}
+
+[[noreturn]] void refuse_errno(const Named &name, std::string_view what, int code) {
+    bool missing = code == ENOENT || code == ENOTDIR;
+    bool exhausted = code == EMFILE || code == ENFILE;
+    std::string message = text("cannot ", what, " ", name.text(), ": ", std::generic_category().message(code));
+    // What open says to a socket, and to a device without a driver.
+    if (code == ENXIO || code == ENODEV) throw not_regular(name, "a socket or device");
+    auto status = missing ? MDIST_ERR_NOT_FOUND : exhausted ? MDIST_ERR_RESOURCE : MDIST_ERR_IO;
+    throw Failure(status, std::move(message)).reason(code == EACCES || code == EPERM ? "permission" : "").native(code);
+}
+
+void check_file(const Named &name, int fd, bool only_owner) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) refuse_errno(name, "look at", errno);
+    if (!S_ISREG(status.st_mode))
+        throw not_regular(name, S_ISDIR(status.st_mode)    ? "a directory"
+                                : S_ISFIFO(status.st_mode) ? "a named pipe"
+                                                           : "a device or socket");
+    if (only_owner && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        throw Failure(MDIST_ERR_CONFIG,
+                      text(name.text(), " can be read or written by others than its owner; chmod 600"))
+            .reason("exposed");
+}
+
+} // namespace
+
+std::string read_regular_file(const std::string &path, const char *what, std::size_t most, bool only_owner) {
+    const Named name{what, path};
+    int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) refuse_errno(name, "open", errno);
+    File file(fd);
+    check_file(name, fd, only_owner);
+    // One byte past the limit tells a file that is too long; its stated size can lie (/proc).
+    std::string content(most + 1, '\0');
+    std::size_t length = 0;
+    while (length < content.size()) {
+        ssize_t got = ::read(fd, content.data() + length, content.size() - length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) refuse_errno(name, "read", errno);
+        if (got == 0) break;
+        length += static_cast<std::size_t>(got);
+    }
+    if (length > most)
+        throw Failure(MDIST_ERR_CONFIG, text(name.text(), " is longer than ", most, " bytes")).reason("too_large");
+    content.resize(length);
+    return content;
+}
+
+} // namespace mdist

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of `mdist bench --workers`, on stdout: as they come for people, at the end for programs. One thread.
+#pragma once
+
+#include "bench/collective.h"
+
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+struct WorkersRow {
+    Case what;
+    double ns;
+    uint64_t wrong; // on all replicas
+
+    double algorithm_gbs() const { return static_cast<double>(what.bytes()) / ns; }
+    double bus_gbs() const { return algorithm_gbs() * what.collective->bus_factor(what.replicas); }
+};
+
+struct Job {
+    uint32_t replicas;
+    uint32_t workers;
+    std::string memory;
+};
+
+void print_job(const Job &job);
+void print_header(const Collective &collective);
+void print_row(const WorkersRow &row);
+void print_workers_json(const Job &job, const std::vector<WorkersRow> &rows);
+
+/// "sum", "mean" ...
+const char *op_name(mdist_reduce_op_t op);
+
+} // namespace mdist

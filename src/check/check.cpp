@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/check.h"
+
+#include "check/cluster_view.h"
+#include "check/report.h"
+#include "network.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/stat.h>
+
+namespace mdist {
+namespace {
+
+std::string variable(const char *name) {
+    const char *value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+std::string value_of(const mdist_config_t *config, const char *key) {
+    char text[4096] = "";
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_config_get(config, key, text, sizeof text, nullptr, &error), error);
+    return text;
+}
+
+class Check {
+  public:
+    explicit Check(const CheckOptions &options) : timeout_ms_(static_cast<int>(options.timeout_s * 1000)) {}
+
+    unsigned run() {
+        check_version();
+        const ConfigHandle config = load_config();
+        if (!config) return report_.problems();
+        check_secret(value_of(config.get(), "secret_file"));
+        try {
+            const ClusterView view = view_cluster(config.get());
+            tell(view);
+            for (const Task &task : view.tasks)
+                if (!task.address.empty()) check_task(task);
+            check_store(view);
+        } catch (const std::runtime_error &failure) {
+            report_.problem("cluster", failure.what(), "a strategy would fail alike");
+        }
+        return report_.problems();
+    }
+
+  private:
+    void check_version();
+    ConfigHandle load_config();
+    void check_secret(const std::string &path);
+    void tell(const ClusterView &view);
+    void check_task(const Task &task);
+    void check_own(const Task &task, const std::vector<Endpoint> &endpoints);
+    void check_other(const Task &task, const std::vector<Endpoint> &endpoints);
+    void check_store(const ClusterView &view);
+
+    int timeout_ms_;
+    CheckReport report_;
+};
+
+void Check::check_version() {
+    const uint32_t built = MDIST_VERSION;
+    const uint32_t found = mdist_version();
+    const auto text = [](uint32_t version) {
+        return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+               std::to_string(version % 100);
+    };
+    if (built / 100 == found / 100) {
+        report_.ok("version", "libmdist " + text(found) + "; all workers need the same");
+    } else {
+        report_.problem("version", "mdist " + text(built) + " found libmdist " + text(found),
+                        "look at LD_LIBRARY_PATH, and install both from one build");
+    }
+}
+
+/// Null if there is no use in going on.
+ConfigHandle Check::load_config() {
+    const std::string file = variable("MDIST_CONFIG");
+    ConfigHandle config = make_config();
+    mdist_error_t *error = nullptr;
+    const mdist_status_t status = mdist_config_load_environment(config.get(), &error);
+    if (status < 0) {
+        report_.problem("config", sentence_of(status, error), "docs/configuration.md has the keys");
+        return nullptr;
+    }
+    report_.ok("config", file.empty() ? "no file; what the environment says" : file);
+    return config;
+}
+
+void Check::check_secret(const std::string &path) {
+    if (path.empty()) return;
+    struct stat found {};
+    if (stat(path.c_str(), &found) != 0) {
+        report_.problem("secret", path + ": " + std::strerror(errno),
+                        "every worker needs this file, with the same content");
+    } else if (found.st_size == 0) {
+        report_.problem("secret", path + " is empty", "fill it: head -c 32 /dev/urandom | base64 >" + path);
+    } else if ((found.st_mode & 077) != 0) {
+        report_.problem("secret", path + " can be read by others", "chmod 600 " + path);
+    } else {
+        report_.ok("secret", path);
+    }
+}
+
+void Check::tell(const ClusterView &view) {
+    report_.ok("cluster", view.explanation.substr(0, view.explanation.find('\n')));
+    if (view.own.empty() && !view.tasks.empty())
+        report_.problem("task", "nothing says which task this is",
+                        "set MDIST_TASK_TYPE and MDIST_TASK_INDEX, or MDIST_RANK");
+}
+
+void Check::check_task(const Task &task) {
+    std::vector<Endpoint> endpoints;
+    try {
+        endpoints = resolve(split_address(task.address));
+    } catch (const std::runtime_error &unknown) {
+        report_.problem(task.name, unknown.what(), "correct the name, or add it to DNS or /etc/hosts");
+        return;
+    }
+    if (task.own) {
+        check_own(task, endpoints);
+    } else {
+        check_other(task, endpoints);
+    }
+}
+
+void Check::check_own(const Task &task, const std::vector<Endpoint> &endpoints) {
+    const Endpoint *own = nullptr;
+    for (const Endpoint &endpoint : endpoints)
+        if (own == nullptr && is_own(endpoint)) own = &endpoint;
+    if (own == nullptr) {
+        report_.problem(task.name,
+                        task.address + " (" + endpoints[0].host_text() + ") is none of this machine's addresses",
+                        "correct the task or the address; `ip address` lists what there is");
+        return;
+    }
+    const int problem = problem_serving(*own);
+    if (problem == 0) {
+        report_.ok(task.name, task.address + " is this machine's, and its port is free");
+    } else if (problem == EADDRINUSE) {
+        report_.problem(task.name, task.address + ": something listens there already",
+                        "is the job running? `ss -ltnp` names the process");
+    } else {
+        report_.problem(task.name, task.address + ": " + std::strerror(problem), "choose another port");
+    }
+}
+
+void Check::check_other(const Task &task, const std::vector<Endpoint> &endpoints) {
+    int problem = 0;
+    for (const Endpoint &endpoint : endpoints) {
+        problem = problem_connecting(endpoint, timeout_ms_);
+        if (problem == 0) {
+            report_.ok(task.name, task.address + " answers");
+            return;
+        }
+        if (problem == ECONNREFUSED) {
+            report_.ok(task.name, task.address + ": the host answers; nothing listens at the port yet");
+            return;
+        }
+    }
+    report_.problem(task.name, task.address + ": " + std::strerror(problem),
+                    "is the host up, and does a firewall let this port through?");
+}
+
+/// Where launchers say that workers meet: the one that serves it is there already, or is rank 0 to be.
+void Check::check_store(const ClusterView &view) {
+    const std::string store = variable("MDIST_STORE");
+    if (store.empty()) return;
+    if (variable("MDIST_STORE_OWNER") != "launcher") {
+        const bool serves =
+            std::any_of(view.tasks.begin(), view.tasks.end(), [](const Task &task) { return task.own && task.leader; });
+        check_task({"store", store, serves, true});
+        return;
+    }
+    int problem = 0;
+    for (const Endpoint &endpoint : resolve(split_address(store)))
+        if ((problem = problem_connecting(endpoint, timeout_ms_)) == 0) break;
+    if (problem == 0) {
+        report_.ok("store", store + " answers");
+    } else {
+        report_.problem("store", store + ": " + std::strerror(problem),
+                        "is the launcher still there, and does a firewall let this port through?");
+    }
+}
+
+} // namespace
+
+int run_check(const CheckOptions &options) {
+    if (!options.config.empty()) setenv("MDIST_CONFIG", options.config.c_str(), 1); // as a worker would have it
+    return Check(options).run() == 0 ? 0 : 1;
+}
+
+} // namespace mdist

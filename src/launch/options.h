@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line of `mdist launch` says, as it says it. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace mdist {
+
+/// A command line that cannot be followed; the sentence says what would be right.
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct LaunchOptions {
+    std::string workers; // a count or "auto"; empty: not given
+    uint32_t per_node = 0;
+    uint32_t nodes = 1;
+    uint32_t node_rank = 0;
+    std::string hosts;
+    std::string rsh = "ssh";
+    std::string store;
+    std::string job;
+    std::string secret_file;
+    bool no_secret = false;
+    std::vector<std::string> environment; // NAME=VALUE
+    bool no_input = false;
+    std::string log_dir;
+    bool timestamps = false;
+    bool no_prefix = false;
+    std::string quiet_ranks;
+    double timeout_s = 0; // 0: none
+    // Longer than the library's heartbeat_timeout, so that the others find out by themselves, and say so.
+    double grace_s = 15;
+    uint32_t max_restarts = 0;
+    bool dry_run = false;
+    std::vector<std::string> program;
+};
+
+/// Declares the options of `launch` on its subcommand; `options` must outlive the parsing.
+void add_launch_options(CLI::App &launch, LaunchOptions &options);
+
+/// Takes the program from where `--` stands in the command line of `mdist launch`, and leaves what is before it.
+void take_program(std::vector<std::string> &arguments, LaunchOptions &options);
+
+} // namespace mdist

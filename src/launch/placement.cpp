@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/placement.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint32_t kMostWorkers = 4096;
+
+struct Host {
+    std::string name;
+    uint32_t workers = 1;
+};
+
+/// Whole text as a number up to kMostWorkers; `what` is for the message.
+uint32_t parse_number(const std::string &text, const std::string &what) {
+    uint32_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc() || end != text.data() + text.size() || number > kMostWorkers)
+        throw UsageError(what + ": \"" + text + "\" is no number up to " + std::to_string(kMostWorkers));
+    return number;
+}
+
+uint32_t parse_workers(const std::string &text, uint32_t usable_cpus) {
+    if (text == "auto") return usable_cpus;
+    const uint32_t workers = parse_number(text, "-n");
+    if (workers == 0) throw UsageError("-n 0: a job has at least one worker");
+    return workers;
+}
+
+std::vector<std::string> split(const std::string &list) {
+    std::vector<std::string> parts;
+    std::istringstream stream(list);
+    for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+    return parts;
+}
+
+/// "alpha:2", "alpha", "[fe80::1]:2"
+Host parse_host(const std::string &text) {
+    const bool brackets = text.starts_with('[');
+    const std::size_t closing = brackets ? text.find(']') : 0;
+    Host host;
+    const std::size_t colon = closing == std::string::npos ? closing : text.find(':', closing);
+    if (closing != std::string::npos)
+        host.name = brackets ? text.substr(1, closing - 1) : text.substr(0, std::min(colon, text.size()));
+    if (colon != std::string::npos) host.workers = parse_number(text.substr(colon + 1), "--hosts " + text);
+    const bool complete = colon != std::string::npos || !brackets || closing + 1 == text.size();
+    if (!complete || host.name.empty() || host.name.starts_with('-') || host.workers == 0)
+        throw UsageError("--hosts: \"" + text +
+                         "\" is no host; write alpha:2,beta:2, IPv6 addresses as in [fe80::1]:2");
+    return host;
+}
+
+bool is_this_host(const std::string &name) {
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    const std::string full = own;
+    return name == "localhost" || name == "::1" || name.starts_with("127.") || name == full ||
+           name == full.substr(0, full.find('.'));
+}
+
+Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
+    if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
+        throw UsageError("--hosts says which nodes there are; leave out --per-node, --nodes and --node-rank");
+    std::vector<Host> hosts;
+    uint32_t room = 0;
+    for (const std::string &part : split(options.hosts)) room += hosts.emplace_back(parse_host(part)).workers;
+    uint32_t left = options.workers.empty() ? room : parse_workers(options.workers, usable_cpus);
+    if (left > room)
+        throw UsageError("-n " + options.workers + ": --hosts has room for " + std::to_string(room) + " workers");
+    if (room > kMostWorkers) throw UsageError("--hosts: more than " + std::to_string(kMostWorkers) + " workers");
+    Placement placement;
+    placement.nodes = 0;
+    for (const Host &host : hosts) {
+        const uint32_t here = std::min(left, host.workers);
+        for (uint32_t i = 0; i < here; ++i)
+            placement.places.push_back(
+                {placement.size++, i, here, placement.nodes, host.name, !is_this_host(host.name)});
+        left -= here;
+        if (here != 0) ++placement.nodes;
+    }
+    return placement;
+}
+
+} // namespace
+
+Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
+    if (!options.hosts.empty()) return place_on_hosts(options, usable_cpus);
+    if (options.node_rank >= options.nodes)
+        throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
+                         std::to_string(options.nodes) + " nodes, counted from 0");
+    if (options.workers.empty() == (options.per_node == 0))
+        throw UsageError("say how many workers: -n 4 or -n auto, --per-node 2 on each of several nodes, or --hosts");
+    const uint32_t given = options.workers.empty() ? 0 : parse_workers(options.workers, usable_cpus);
+    if (given % options.nodes != 0)
+        throw UsageError("-n " + options.workers + " does not divide among " + std::to_string(options.nodes) +
+                         " nodes");
+    const uint32_t here = given != 0 ? given / options.nodes : options.per_node;
+    if (uint64_t{here} * options.nodes > kMostWorkers)
+        throw UsageError("more than " + std::to_string(kMostWorkers) + " workers");
+    Placement placement;
+    placement.nodes = options.nodes;
+    placement.size = here * options.nodes;
+    for (uint32_t i = 0; i < here; ++i)
+        placement.places.push_back({options.node_rank * here + i, i, here, options.node_rank, "localhost", false});
+    return placement;
+}
+
+std::vector<bool> parse_ranks(const std::string &list, uint32_t size) {
+    std::vector<bool> chosen(size, false);
+    const std::string what = "--quiet-ranks " + list;
+    for (const std::string &part : split(list)) {
+        const std::size_t dash = part.find('-');
+        const uint32_t first = parse_number(part.substr(0, dash), what);
+        uint32_t last = first;
+        if (dash != std::string::npos)
+            last = dash + 1 == part.size() ? std::max(first, size - 1) : parse_number(part.substr(dash + 1), what);
+        if (last < first) throw UsageError(what + ": \"" + part + "\" runs backwards");
+        for (uint32_t rank = first; rank <= last && rank < size; ++rank) chosen[rank] = true;
+    }
+    return chosen;
+}
+
+} // namespace mdist

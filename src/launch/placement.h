@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement: which ranks this launcher starts, and on which hosts. Plain data; any thread.
+#pragma once
+
+#include "launch/options.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+/// One worker's place in the job.
+struct Place {
+    uint32_t rank = 0;
+    uint32_t local_rank = 0;
+    uint32_t local_size = 1;
+    uint32_t node_rank = 0;
+    std::string host;    // as the user wrote it; "localhost" without hosts
+    bool remote = false; // started by --rsh
+};
+
+struct Placement {
+    uint32_t size = 0; // workers of the job, on all nodes
+    uint32_t nodes = 1;
+    std::vector<Place> places; // those that this launcher starts, by rank
+};
+
+/// Throws UsageError.
+Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus);
+
+/// "1-3,8", "1-"; throws UsageError.
+std::vector<bool> parse_ranks(const std::string &list, uint32_t size);
+
+} // namespace mdist

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/process.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+namespace mdist {
+namespace {
+
+[[noreturn]] void fail(const char *what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+struct Pipe {
+    Pipe() {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+        read = Descriptor(ends[0]);
+        write = Descriptor(ends[1]);
+    }
+    Descriptor read;
+    Descriptor write;
+};
+
+std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
+    std::vector<char *> pointers;
+    for (const std::string &text : texts) pointers.push_back(const_cast<char *>(text.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// What the child needs, made before the fork: after it, only what is safe in a signal handler may be called.
+struct Child {
+    std::vector<char *> words;
+    std::vector<char *> environment;
+    int input; // -1: the launcher's
+    int output;
+    int errors;
+    int report; // gets errno if there will be no program
+    const sigset_t *mask;
+    pid_t parent;
+
+    [[noreturn]] void run() const {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGPIPE, SIG_DFL);
+        // The parent may have gone before the kernel was asked to watch it.
+        const bool ready = getppid() == parent && (input < 0 || dup2(input, STDIN_FILENO) >= 0) &&
+                           dup2(output, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0 &&
+                           sigprocmask(SIG_SETMASK, mask, nullptr) == 0;
+        if (ready) execvpe(words[0], words.data(), environment.data());
+        const int problem = errno;
+        if (write(report, &problem, sizeof problem) < 0) _exit(126);
+        _exit(127);
+    }
+};
+
+/// 0 once the program runs; else the errno that the child left.
+int await_program(int report) {
+    int problem = 0;
+    ssize_t got;
+    do {
+        got = read(report, &problem, sizeof problem);
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof problem ? problem : 0;
+}
+
+void set_nonblocking(const Descriptor &descriptor) {
+    if (fcntl(descriptor.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+}
+
+} // namespace
+
+Process start_process(const std::vector<std::string> &words, const std::vector<std::string> &environment, Input input,
+                      const sigset_t &mask) {
+    Pipe output;
+    Pipe errors;
+    Pipe report;
+    Pipe feed;
+    if (input == Input::kNone) feed.read = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    set_nonblocking(output.read);
+    set_nonblocking(errors.read);
+    const Child child{pointers_to(words),
+                      pointers_to(environment),
+                      input == Input::kInherited ? -1 : feed.read.get(),
+                      output.write.get(),
+                      errors.write.get(),
+                      report.write.get(),
+                      &mask,
+                      getpid()};
+    Process process;
+    process.pid = fork();
+    if (process.pid < 0) fail("fork");
+    if (process.pid == 0) child.run();
+    setpgid(process.pid, process.pid); // as the child does: whoever comes first
+    report.write.close();
+    if (const int problem = await_program(report.read.get())) {
+        waitpid(process.pid, nullptr, 0);
+        throw CannotRun(problem, std::generic_category(), "cannot run " + words[0]);
+    }
+    if (input == Input::kPipe) process.input = std::move(feed.write);
+    process.output = std::move(output.read);
+    process.errors = std::move(errors.read);
+    return process;
+}
+
+} // namespace mdist

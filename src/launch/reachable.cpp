@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/reachable.h"
+
+#include "network.h"
+
+#include <stdexcept>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kRemedy = "; say with --store where workers find this machine";
+
+std::string own_address_towards(const std::string &host) {
+    std::vector<Endpoint> endpoints;
+    try {
+        endpoints = resolve({host, "9"});         // any port: nothing is sent
+    } catch (const std::runtime_error &unknown) { // perhaps --rsh knows the name
+        throw std::runtime_error("--hosts: " + std::string(unknown.what()) + kRemedy);
+    }
+    for (const Endpoint &far : endpoints)
+        if (std::string near = near_end(far); !near.empty()) return near;
+    throw std::runtime_error("--hosts: there is no way to " + host + kRemedy);
+}
+
+} // namespace
+
+std::string own_address_for(const Placement &placement) {
+    for (const Place &place : placement.places)
+        if (place.remote) return own_address_towards(place.host);
+    return "127.0.0.1";
+}
+
+} // namespace mdist

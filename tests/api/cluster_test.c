@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster through the API: put together, read from TF_CONFIG and from the environment, asked, united, and put into a
+// config. Expectations are TensorFlow's own answers.
+#include "mdist_test.h"
+
+static mdist_error_t *error;
+
+static const char two_workers[] =
+    "{\"cluster\": {\"chief\": [\"h0:1\"], \"worker\": [\"h1:1\", \"h2:1\"]}, "
+    "\"task\": {\"type\": \"worker\", \"index\": 1}}";
+
+static mdist_cluster_t *empty_cluster(void) {
+    mdist_cluster_t *cluster = NULL;
+    OK(mdist_cluster_create(&cluster, &error));
+    return cluster;
+}
+
+static void add(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, const char *address) {
+    OK(mdist_cluster_add_task(cluster, type, index, address, &error));
+}
+
+/// {chief: 1, worker: 2, ps: 1, evaluator: 1}, as TensorFlow's multi_worker_util is tested with.
+static mdist_cluster_t *reference(void) {
+    mdist_cluster_t *cluster = empty_cluster();
+    add(cluster, MDIST_TASK_CHIEF, 0, "127.0.0.1:1234");
+    add(cluster, MDIST_TASK_WORKER, 0, "127.0.0.1:8964");
+    add(cluster, MDIST_TASK_WORKER, 1, "127.0.0.1:2333");
+    add(cluster, MDIST_TASK_PS, 0, "127.0.0.1:1926");
+    add(cluster, MDIST_TASK_EVALUATOR, 0, "127.0.0.1:3141");
+    return cluster;
+}
+
+static mdist_cluster_t *from_tf_config(const char *json) {
+    mdist_cluster_t *cluster = NULL;
+    OK(mdist_cluster_from_tf_config(json, strlen(json), &cluster, &error));
+    return cluster;
+}
+
+static void assert_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, uint32_t expected) {
+    uint32_t id = 99;
+    OK(mdist_cluster_worker_id(cluster, type, index, &id, &error));
+    assert_int_equal(id, expected);
+}
+
+static void assert_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, int32_t expected) {
+    int32_t is_chief = 99;
+    OK(mdist_cluster_is_chief(cluster, type, index, &is_chief, &error));
+    assert_int_equal(is_chief, expected);
+}
+
+static void assert_workers(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t expected) {
+    uint32_t count = 99;
+    OK(mdist_cluster_worker_count(cluster, type, &count, &error));
+    assert_int_equal(count, expected);
+}
+
+static void assert_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t expected) {
+    uint32_t count = 99;
+    OK(mdist_cluster_task_count(cluster, type, &count, &error));
+    assert_int_equal(count, expected);
+}
+
+static void assert_task(const mdist_cluster_t *cluster, mdist_task_type_t expected_type, uint32_t expected_index) {
+    mdist_task_type_t type = MDIST_TASK_PS;
+    uint32_t index = 99;
+    OK(mdist_cluster_task(cluster, &type, &index, &error));
+    assert_int_equal(type, expected_type);
+    assert_int_equal(index, expected_index);
+}
+
+static void assert_leader(const mdist_cluster_t *cluster, mdist_task_type_t expected_type) {
+    mdist_task_type_t type = MDIST_TASK_PS;
+    uint32_t index = 99;
+    OK(mdist_cluster_leader(cluster, &type, &index, &error));
+    assert_int_equal(type, expected_type);
+    assert_int_equal(index, 0);
+}
+
+static void assert_address(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                           const char *expected) {
+    char text[64];
+    size_t needed = 0;
+    OK(mdist_cluster_address(cluster, type, index, text, sizeof text, &needed, &error));
+    assert_string_equal(text, expected);
+    assert_int_equal(needed, strlen(expected) + 1);
+}
+
+static void queries_answer_as_tensorflow_does(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = reference();
+    assert_id(cluster, MDIST_TASK_CHIEF, 0, 0);
+    assert_id(cluster, MDIST_TASK_WORKER, 0, 1);
+    assert_id(cluster, MDIST_TASK_WORKER, 1, 2);
+    assert_id(cluster, MDIST_TASK_EVALUATOR, 0, 0);
+    assert_chief(cluster, MDIST_TASK_CHIEF, 0, 1);
+    assert_chief(cluster, MDIST_TASK_WORKER, 0, 0);
+    assert_chief(cluster, MDIST_TASK_EVALUATOR, 0, 1);
+    assert_workers(cluster, MDIST_TASK_CHIEF, 3);
+    assert_workers(cluster, MDIST_TASK_WORKER, 3);
+    assert_workers(cluster, MDIST_TASK_EVALUATOR, 1);
+    assert_count(cluster, MDIST_TASK_WORKER, 2);
+    assert_count(cluster, MDIST_TASK_NONE, 5);
+    assert_address(cluster, MDIST_TASK_PS, 0, "127.0.0.1:1926");
+    uint32_t id = 7;
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_PS, 0, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_count(cluster, MDIST_TASK_PS, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_WORKER, 2, &id, &error));
+    assert_int_equal(id, 7);
+    FAILS(MDIST_ERR_NOT_FOUND, mdist_cluster_address(cluster, MDIST_TASK_WORKER, 2, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_task_count(cluster, (mdist_task_type_t)9, &id, &error));
+    mdist_cluster_destroy(cluster);
+}
+
+static void the_own_task_is_asked_about_by_none(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = reference();
+    uint32_t id = 0;
+    assert_task(cluster, MDIST_TASK_NONE, 0);
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_NONE, 0, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 2, &error));
+    assert_task(cluster, MDIST_TASK_NONE, 0);
+    OK(mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 1, &error));
+    assert_task(cluster, MDIST_TASK_WORKER, 1);
+    assert_id(cluster, MDIST_TASK_NONE, 0, 2);
+    assert_chief(cluster, MDIST_TASK_NONE, 0, 0);
+    assert_workers(cluster, MDIST_TASK_NONE, 3);
+    assert_leader(cluster, MDIST_TASK_CHIEF);
+    assert_address(cluster, MDIST_TASK_NONE, 0, "127.0.0.1:2333");
+    OK(mdist_cluster_set_task(cluster, MDIST_TASK_EVALUATOR, 0, &error));
+    assert_leader(cluster, MDIST_TASK_NONE);
+    mdist_cluster_destroy(cluster);
+}
+
+static void without_tasks_a_process_is_on_its_own(void **state) {
+    (void)state;
+    mdist_cluster_t *none = from_tf_config("{}"), *created = empty_cluster();
+    const mdist_cluster_t *each[] = {none, created};
+    for (int i = 0; i < 2; ++i) {
+        assert_task(each[i], MDIST_TASK_NONE, 0);
+        assert_id(each[i], MDIST_TASK_NONE, 0, 0);
+        assert_chief(each[i], MDIST_TASK_NONE, 0, 1);
+        assert_workers(each[i], MDIST_TASK_NONE, 1);
+        assert_count(each[i], MDIST_TASK_NONE, 0);
+        assert_leader(each[i], MDIST_TASK_NONE);
+    }
+    mdist_cluster_destroy(none);
+    mdist_cluster_destroy(created);
+}
+
+static void tf_config_is_read_by_tensorflows_rules(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = from_tf_config(two_workers);
+    assert_task(cluster, MDIST_TASK_WORKER, 1);
+    assert_id(cluster, MDIST_TASK_NONE, 0, 2);
+    char text[32];
+    OK(mdist_cluster_master(cluster, MDIST_TASK_NONE, 0, text, sizeof text, NULL, &error));
+    assert_string_equal(text, "h2:1");
+    mdist_cluster_destroy(cluster);
+
+    mdist_cluster_t *out = NULL;
+    const char bad[] = "{\"cluster\": {\"worker\": [\"h1:1\"]}}";
+    mdist_error_t *story = NULL;
+    assert_int_equal(mdist_cluster_from_tf_config(bad, strlen(bad), &out, &story), MDIST_ERR_CONFIG);
+    assert_string_equal(mdist_error_reason(story), "bad_cluster");
+    mdist_error_free(story);
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_tf_config(NULL, 0, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_from_tf_config(NULL, 1, &out, &error));
+    assert_null(out);
+}
+
+static void the_environment_is_resolved_and_explained(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = NULL;
+    setenv("TF_CONFIG", two_workers, 1);
+    OK(mdist_cluster_from_config(NULL, &cluster, &error));
+    unsetenv("TF_CONFIG");
+    assert_task(cluster, MDIST_TASK_WORKER, 1);
+    char text[2000];
+    size_t needed = 0;
+    OK(mdist_cluster_explain(cluster, text, sizeof text, &needed, &error));
+    assert_in_range(needed, 100, sizeof text);
+    const char expected[] = "worker 2 (h2:1), rank 2 of 3, by tf_config (TF_CONFIG)\nworkers meet at h0:1\n";
+    assert_memory_equal(text, expected, strlen(expected));
+    assert_non_null(strstr(text, "\npassed over torch: RANK and WORLD_SIZE are not set\n"));
+    mdist_cluster_destroy(cluster);
+
+    // A config of its own knows nothing of the environment.
+    setenv("TF_CONFIG", two_workers, 1);
+    mdist_config_t *config = NULL;
+    OK(mdist_config_create(&config, &error));
+    OK(mdist_cluster_from_config(config, &cluster, &error));
+    unsetenv("TF_CONFIG");
+    assert_count(cluster, MDIST_TASK_NONE, 0);
+    mdist_cluster_destroy(cluster);
+    mdist_config_destroy(config);
+}
+
+static void launchers_that_know_ranks_only_make_workers_without_addresses(void **state) {
+    (void)state;
+    static const char *const variables[][2] = {{"MDIST_RANK", "1"}, {"MDIST_SIZE", "3"}, {"MDIST_STORE", "h0:4400"}};
+    for (int i = 0; i < 3; ++i) setenv(variables[i][0], variables[i][1], 1);
+    mdist_cluster_t *cluster = NULL;
+    const mdist_status_t status = mdist_cluster_from_config(NULL, &cluster, NULL);
+    for (int i = 0; i < 3; ++i) unsetenv(variables[i][0]);
+    assert_int_equal(status, MDIST_OK);
+    assert_count(cluster, MDIST_TASK_WORKER, 3);
+    assert_task(cluster, MDIST_TASK_WORKER, 1);
+    assert_chief(cluster, MDIST_TASK_WORKER, 0, 1);
+    assert_address(cluster, MDIST_TASK_WORKER, 2, "");
+    mdist_config_t *config = NULL;
+    OK(mdist_config_create(&config, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_config_set_cluster(config, cluster, &error));
+    mdist_config_destroy(config);
+    mdist_cluster_destroy(cluster);
+}
+
+static void assert_key(const mdist_config_t *config, const char *key, const char *expected) {
+    char text[64];
+    OK(mdist_config_get(config, key, text, sizeof text, NULL, &error));
+    assert_string_equal(text, expected);
+}
+
+static void a_config_takes_a_cluster(void **state) {
+    (void)state;
+    mdist_config_t *config = NULL;
+    OK(mdist_config_create(&config, &error));
+    OK(mdist_config_set(config, "cluster.ps", "p:1", &error));
+    mdist_cluster_t *cluster = from_tf_config(two_workers), *again = NULL;
+    OK(mdist_config_set_cluster(config, cluster, &error));
+    assert_key(config, "cluster.chief", "h0:1");
+    assert_key(config, "cluster.worker", "h1:1,h2:1");
+    assert_key(config, "cluster.ps", "");
+    assert_key(config, "task.type", "worker");
+    assert_key(config, "task.index", "1");
+    OK(mdist_cluster_from_config(config, &again, &error));
+    assert_task(again, MDIST_TASK_WORKER, 1);
+    assert_count(again, MDIST_TASK_NONE, 3);
+    mdist_cluster_destroy(again);
+
+    // Lists with gaps cannot be said; the config stays as it was.
+    mdist_cluster_t *sparse = from_tf_config(
+        "{\"cluster\": {\"worker\": {\"0\": \"a:1\", \"2\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": "
+        "0}}");
+    FAILS(MDIST_ERR_CONFIG, mdist_config_set_cluster(config, sparse, &error));
+    assert_key(config, "cluster.worker", "h1:1,h2:1");
+    mdist_cluster_t *none = empty_cluster();
+    OK(mdist_config_set_cluster(config, none, &error));
+    assert_key(config, "cluster.worker", "");
+    assert_key(config, "task.type", "");
+    mdist_cluster_destroy(none);
+    mdist_cluster_destroy(sparse);
+    mdist_cluster_destroy(cluster);
+    mdist_config_destroy(config);
+}
+
+static void a_union_puts_lists_one_after_another(void **state) {
+    (void)state;
+    mdist_cluster_t *first = from_tf_config(two_workers), *second = empty_cluster(), *all = NULL;
+    add(second, MDIST_TASK_WORKER, 0, "x:1");
+    add(second, MDIST_TASK_PS, 0, "p:1");
+    const mdist_cluster_t *both[] = {first, second};
+    OK(mdist_cluster_union(both, 2, &all, &error));
+    assert_count(all, MDIST_TASK_WORKER, 3);
+    assert_address(all, MDIST_TASK_WORKER, 2, "x:1");
+    assert_task(all, MDIST_TASK_WORKER, 1);
+    mdist_cluster_destroy(all);
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_union(NULL, 0, &all, &error));
+    both[1] = NULL;
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_union(both, 2, &all, &error));
+    mdist_cluster_destroy(first);
+    mdist_cluster_destroy(second);
+}
+
+/// Of TensorFlow's SlurmClusterResolver tests: a step over hosts with 2, 3 and 1 tasks.
+static void set_slurm(const char *rank) {
+    setenv("SLURM_PROCID", rank, 1);
+    setenv("SLURM_STEP_NUM_TASKS", "6", 1);
+    setenv("SLURM_STEP_NODELIST", "t02n[13,041],m5", 1);
+    setenv("SLURM_STEP_TASKS_PER_NODE", "2,3,1", 1);
+}
+
+static void unset_slurm(void) {
+    unsetenv("SLURM_PROCID");
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    unsetenv("SLURM_STEP_NODELIST");
+    unsetenv("SLURM_STEP_TASKS_PER_NODE");
+}
+
+static void a_slurm_step_is_dealt_out_in_order_of_names(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = NULL;
+    const mdist_task_type_t types[] = {MDIST_TASK_WORKER, MDIST_TASK_PS};
+    const uint32_t counts[] = {4, 1}, many[] = {6, 1};
+    set_slurm("2");
+    OK(mdist_cluster_from_slurm(types, counts, 2, 0, &cluster, &error));
+    assert_address(cluster, MDIST_TASK_PS, 0, "t02n13:8888");
+    assert_address(cluster, MDIST_TASK_WORKER, 0, "t02n13:8889");
+    assert_address(cluster, MDIST_TASK_WORKER, 1, "t02n041:8888");
+    assert_address(cluster, MDIST_TASK_WORKER, 3, "t02n041:8890");
+    assert_task(cluster, MDIST_TASK_WORKER, 1);
+    mdist_cluster_destroy(cluster);
+
+    set_slurm("5"); // one task more than asked for
+    OK(mdist_cluster_from_slurm(types, counts, 2, 0, &cluster, &error));
+    assert_task(cluster, MDIST_TASK_NONE, 0);
+    mdist_cluster_destroy(cluster);
+    OK(mdist_cluster_from_slurm(NULL, NULL, 0, 1000, &cluster, &error));
+    assert_count(cluster, MDIST_TASK_WORKER, 6);
+    assert_address(cluster, MDIST_TASK_NONE, 0, "m5:1000");
+    mdist_cluster_destroy(cluster);
+
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(types, many, 2, 0, &cluster, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(NULL, NULL, 0, 65535, &cluster, &error));
+    unset_slurm();
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(NULL, NULL, 0, 0, &cluster, &error));
+}
+
+static void a_cluster_that_is_none_is_refused(void **state) {
+    (void)state;
+    mdist_cluster_t *gone = empty_cluster();
+    mdist_cluster_destroy(gone);
+    uint32_t count = 7;
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_task_count(gone, MDIST_TASK_NONE, &count, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_add_task(NULL, MDIST_TASK_WORKER, 0, "a:1", &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_create(NULL, &error));
+    assert_int_equal(count, 7);
+    mdist_cluster_t *cluster = empty_cluster();
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_NONE, 0, "a:1", &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, NULL, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, "a", &error));
+    mdist_cluster_destroy(cluster);
+    mdist_cluster_destroy(cluster);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queries_answer_as_tensorflow_does),
+        cmocka_unit_test(the_own_task_is_asked_about_by_none),
+        cmocka_unit_test(without_tasks_a_process_is_on_its_own),
+        cmocka_unit_test(tf_config_is_read_by_tensorflows_rules),
+        cmocka_unit_test(the_environment_is_resolved_and_explained),
+        cmocka_unit_test(launchers_that_know_ranks_only_make_workers_without_addresses),
+        cmocka_unit_test(a_config_takes_a_cluster),
+        cmocka_unit_test(a_union_puts_lists_one_after_another),
+        cmocka_unit_test(a_slurm_step_is_dealt_out_in_order_of_names),
+        cmocka_unit_test(a_cluster_that_is_none_is_refused),
+    };
+    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch: starts a contestant's processes once, somewhere, and reads what they measured."""
+import dataclasses
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+LINE = re.compile(r"bytes=(\d+) ns=([\d.]+) samples=\d+ wrong=(\d+)")
+SKIPPED = 77
+
+
+class Skipped(Exception):
+    """A contestant that cannot take part here; says why."""
+
+
+class Failed(Exception):
+    """A contestant that should have but did not."""
+
+
+class TooLong(Failed):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where the workers run: all on this machine, or each on a host of tests/support/hosts.sh."""
+    workers: int
+    between_hosts: bool
+
+    def address(self, rank):
+        return f"10.78.0.{rank + 1}" if self.between_hosts else "127.0.0.1"
+
+    def start(self, rank):
+        """What a command line starts with to run there."""
+        return ["on_host", str(rank + 1)] if self.between_hosts else []
+
+    def hosts(self):
+        return ",".join(f"host{rank + 1}" for rank in range(self.workers))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def clean_environment():
+    """This one, less what would reach into the contestants."""
+    reaching = ("MDIST_", "PEER_", "OMPI_", "MALLOC_", "TF_CONFIG", "UCX_", "GLOO_", "MPIR_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(reaching)}
+
+
+def end(processes):
+    """Ends those still running, with all they started."""
+    for patience, number in ((5, signal.SIGTERM), (5, signal.SIGKILL)):
+        deadline = time.monotonic() + patience
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+        for process in processes:
+            try:
+                process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                pass
+
+
+def last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
+    return lines[-1] if lines else "it said nothing"
+
+
+def launch(commands, limit):
+    """Runs (arguments, variables) side by side; returns {bytes: ns} as rank 0 printed it."""
+    environment = clean_environment()
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
+        processes = []
+        try:
+            for arguments, variables in commands:
+                processes.append(subprocess.Popen(arguments, env={**environment, **variables}, stdout=output,
+                                                  stderr=complaints, stdin=subprocess.DEVNULL,
+                                                  start_new_session=True))
+            deadline = time.monotonic() + limit
+            for process in processes:
+                process.wait(max(deadline - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            raise TooLong(f"not done after {limit:.0f} s") from None
+        finally:
+            end(processes)
+        output.seek(0)
+        complaints.seek(0)
+        said, complaint = output.read(), last_line(complaints.read())
+    codes = {process.returncode for process in processes}
+    if SKIPPED in codes:
+        raise Skipped(complaint)
+    if codes != {0}:
+        raise Failed(f"status {max(codes)}: {complaint}")
+    return {int(size): float(ns) for size, ns, _ in LINE.findall(said)}

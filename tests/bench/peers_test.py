@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark beside other libraries runs, and leaves out by name what is not here. Usage: peers_test.py RUN BUILD"""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+RUN, BUILD = sys.argv[1], sys.argv[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(RUN).resolve().parent))
+
+import goals  # noqa: E402
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def run(*arguments):
+    result = subprocess.run([sys.executable, RUN, "--build", BUILD, "--quick", *arguments], capture_output=True,
+                            text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+class Quick(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.report = json.loads(run("--json", "--workers", "2", "--hosts", "2"))
+
+    def test_every_contestant_is_measured_or_named_as_missing(self):
+        self.assertTrue(self.report["scenes"])
+        for scene in self.report["scenes"]:
+            second = "Open MPI, ring" if scene["between_hosts"] else "Open MPI, best"
+            for family in ("Open MPI", second, "MPICH", "Gloo", "libmdist"):
+                with self.subTest(scene["name"], family=family):
+                    measured = all(row["times"].get(family, {}).get("ns", 0) > 0 for row in scene["rows"])
+                    self.assertTrue(measured or scene["not_here"].get(family))
+
+    def test_the_library_does_not_fail(self):
+        for scene in self.report["scenes"]:
+            for family, reason in scene["not_here"].items():
+                if family.startswith("libmdist"):
+                    self.assertRegex(reason, "^skipped: ")
+
+    def test_hosts_are_measured_or_the_reason_is_told(self):
+        between = any(scene["between_hosts"] for scene in self.report["scenes"])
+        self.assertNotEqual(between, "between hosts" in self.report["skipped"])
+
+    def test_table_names_scene_and_reasons(self):
+        table = run("--workers", "2", "--hosts", "", "--filter", "mdist", "--sizes", "4")
+        self.assertIn("2 workers, one host", table)
+        self.assertIn("libmdist", table)
+
+
+class Goals(unittest.TestCase):
+    def test_small_messages_may_cost_150_ns_or_a_tenth_more(self):
+        holds = [goals.one_host(4, 2, False, 0, own, peer).holds
+                 for own, peer in ((250, 100), (251, 100), (1.1e4, 1e4), (1.2e4, 1e4))]
+        self.assertEqual(holds, [True, False, True, False])
+
+    def test_large_messages_are_to_be_faster(self):
+        for size, workers, own_memory, wanted in ((MIB, 2, False, "1.1x"), (16 * MIB, 2, False, "1.3x"),
+                                                  (MIB, 2, True, "2x"), (256 * KIB, 4, False, "1.2x"),
+                                                  (100 * MIB, 4, False, "1.5x")):
+            speedup = float(wanted[:-1])
+            for value, holds in ((speedup, True), (speedup - 0.01, False)):
+                goal = goals.one_host(size, workers, own_memory, value, 1, 1)
+                self.assertEqual((goal.text, goal.holds), (wanted, holds))
+
+    def test_between_hosts_the_wire_counts_for_the_largest_only(self):
+        self.assertFalse(goals.between_hosts(100 * MIB, 5, 0.89).holds)
+        self.assertTrue(goals.between_hosts(100 * MIB, 0.5, 0.9).holds)
+        self.assertTrue(goals.between_hosts(MIB, 0.92, 0.1).holds)
+        self.assertFalse(goals.between_hosts(4 * KIB, 0.99, 1).holds)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

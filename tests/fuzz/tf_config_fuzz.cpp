@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: TF_CONFIG. Whatever the bytes, either a cluster comes out that answers every question, and that says the
+// same when a config takes it, or a Failure with a place and a reason.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cluster/config_cluster.h"
+#include "cluster/explain.h"
+#include "cluster/tf_config.h"
+#include "util/failure.h"
+
+using namespace mdist;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
+
+namespace {
+
+void require(bool holds, const char *what) {
+    if (holds) return;
+    std::fprintf(stderr, "tf_config_fuzz: broken promise: %s\n", what);
+    std::abort();
+}
+
+void ask_everything(const Cluster &cluster) {
+    const Task task = *cluster.task();
+    cluster.check(task);
+    cluster.is_chief(task);
+    cluster.master(task.type == TaskType::kEvaluator && !cluster.has(task) ? std::nullopt : std::optional(task));
+    if (task.type == TaskType::kPs) return;
+    require(cluster.id_in_cluster(task) < cluster.worker_count(task.type) || task.type == TaskType::kEvaluator,
+            "a rank is less than the number of workers");
+}
+
+void put_into_a_config(const Cluster &cluster) {
+    Config config;
+    try {
+        set_config_cluster(config, cluster, "in:");
+    } catch (const Failure &) { // gaps, an address given twice
+        require(config == Config(), "a config that cannot take a cluster stays as it was");
+        return;
+    }
+    const Cluster again = config_cluster(config);
+    require(again.task() == cluster.task(), "the task is the same in a config");
+    for (TaskType type : kTaskTypes) require(again.tasks(type) == cluster.tasks(type), "so are the tasks");
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    Cluster cluster;
+    try {
+        cluster = parse_tf_config({reinterpret_cast<const char *>(data), size}, "in");
+    } catch (const Failure &failure) {
+        require(failure.status() == MDIST_ERR_CONFIG, "the status is MDIST_ERR_CONFIG");
+        require(failure.message().starts_with("in: "), "the sentence begins with the place");
+        require(failure.message().size() < 2000, "the sentence is short");
+        require(!failure.reason().empty(), "there is a reason");
+        return 0;
+    }
+    require(!explain(cluster).empty(), "there is an explanation");
+    if (cluster.empty()) return 0;
+    try {
+        ask_everything(cluster);
+    } catch (const Failure &failure) {
+        // What a query may refuse although the task was checked: a task in a gap of its list has no address.
+        require(failure.status() == MDIST_ERR_NOT_FOUND, "a checked task is there");
+    }
+    put_into_a_config(cluster);
+    return 0;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mdist check` finds what would keep a job from starting. Usage: check_test.py MDIST"""
+import socket
+import subprocess
+
+from launch_support import MDIST, PATIENCE_S, Case, environment, launch, run_all
+
+# Own addresses that nobody else uses, so that a port which was free still is.
+HERE, THERE = "127.0.0.77", "127.0.0.78"
+
+
+def free_port(host):
+    with socket.create_server((host, 0)) as server:
+        return server.getsockname()[1]
+
+
+class Check(Case):
+    def check(self, text=None, **variables):
+        arguments = []
+        if text is not None:
+            arguments = ["--config", str(self.folder / "cluster.yaml")]
+            (self.folder / "cluster.yaml").write_text(text)
+        return subprocess.run([MDIST, "check", *arguments], env=environment(**variables), capture_output=True, text=True,
+                              timeout=PATIENCE_S)
+
+    def assertSays(self, result, code, pattern):
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, "(?m)^" + pattern)
+
+    def two(self, own, other):
+        return f'cluster: {{worker: ["{own}", "{other}"]}}\ntask: {{type: worker, index: 0}}\n'
+
+    def test_a_process_alone_has_nothing_to_fear(self):
+        result = self.check()
+        self.assertSays(result, 0, "ok +cluster +this process alone")
+        self.assertNotIn("problem", result.stdout)
+
+    def test_a_config_that_cannot_be_read_is_a_problem_with_its_place(self):
+        self.assertSays(self.check("executor: fibers\n"), 1, r"problem +config .*cluster\.yaml:1:11: .*fibers")
+        self.assertSays(self.check(MDIST_CONFIG="/no/such/file"), 1, "problem +config .*/no/such/file")
+
+    def test_a_free_own_port_and_a_host_that_answers_are_well(self):
+        own, other = f"{HERE}:{free_port(HERE)}", f"{THERE}:{free_port(THERE)}"
+        result = self.check(self.two(own, other))
+        self.assertSays(result, 0, f"ok +worker 0 +{own} is this machine's, and its port is free")
+        self.assertSays(result, 0, f"ok +worker 1 +{other}: the host answers; nothing listens at the port yet")
+
+    def test_an_own_port_that_is_taken_is_a_problem(self):
+        with socket.create_server((HERE, 0)) as taken:
+            own = f"{HERE}:{taken.getsockname()[1]}"
+            result = self.check(self.two(own, f"{THERE}:1"))
+        self.assertSays(result, 1, f"problem +worker 0 +{own}: something listens there already; .*ss -ltnp")
+
+    def test_a_worker_that_listens_answers(self):
+        with socket.create_server((THERE, 0)) as listening:
+            other = f"{THERE}:{listening.getsockname()[1]}"
+            result = self.check(self.two(f"{HERE}:{free_port(HERE)}", other))
+        self.assertSays(result, 0, f"ok +worker 1 +{other} answers")
+
+    def test_an_own_address_of_another_machine_is_a_problem(self):
+        result = self.check(self.two("198.51.100.254:4400", f"{THERE}:1"))
+        self.assertSays(result, 1, r"problem +worker 0 +198\.51\.100\.254:4400 .* is none of this machine's addresses")
+
+    def test_a_name_that_means_nothing_is_a_problem(self):
+        result = self.check(self.two(f"{HERE}:{free_port(HERE)}", "a..b:4400"))
+        self.assertSays(result, 1, r"problem +worker 1 +a\.\.b: .*; correct the name")
+
+    def test_a_task_that_nobody_names_is_a_problem(self):
+        result = self.check(f'cluster: {{worker: ["{THERE}:1", "198.51.100.254:1"]}}\n')
+        self.assertEqual(result.returncode, 1, result.stdout)
+
+    def test_sources_that_contradict_each_other_are_a_problem(self):
+        result = self.check(self.two(f"{HERE}:1", f"{THERE}:1"), MDIST_SIZE="3", MDIST_RANK="0")
+        self.assertSays(result, 1, "problem +cluster ")
+
+    def test_a_secret_that_others_can_read_is_a_problem(self):
+        path = self.folder / "secret"
+        self.assertSays(self.check(MDIST_SECRET_FILE=str(path)), 1, "problem +secret .*No such file")
+        path.write_text("")
+        self.assertSays(self.check(MDIST_SECRET_FILE=str(path)), 1, "problem +secret .*is empty")
+        path.write_text("x")
+        path.chmod(0o644)
+        self.assertSays(self.check(MDIST_SECRET_FILE=str(path)), 1, "problem +secret .*can be read by others; chmod 600")
+        path.chmod(0o600)
+        self.assertSays(self.check(MDIST_SECRET_FILE=str(path)), 0, "ok +secret ")
+
+    def test_workers_of_a_launcher_reach_its_store(self):
+        result = launch("-n", "2", "--", MDIST, "check")
+        self.assertEnds(result, 0)
+        for rank in "01":
+            self.assertRegex(result.stdout, rf"(?m)^\[{rank}\] ok +store +127\.0\.0\.1:\d+ answers$")
+
+    def test_a_store_that_rank_0_is_to_serve_has_to_be_free(self):
+        job = {"MDIST_SIZE": "2", "MDIST_RANK": "0", "MDIST_LOCAL_RANK": "0", "MDIST_LOCAL_SIZE": "2"}
+        self.assertSays(self.check(**job, MDIST_STORE=f"{HERE}:{free_port(HERE)}"), 0, "ok +store .*its port is free")
+        with socket.create_server((HERE, 0)) as taken:
+            result = self.check(**job, MDIST_STORE=f"{HERE}:{taken.getsockname()[1]}")
+        self.assertSays(result, 1, "problem +store .*something listens there already")
+
+
+if __name__ == "__main__":
+    run_all(__name__)

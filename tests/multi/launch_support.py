@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For tests of `mdist launch`: a launcher in the foreground or beside the test, and one line per case."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MDIST = sys.argv[1]
+PATIENCE_S = 60  # how long a launcher that hangs holds up the test; nothing is meant to take so long
+# Says "up", waits for the signal named, and says that it came. Not a shell: one that is about to wait misses it.
+HEARS = """
+import signal, sys
+number = getattr(signal, "SIG" + sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+print("up", flush=True)
+signal.sigwait([number])
+print("got", sys.argv[1])
+"""
+
+
+def hears(name):
+    return ["--", sys.executable, "-c", HEARS, name]
+
+
+def environment(**extra):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("MDIST_", "TF_CONFIG", "OMP_", "OPENBLAS_"))}
+    return {**kept, **extra}
+
+
+def launch(*arguments, env=None, text=True, given=""):
+    """Runs it to its end; `given` is its stdin."""
+    return subprocess.run([MDIST, "launch", *arguments], env=environment(**(env or {})), capture_output=True, text=text,
+                          timeout=PATIENCE_S, input=given if text else given.encode())
+
+
+def hear_all():
+    """Tests may be run by who ignores some; nobody is told of what it ignores."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Running:
+    """A launcher beside the test. Leaving the block waits for its end."""
+
+    def __init__(self, *arguments, wrapper=()):
+        self.process = subprocess.Popen([*wrapper, MDIST, "launch", *arguments], env=environment(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_all)
+        self.errors = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def lines(self, count):
+        """The next lines of its stdout, sorted: which rank comes first is chance."""
+        return sorted(self.process.stdout.readline().rstrip("\n") for _ in range(count))
+
+    def errors_until(self, text):
+        while text not in self.errors:
+            line = self.process.stderr.readline()
+            assert line, f"{text!r} did not come: {self.errors}"
+            self.errors += line
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        """Exit status; what it wrote is in `output` and `errors`."""
+        self.output, errors = self.process.communicate(timeout=PATIENCE_S)
+        self.errors += errors
+        return self.process.returncode
+
+
+class Lifeline:
+    """A named pipe that workers hold open. at_end() returns when the last of them has gone, however it ended."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "lifeline")
+        os.mkfifo(self.path)
+        self.reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(self.reader, True)
+
+    def at_end(self):
+        signal.alarm(PATIENCE_S)
+        while os.read(self.reader, 4096):
+            pass
+        signal.alarm(0)
+        os.close(self.reader)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        own = tempfile.TemporaryDirectory(prefix="mdist-launch-")
+        self.addCleanup(own.cleanup)
+        self.folder = pathlib.Path(own.name)
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return str(path)
+
+    def assertEnds(self, result, code):
+        self.assertEqual(result.returncode, code, result.stderr)
+
+
+class Lines(unittest.TestResult):
+    """`ok - what it claims` or `not ok - ...`, which the summary counts."""
+
+    def line(self, result, test, reason=""):
+        print(f"{result} - {test.id().split('.')[-1].removeprefix('test_').replace('_', ' ')}{reason}", flush=True)
+
+    def addSuccess(self, test):
+        self.line("ok", test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("skip", test, ": " + reason)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.line("not ok", test, "\n" + self.failures[-1][1])
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.line("not ok", test, "\n" + self.errors[-1][1])
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error:
+            failed = self.failures if issubclass(error[0], test.failureException) else self.errors
+            self.line("not ok", test, "\n" + failed[-1][1])
+
+
+def run_all(module):
+    result = Lines()
+    unittest.defaultTestLoader.loadTestsFromModule(sys.modules[module]).run(result)
+    sys.exit(not result.wasSuccessful() or not result.testsRun)

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// Membership among real processes: forming, exchanges, data connections, departures and losses.
+#include "workers.h"
+
+#include "comm/membership/secret.h"
+#include "comm/membership/store_service.h"
+#include "util/failure.h"
+#include "util/log.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+/// A port for each test, on a host of this process alone.
+std::string new_store() {
+    static uint16_t port = 4400;
+    return text(own_host(), ':', port++);
+}
+
+bool begins(const std::string &line, const std::string &with) {
+    if (line.starts_with(with)) return true;
+    print_error("no \"%s\" at the start of: %s\n", with.c_str(), line.c_str());
+    return false;
+}
+bool contains(const std::string &line, const std::string &words) {
+    if (line.find(words) != std::string::npos) return true;
+    print_error("no \"%s\" in: %s\n", words.c_str(), line.c_str());
+    return false;
+}
+
+MembershipOptions chief_serves(uint32_t rank, uint32_t size, const std::string &store) {
+    MembershipOptions options = options_for(rank, size, store);
+    options.serves_store = rank == 0;
+    return options;
+}
+
+/// One byte each way over a non-blocking socket.
+bool talk(int descriptor, char mine, char *theirs) {
+    if (write(descriptor, &mine, 1) != 1) return false;
+    pollfd wait = {descriptor, POLLIN, 0};
+    return poll(&wait, 1, 20'000) == 1 && read(descriptor, theirs, 1) == 1;
+}
+
+void workers_form_a_group_and_exchange(void **) {
+    for (uint32_t size = 1; size <= 8; ++size) {
+        const std::string store = new_store();
+        Team team;
+        for (uint32_t rank = 0; rank < size; ++rank)
+            team.start(rank, [&](uint32_t me, const Say &say) {
+                Membership group(chief_serves(me, size, store));
+                std::string all;
+                for (int round = 0; round < 3; ++round)
+                    for (const std::string &blob : group.exchange(text(me, '.', round, ' '), 20 * kSecond)) all += blob;
+                say(all);
+            });
+        std::string expected;
+        for (int round = 0; round < 3; ++round)
+            for (uint32_t rank = 0; rank < size; ++rank) expected += text(rank, '.', round, ' ');
+        for (uint32_t rank = 0; rank < size; ++rank) {
+            assert_string_equal(team.next_line(rank).c_str(), expected.c_str());
+            assert_true(team.join(rank));
+        }
+    }
+}
+
+void every_pair_gets_the_data_connections_it_asks_for(void **) {
+    const std::string store = new_store();
+    constexpr uint32_t kSize = 4;
+    Team team;
+    for (uint32_t rank = 0; rank < kSize; ++rank)
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            Membership group(chief_serves(me, kSize, store));
+            std::vector<uint32_t> others;
+            for (uint32_t other = 0; other < kSize; ++other)
+                if (other != me) others.push_back((other));
+            std::string heard;
+            for (char round = 'a'; round < 'd'; ++round) {
+                const auto sockets = group.connect(others, 20 * kSecond);
+                for (std::size_t i = 0; i < sockets.size(); ++i) {
+                    const char mine = static_cast<char>(round + static_cast<char>(me) * 4);
+                    char theirs = '?';
+                    if (!talk(sockets[i], mine, &theirs)) theirs = '!';
+                    heard += theirs == static_cast<char>(round + static_cast<char>(others[i]) * 4) ? "ok " : "wrong ";
+                }
+                for (const int socket : sockets) close(socket);
+            }
+            say(heard);
+        });
+    for (uint32_t rank = 0; rank < kSize; ++rank) {
+        assert_string_equal(team.next_line(rank).c_str(), "ok ok ok ok ok ok ok ok ok ");
+        assert_true(team.join(rank));
+    }
+}
+
+/// Says when it is there, then what its group fails of.
+void wait_for_failure(const MembershipOptions &options, const Say &say) {
+    Membership group(options);
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    group.when_failed([&](const Failure &) { static_cast<void>(!write(ends[1], "x", 1)); });
+    say("ready");
+    pollfd wait = {ends[0], POLLIN, 0};
+    poll(&wait, 1, 50'000);
+    const auto failure = group.failure();
+    say(failure ? told(*failure) : "no failure");
+}
+
+void a_killed_worker_is_lost_to_all_others(void **) {
+    const std::string store = new_store();
+    constexpr uint32_t kSize = 4;
+    Team team;
+    for (uint32_t rank = 0; rank < kSize; ++rank)
+        team.start(rank, [&](uint32_t me, const Say &say) { wait_for_failure(chief_serves(me, kSize, store), say); });
+    for (uint32_t rank = 0; rank < kSize; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    team.signal(2, SIGKILL);
+    for (const uint32_t rank : {0, 1, 3}) {
+        assert_true(begins(team.next_line(rank), "PEER_LOST - worker 2: worker 2 (127."));
+        assert_true(team.join(rank));
+    }
+}
+
+void a_stopped_worker_is_lost_by_its_silence(void **) {
+    const std::string store = new_store();
+    constexpr uint32_t kSize = 3;
+    Team team;
+    for (uint32_t rank = 0; rank < kSize; ++rank)
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            MembershipOptions options = chief_serves(me, kSize, store);
+            options.heartbeat_timeout_ns = kSecond;
+            wait_for_failure(options, say);
+        });
+    for (uint32_t rank = 0; rank < kSize; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    team.signal(1, SIGSTOP);
+    for (const uint32_t rank : {0, 2})
+        assert_true(begins(team.next_line(rank), "PEER_LOST - worker 1: worker 1 (127."));
+    team.signal(1, SIGCONT);
+    // It blames nobody else for the time it slept: either it was told, or it sees that the others have gone.
+    assert_true(begins(team.next_line(1), "PEER_LOST"));
+}
+
+void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
+    const std::string store = new_store();
+    Team team;
+    team.start(0, [&](uint32_t, const Say &say) {
+        Membership group(chief_serves(0, 2, store));
+        group.set_entered(3);
+        group.exchange("", 20 * kSecond);
+        group.exchange("", 20 * kSecond); // the other one leaves after it
+        group.set_entered(3);
+        say(group.failure() ? "failed" : "good");
+        try {
+            group.exchange("", 20 * kSecond);
+        } catch (const Failure &failure) {
+            say(told(failure));
+        }
+    });
+    team.start(1, [&](uint32_t, const Say &say) {
+        Membership group(chief_serves(1, 2, store));
+        group.set_entered(3);
+        group.exchange("", 20 * kSecond);
+        group.exchange("", 20 * kSecond);
+        say("left");
+    });
+    assert_string_equal(team.next_line(1).c_str(), "left");
+    assert_string_equal(team.next_line(0).c_str(), "good");
+    assert_true(begins(team.next_line(0), "PEER_LOST left worker 1: worker 1 (127."));
+}
+
+void one_workers_failure_is_everybodys_with_the_same_words(void **) {
+    const std::string store = new_store();
+    constexpr uint32_t kSize = 3;
+    Team team;
+    for (uint32_t rank = 0; rank < kSize; ++rank)
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            if (me != 1) return wait_for_failure(chief_serves(me, kSize, store), say);
+            Membership group(chief_serves(me, kSize, store));
+            say("ready");
+            group.exchange("", kSecond); // nobody else does
+        });
+    for (const uint32_t rank : {0, 1, 2}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    const std::string first = team.next_line(1);
+    assert_true(begins(first, "TIMEOUT - worker 0: worker 0 (127."));
+    assert_string_equal(team.next_line(0).c_str(), first.c_str());
+    assert_string_equal(team.next_line(2).c_str(), first.c_str());
+}
+
+void a_missing_worker_is_named_when_the_time_is_up(void **) {
+    const std::string store = new_store();
+    Team team;
+    for (const uint32_t rank : {0u, 2u})
+        team.start(rank, [&](uint32_t me, const Say &) {
+            MembershipOptions options = chief_serves(me, 4, store);
+            options.names = {"worker 0 (a:1)", "worker 1 (b:1)", "worker 2 (c:1)", "worker 3 (d:1)"};
+            options.join_timeout_ns = 2 * kSecond;
+            Membership group(options);
+        });
+    const std::string line = team.next_line(0);
+    assert_true(
+        begins(line, "TIMEOUT - worker 1: not all workers came within 2 s: 2 of 4 workers have joined; missing: 1, 3"));
+    assert_true(contains(line, "worker 1 (b:1), worker 3 (d:1)"));
+    assert_true(begins(team.next_line(2), "TIMEOUT"));
+}
+
+void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
+    const std::string store = new_store();
+    Team team;
+    team.start(1, [&](uint32_t, const Say &) {
+        MembershipOptions options = options_for(1, 2, store);
+        options.join_timeout_ns = kSecond / 2;
+        Membership group(options);
+    });
+    const std::string line = team.next_line(1);
+    assert_true(begins(line, text("TIMEOUT - worker -1: the store at ", store, " could not be reached within 0.5 s")));
+    assert_true(contains(line, "Connection refused"));
+}
+
+/// Two workers of a job, the second with what `change` does to its options: what it says.
+std::string refusal(const std::function<void(MembershipOptions &)> &change) {
+    const std::string store = new_store();
+    Team team;
+    team.start(0, [&](uint32_t, const Say &) { Membership group(chief_serves(0, 2, store)); });
+    team.start(1, [&](uint32_t, const Say &) {
+        MembershipOptions options = options_for(1, 2, store);
+        change(options);
+        Membership group(options);
+    });
+    return team.next_line(1);
+}
+
+void who_does_not_belong_is_told_why(void **) {
+    assert_true(begins(refusal([](auto &options) { options.job = "other"; }), "CONFIG different_job"));
+    assert_true(begins(refusal([](auto &options) { options.size = 3; }), "CONFIG different_size"));
+    const std::string config = refusal([](auto &options) { options.agreement = "timeout = 5 s\n"; });
+    assert_true(begins(config, "CONFIG different_config"));
+    assert_true(contains(config, "\"timeout = 600 s\" there, \"timeout = 5 s\" here"));
+}
+
+/// Serves the store in a process of its own, and says how far it is whenever that changes.
+void be_launcher(const std::string &store, uint32_t size, const Say &say) {
+    StoreOptions options;
+    options.size = size;
+    options.job = "test";
+    StoreService service(store, options, kSecond);
+    std::string before;
+    for (;;) {
+        const std::string progress = service.progress(nullptr);
+        if (progress != before) say(progress);
+        before = progress;
+        poll(nullptr, 0, 5);
+    }
+}
+
+void the_first_of_two_of_one_rank_keeps_its_place(void **) {
+    const std::string store = new_store();
+    Team team;
+    const Work work = [&](uint32_t me, const Say &say) { wait_for_failure(options_for(me % 10, 2, store), say); };
+    team.start(100, [&](uint32_t, const Say &say) { be_launcher(store, 2, say); });
+    assert_string_equal(team.next_line(100).c_str(), "0 of 2 workers have joined; missing: 0, 1");
+    team.start(1, work);
+    assert_string_equal(team.next_line(100).c_str(), "1 of 2 workers have joined; missing: 0");
+    team.start(11, work);
+    assert_true(begins(team.next_line(11), "FAILED_PRECONDITION duplicate_rank worker 1"));
+    team.start(0, work);
+    for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    // With the first gone, and so the session, its place is free: also the launcher's store goes on.
+    team.signal(1, SIGKILL);
+    assert_true(begins(team.next_line(0), "PEER_LOST - worker 1"));
+    team.start(0, work);
+    team.start(11, work);
+    for (const uint32_t rank : {0, 11}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    // Who leads the session is not the store: it goes on without.
+    team.signal(100, SIGKILL);
+    team.signal(11, SIGKILL);
+    assert_true(begins(team.next_line(0), "PEER_LOST - worker 1"));
+}
+
+void a_stale_worker_is_refused(void **) {
+    const std::string store = new_store();
+    Team team;
+    for (uint32_t rank = 0; rank < 2; ++rank)
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            MembershipOptions options = chief_serves(me, 2, store);
+            options.restart = 3;
+            wait_for_failure(options, say);
+        });
+    for (uint32_t rank = 0; rank < 2; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    for (const uint32_t restart : {2u, 3u}) { // of an earlier start; and one too many of this
+        team.start(5, [&](uint32_t, const Say &) {
+            MembershipOptions options = options_for(1, 2, store);
+            options.restart = restart;
+            Membership group(options);
+        });
+        assert_true(begins(team.next_line(5), "FAILED_PRECONDITION stale_session"));
+    }
+    team.signal(0, SIGKILL); // they were not disturbed
+    assert_true(begins(team.next_line(1), "PEER_LOST - worker 0"));
+}
+
+void without_the_secret_there_is_no_way_in(void **) {
+    if (!secrets_are_built()) skip();
+    const std::string store = new_store();
+    Team team;
+    const auto with_secret = [&](uint32_t me, const std::string &secret) {
+        MembershipOptions options = chief_serves(me, 2, store);
+        options.secret = secret;
+        return options;
+    };
+    team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(with_secret(0, "right"), say); });
+    team.start(7, [&](uint32_t, const Say &) { Membership group(with_secret(1, "wrong")); });
+    assert_true(begins(team.next_line(7), "UNAUTHENTICATED"));
+    team.start(8, [&](uint32_t, const Say &) { Membership group(with_secret(1, "")); });
+    const std::string none = team.next_line(8);
+    assert_true(begins(none, "UNAUTHENTICATED"));
+    assert_true(contains(none, "secret_file"));
+    team.start(1, [&](uint32_t, const Say &say) { wait_for_failure(with_secret(1, "right"), say); });
+    for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+}
+
+void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
+    const std::string store = new_store();
+    Team team;
+    team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(chief_serves(0, 1, store), say); });
+    assert_string_equal(team.next_line(0).c_str(), "ready");
+    team.start(1, [&](uint32_t, const Say &) { Membership group(chief_serves(0, 1, store)); });
+    const std::string taken = team.next_line(1);
+    assert_true(begins(taken, "RESOURCE address_in_use"));
+    assert_true(contains(taken, store));
+    team.start(2, [&](uint32_t, const Say &) { Membership group(chief_serves(0, 1, "192.0.2.1:4400")); });
+    assert_true(begins(team.next_line(2), "CONFIG address_not_local"));
+    team.start(3, [&](uint32_t, const Say &) {
+        MembershipOptions options = options_for(1, 2, "no-such-host.invalid:1");
+        options.join_timeout_ns = kSecond;
+        Membership group(options);
+    });
+    assert_true(begins(team.next_line(3), "NOT_FOUND name_resolution"));
+}
+
+void the_group_forms_again_after_a_loss(void **) {
+    const std::string store = new_store();
+    constexpr uint32_t kSize = 3;
+    Team team;
+    const Work work = [&](uint32_t me, const Say &say) {
+        for (int life = 0; life < 2; ++life) {
+            try {
+                Membership group(chief_serves(me, kSize, store));
+                group.exchange("", 20 * kSecond);
+                say("ready");
+                group.exchange("", 40 * kSecond); // in the first life, one never comes
+                say("done");
+                return;
+            } catch (const Failure &failure) {
+                say(told(failure));
+            }
+        }
+    };
+    for (uint32_t rank = 0; rank < kSize; ++rank)
+        team.start(rank, rank != 2 ? work : Work([&](uint32_t me, const Say &say) {
+                       Membership group(chief_serves(me, kSize, store));
+                       group.exchange("", 20 * kSecond);
+                       say("ready");
+                       raise(SIGKILL);
+                   }));
+    for (uint32_t rank = 0; rank < kSize; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    for (const uint32_t rank : {0, 1}) assert_true(begins(team.next_line(rank), "PEER_LOST - worker 2"));
+    team.start(2, work);
+    for (const uint32_t rank : {0, 1, 2}) {
+        assert_string_equal(team.next_line(rank).c_str(), "ready");
+        assert_string_equal(team.next_line(rank).c_str(), "done");
+    }
+}
+
+void a_forked_child_does_not_keep_its_dead_parent_alive(void **) {
+    const std::string store = new_store();
+    Team team;
+    team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(chief_serves(0, 2, store), say); });
+    team.start(1, [&](uint32_t, const Say &say) {
+        Membership group(chief_serves(1, 2, store));
+        const int child = fork();
+        if (child == 0) { // lives on, with whatever it has inherited
+            prctl(PR_SET_PDEATHSIG, 0);
+            alarm(40);
+            pause();
+            _exit(0);
+        }
+        say(text(child));
+        pause();
+    });
+    assert_string_equal(team.next_line(0).c_str(), "ready");
+    const int child = std::atoi(team.next_line(1).c_str());
+    team.signal(1, SIGKILL);
+    assert_true(begins(team.next_line(0), "PEER_LOST - worker 1"));
+    assert_int_equal(kill(child, SIGKILL), 0); // it was alive
+}
+
+} // namespace
+
+int main() {
+    log::set_level(MDIST_LOG_ERROR); // what is refused is told as a warning
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(workers_form_a_group_and_exchange),
+        cmocka_unit_test(every_pair_gets_the_data_connections_it_asks_for),
+        cmocka_unit_test(a_killed_worker_is_lost_to_all_others),
+        cmocka_unit_test(a_stopped_worker_is_lost_by_its_silence),
+        cmocka_unit_test(a_worker_that_leaves_is_missed_by_the_next_operation_only),
+        cmocka_unit_test(one_workers_failure_is_everybodys_with_the_same_words),
+        cmocka_unit_test(a_missing_worker_is_named_when_the_time_is_up),
+        cmocka_unit_test(nobody_at_the_store_is_a_timeout_that_says_so),
+        cmocka_unit_test(who_does_not_belong_is_told_why),
+        cmocka_unit_test(the_first_of_two_of_one_rank_keeps_its_place),
+        cmocka_unit_test(a_stale_worker_is_refused),
+        cmocka_unit_test(without_the_secret_there_is_no_way_in),
+        cmocka_unit_test(a_taken_port_and_a_foreign_address_are_told_at_once),
+        cmocka_unit_test(the_group_forms_again_after_a_loss),
+        cmocka_unit_test(a_forked_child_does_not_keep_its_dead_parent_alive),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

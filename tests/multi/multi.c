@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multi.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+uint32_t rank, worker_count;
+char message[1024], reason[64];
+int32_t guilty_worker;
+
+enum { MOST_WORKERS = 16, MOST_VARIABLES = 32 };
+static const int patience_ms = 120000; // of a test that hangs
+
+void fail_here(const char *what, const char *file, int line) {
+    fprintf(stderr, "worker %u: %s:%d: %s\n", rank, file, line, what);
+    _exit(3);
+}
+
+void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,
+                  int line) {
+    snprintf(message, sizeof message, "%s", mdist_error_message(error));
+    snprintf(reason, sizeof reason, "%s", mdist_error_reason(error));
+    guilty_worker = mdist_error_worker(error);
+    mdist_error_free(error);
+    if (given == wanted) return;
+    char what[2048];
+    snprintf(what, sizeof what, "%s gave %s, not %s: %s", call, mdist_status_name(given), mdist_status_name(wanted),
+             message);
+    fail_here(what, file, line);
+}
+
+mdist_strategy_t *join(void) {
+    mdist_strategy_t *strategy = NULL;
+    GIVES(MDIST_OK, mdist_strategy_create(NULL, &strategy, &error));
+    REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
+    REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
+    return strategy;
+}
+
+typedef struct Variables {
+    char text[MOST_VARIABLES][256];
+    char *list[MOST_VARIABLES + 1];
+    size_t count;
+} Variables;
+
+static void add(Variables *self, const char *format, const char *value) {
+    snprintf(self->text[self->count], sizeof self->text[0], format, value);
+    self->list[self->count] = self->text[self->count];
+    self->list[++self->count] = NULL;
+}
+
+/// What a worker needs of this process's own environment, and what makes it a worker.
+static void describe(Variables *self, const Workers *workers, uint32_t worker, const char *store) {
+    static const char *const kept[] = {"PATH",          "LD_LIBRARY_PATH", "ASAN_OPTIONS",
+                                       "UBSAN_OPTIONS", "TSAN_OPTIONS",    "MDIST_TEST_TIER"};
+    char number[16];
+    self->count = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
+        char line[256];
+        if (getenv(kept[i]) == NULL) continue;
+        snprintf(line, sizeof line, "%s=%s", kept[i], getenv(kept[i]));
+        add(self, "%s", line);
+    }
+    snprintf(number, sizeof number, "%u", worker);
+    add(self, "MDIST_RANK=%s", number);
+    snprintf(number, sizeof number, "%u", workers->count);
+    add(self, "MDIST_SIZE=%s", number);
+    add(self, "MDIST_STORE=%s", store);
+    add(self, "MDIST_STORE_OWNER=%s", "launcher");
+    add(self, "MDIST_DEVICES=%s", workers->devices);
+    add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s");
+    for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
+        add(self, "%s", workers->environment[i]);
+}
+
+static pid_t start(const Workers *workers, uint32_t worker, const char *store) {
+    Variables variables;
+    describe(&variables, workers, worker, store);
+    char self[] = "/proc/self/exe", flag[] = "--worker", name[128];
+    snprintf(name, sizeof name, "%s", workers->scenario);
+    char *arguments[] = {self, flag, name, NULL};
+    pid_t pid = -1;
+    if (posix_spawn(&pid, self, NULL, NULL, arguments, variables.list) != 0) return -1;
+    return pid;
+}
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/// Waits for one worker until the deadline, then kills it; its wait status.
+static int reap(pid_t pid, int64_t deadline) {
+    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd end = {fd, POLLIN, 0};
+    int64_t left;
+    while (fd >= 0 && (left = deadline - now_ms()) > 0 && poll(&end, 1, (int)left) < 0 && errno == EINTR) {
+    }
+    if (fd < 0 || (end.revents & POLLIN) == 0) {
+        fprintf(stderr, "process %d is not done in time\n", (int)pid);
+        kill(pid, SIGKILL);
+    }
+    if (fd >= 0) close(fd);
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+int run_workers(const Workers *workers) {
+    mdist_store_t *store = NULL;
+    char address[64];
+    mdist_error_t *error = NULL;
+    if (mdist_store_create("127.0.0.1:0", workers->count, NULL, 0, NULL, &store, &error) != MDIST_OK ||
+        mdist_store_address(store, address, sizeof address, NULL, &error) != MDIST_OK) {
+        fprintf(stderr, "no store: %s\n", mdist_error_message(error));
+        mdist_error_free(error);
+        return 1;
+    }
+    pid_t pids[MOST_WORKERS];
+    for (uint32_t worker = 0; worker < workers->count; ++worker) pids[worker] = start(workers, worker, address);
+    const int64_t deadline = now_ms() + patience_ms;
+    int failures = 0;
+    uint32_t lost = 0;
+    for (uint32_t worker = 0; worker < workers->count; ++worker) {
+        const int status = pids[worker] < 0 ? -1 : reap(pids[worker], deadline);
+        if (status == 0) continue;
+        if (WIFSIGNALED(status) && ++lost <= workers->lost) continue;
+        fprintf(stderr, "scenario %s: worker %u of %u ended with status 0x%x\n", workers->scenario, worker,
+                workers->count, (unsigned)status);
+        ++failures;
+    }
+    mdist_store_destroy(store);
+    return failures;
+}
+
+int multi_main(int argument_count, char **arguments, const NamedScenario *scenarios, size_t scenario_count,
+               int (*test_all)(void)) {
+    if (argument_count != 3 || strcmp(arguments[1], "--worker") != 0) return test_all();
+    rank = (uint32_t)atoi(getenv("MDIST_RANK"));
+    worker_count = (uint32_t)atoi(getenv("MDIST_SIZE"));
+    for (size_t i = 0; i < scenario_count; ++i) {
+        if (strcmp(arguments[2], scenarios[i].name) != 0) continue;
+        scenarios[i].run();
+        return 0;
+    }
+    fprintf(stderr, "no scenario named %s\n", arguments[2]);
+    return 2;
+}

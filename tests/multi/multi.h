@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios: functions that run in several real worker processes at once, and the tests that start them.
+//
+// A test program starts itself again, once for each worker, with the name of a scenario; the test owns the store where
+// they meet. In a scenario REQUIRE() ends the worker with a sentence on stderr; the test fails if any worker fails, or
+// is not done in time. Nothing here is cmocka's, which knows one process only; tests assert on what run_workers gives.
+#pragma once
+
+#include "mdist_test.h"
+
+typedef void (*Scenario)(void);
+
+typedef struct NamedScenario {
+    const char *name;
+    Scenario run;
+} NamedScenario;
+
+/// Of this worker.
+extern uint32_t rank, worker_count;
+
+/// Who runs, and with what: environment as "NAME=value" lines, NULL at the end; NULL for none.
+typedef struct Workers {
+    const char *scenario;
+    uint32_t count;
+    const char *devices; // "cpu*2"
+    const char *const *environment;
+    uint32_t lost; // so many may end by a signal
+} Workers;
+
+/// Runs them to their end; 0 if all is well, else it has printed what is not.
+int run_workers(const Workers *workers);
+
+/// What main() does in such a program: the tests, or one worker of a scenario.
+int multi_main(int argument_count, char **arguments, const NamedScenario *scenarios, size_t scenario_count,
+               int (*test_all)(void));
+
+/// Ends this worker unless `condition` holds.
+#define REQUIRE(condition)                                           \
+    do {                                                             \
+        if (!(condition)) fail_here(#condition, __FILE__, __LINE__); \
+    } while (0)
+
+/// The call gave this status, and an error that agrees; its message stays in `message` until the next.
+#define GIVES(wanted, call)                                            \
+    do {                                                               \
+        mdist_error_t *error = NULL;                                   \
+        const mdist_status_t given = (call);                           \
+        check_status(wanted, given, error, #call, __FILE__, __LINE__); \
+    } while (0)
+
+extern char message[1024], reason[64];
+extern int32_t guilty_worker;
+
+void fail_here(const char *what, const char *file, int line);
+void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,
+                  int line);
+
+/// The strategy that the environment describes.
+mdist_strategy_t *join(void);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strangers of a dozen kinds connect while a group forms: it still forms, and they leave nothing behind.
+#include "workers.h"
+
+#include "comm/membership/address.h"
+#include "comm/membership/handshake.h"
+#include "comm/membership/payload.h"
+#include "comm/membership/secret.h"
+#include "comm/membership/store_service.h"
+#include "util/log.h"
+
+#include <cstring>
+#include <deque>
+#include <filesystem>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+constexpr uint32_t kKinds = 13;
+constexpr std::size_t kHeld = 400; // connections that strangers keep open
+
+std::string header(uint8_t version, uint8_t kind, uint32_t length) {
+    return "mDst" + PayloadWriter()
+                        .number(version)
+                        .number(kind)
+                        .number(uint16_t{0})
+                        .number(length)
+                        .number(uint32_t{0})
+                        .bytes(SessionId{})
+                        .take();
+}
+
+std::string hello(const std::string &job, uint32_t rank, uint32_t size, bool with_secret) {
+    Hello hello;
+    hello.job = job;
+    hello.rank = rank;
+    hello.size = size;
+    hello.with_secret = with_secret;
+    Seal none;
+    return encode(Frame{FrameKind::kHello, {}, encode(hello)}, none);
+}
+
+std::string proof_of_nothing() {
+    Seal none;
+    return encode(Frame{FrameKind::kProof, {}, std::string(200, 'x')}, none);
+}
+
+/// What a stranger of that kind says at once.
+std::string words_of(uint32_t kind, uint32_t number) {
+    switch (kind) {
+        case 0:
+            return "";
+        case 1:
+            return std::string(5000, static_cast<char>(number));
+        case 2:
+            return std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11) + std::string(200, '\x42');
+        case 3:
+            return "GET / HTTP/1.1\r\nHost: store\r\n\r\n";
+        case 4:
+            return "m";
+        case 5:
+            return header(99, 1, 10);
+        case 6:
+            return header(1, 1, 0xffffffff);
+        case 7:
+            return header(1, 200, 10);
+        case 8:
+            return hello("other", 1, 4, false);
+        case 9:
+            return hello("test", number % 4, 4, true) + proof_of_nothing();
+        case 10:
+            return hello("test", 3, 4, true); // says no more
+        case 11:
+            return header(1, 1, 300) + std::string(300, '\xff');
+        default:
+            return "";
+    }
+}
+
+/// Connects, says its words and is kept; the oldest of many goes. Kind 12 resets at once.
+void connect_as(uint32_t kind, uint32_t number, const SocketAddress &store, std::deque<int> &held) {
+    const int descriptor = socket(store.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0 || connect(descriptor, store.get(), store.length) != 0) {
+        close(descriptor);
+        return;
+    }
+    const std::string words = words_of(kind, number);
+    if (!words.empty()) static_cast<void>(send(descriptor, words.data(), words.size(), MSG_NOSIGNAL));
+    const linger at_once = {1, 0};
+    if (kind == 12) setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    if (kind == 12 || held.size() >= kHeld) {
+        close(kind == 12 ? descriptor : held.front());
+        if (kind != 12) held.pop_front();
+    }
+    if (kind != 12) held.push_back(descriptor);
+}
+
+void be_strangers(const std::string &store, uint32_t count, const Say &say) {
+    const SocketAddress address = socket_address(split_address(store));
+    std::deque<int> held;
+    for (uint32_t number = 0; number < count; ++number) {
+        connect_as(number % kKinds, number, address, held);
+        if (number == count / 2) say("half");
+    }
+    say("all");
+    pause();
+}
+
+void be_launcher(const std::string &store, const std::string &secret, const Say &say) {
+    StoreService service(store, {4, 0, "test", secret}, kSecond);
+    say("serving");
+    uint32_t joined = 0;
+    while (joined < 4) {
+        poll(nullptr, 0, 5);
+        service.progress(&joined);
+    }
+    const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+    say(text(std::distance(begin(all), end(all))));
+    pause();
+}
+
+void a_group_forms_among(const std::string &secret, uint16_t port) {
+    const std::string store = text(own_host(), ':', port);
+    const uint32_t count = tiered(390, 10'000);
+    Team team;
+    team.start(100, [&](uint32_t, const Say &say) { be_launcher(store, secret, say); });
+    assert_string_equal(team.next_line(100).c_str(), "serving");
+    const Work work = [&](uint32_t me, const Say &say) {
+        MembershipOptions options = options_for(me, 4, store);
+        options.secret = secret;
+        Membership group(options);
+        group.exchange("", 20 * kSecond);
+        say("ready");
+        pause();
+    };
+    for (const uint32_t rank : {0, 1}) team.start(rank, work);
+    team.start(200, [&](uint32_t, const Say &say) { be_strangers(store, count, say); });
+    assert_string_equal(team.next_line(200).c_str(), "half");
+    team.start(2, work);
+    assert_string_equal(team.next_line(200).c_str(), "all");
+    team.start(3, work);
+    for (const uint32_t rank : {0, 1, 2, 3}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+    // The lobby, four workers, and what the process needs itself.
+    assert_in_range(std::strtoul(team.next_line(100).c_str(), nullptr, 10), 4, kMostGuests + 4 + 16);
+}
+
+void a_group_forms_among_strangers(void **) {
+    a_group_forms_among("", 4400);
+}
+
+void a_group_with_a_secret_forms_among_strangers(void **) {
+    if (!secrets_are_built()) skip();
+    a_group_forms_among("known to the workers", 4401);
+}
+
+} // namespace
+
+int main() {
+    log::set_level(MDIST_LOG_OFF);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_group_forms_among_strangers),
+        cmocka_unit_test(a_group_with_a_secret_forms_among_strangers),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values, variables and datasets of several workers: what TensorFlow's MultiWorkerMirroredStrategy says of them.
+#include "multi.h"
+
+#include <math.h>
+
+/// A plain value of one float.
+static mdist_value_t *plain(float x) {
+    const uint64_t shape[] = {1};
+    mdist_tensor_t tensor;
+    mdist_value_t *value = NULL;
+    GIVES(MDIST_OK, mdist_tensor_describe(&x, MDIST_FLOAT32, shape, 1, &tensor, &error));
+    GIVES(MDIST_OK, mdist_value_create(&tensor, &value, &error));
+    return value;
+}
+
+static float first(mdist_value_t *value) {
+    mdist_tensor_t tensor;
+    GIVES(MDIST_OK, mdist_value_tensor(value, 0, &tensor, &error));
+    REQUIRE(tensor.dtype == MDIST_FLOAT32);
+    return *(const float *)tensor.data;
+}
+
+/// Result 0: this replica's id + 1, id + 1 times.
+static int32_t ids_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    const int32_t id = mdist_replica_id(replica);
+    float numbers[16];
+    for (int i = 0; i <= id; ++i) numbers[i] = (float)(id + 1);
+    const uint64_t shape[] = {(uint64_t)id + 1};
+    mdist_tensor_t tensor;
+    if (mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 1, &tensor, NULL) != MDIST_OK) return 1;
+    return mdist_replica_set_result(replica, 0, &tensor, NULL);
+}
+
+static void reduces_over_all(void) {
+    mdist_strategy_t *strategy = join();
+    const uint32_t n = mdist_strategy_replica_count(strategy);
+    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
+    REQUIRE(n == worker_count * locals);
+    REQUIRE(mdist_strategy_is_chief(strategy) == (rank == 0));
+
+    mdist_value_t *ids = NULL, *out = NULL;
+    GIVES(MDIST_OK, mdist_run(strategy, ids_step, NULL, NULL, 0, &ids, 1, NULL, &error));
+    const int32_t axis = 0;
+    // sum of (id + 1)^2 over sum of (id + 1)
+    float sum = 0, count = 0;
+    for (uint32_t id = 0; id < n; ++id) {
+        sum += (float)((id + 1) * (id + 1));
+        count += (float)(id + 1);
+    }
+    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, ids, &axis, 1, &out, NULL, &error));
+    REQUIRE(first(out) == sum);
+    mdist_value_destroy(out);
+    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, ids, &axis, 1, &out, NULL, &error));
+    REQUIRE(fabsf(first(out) - sum / count) < 1e-5f);
+    mdist_value_destroy(out);
+
+    GIVES(MDIST_OK, mdist_gather(strategy, ids, 0, &out, NULL, &error));
+    mdist_tensor_t all;
+    GIVES(MDIST_OK, mdist_value_tensor(out, 0, &all, &error));
+    REQUIRE(all.rank == 1 && all.shape[0] == n * (n + 1) / 2);
+    const float *gathered = all.data;
+    for (uint32_t id = 0, i = 0; id < n; ++id)
+        for (uint32_t k = 0; k <= id; ++k, ++i) REQUIRE(gathered[i] == (float)(id + 1));
+    mdist_value_destroy(out);
+    mdist_value_destroy(ids);
+
+    // One replica per worker: a plain value is one per replica, as in TensorFlow. More: nobody could say what was
+    // meant.
+    mdist_value_t *own = plain((float)rank + 1);
+    if (locals == 1) {
+        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+        REQUIRE(first(out) == (float)(n * (n + 1)) / 2);
+        mdist_value_destroy(out);
+        GIVES(MDIST_OK, mdist_reduce_to(strategy, MDIST_MEAN, own, NULL, &out, NULL, &error));
+        REQUIRE(first(out) == ((float)n + 1) / 2);
+        mdist_value_destroy(out);
+    } else {
+        GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, own, NULL, 0, &out, NULL, &error));
+        REQUIRE(first(out) == (float)rank + 1);
+        mdist_value_destroy(out);
+    }
+    mdist_value_destroy(own);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t assign_step(mdist_replica_t *replica, void *user_data) {
+    mdist_variable_t *const *variables = user_data;
+    float mine = (float)mdist_replica_id(replica);
+    mdist_tensor_t tensor;
+    const uint64_t shape[] = {1};
+    if (mdist_tensor_describe(&mine, MDIST_FLOAT32, shape, 1, &tensor, NULL) != MDIST_OK) return 1;
+    for (int i = 0; i < 3; ++i)
+        if (mdist_replica_assign(replica, variables[i], MDIST_ASSIGN_ADD, &tensor, NULL, NULL) != MDIST_OK) return 2;
+    return 0;
+}
+
+static float read_variable(mdist_variable_t *variable) {
+    mdist_value_t *value = NULL;
+    GIVES(MDIST_OK, mdist_variable_read(variable, &value, NULL, &error));
+    const float x = first(value);
+    mdist_value_destroy(value);
+    return x;
+}
+
+static mdist_variable_t *variable(mdist_strategy_t *strategy, const char *name, float initial,
+                                  mdist_synchronization_t synchronization, mdist_aggregation_t aggregation) {
+    const mdist_variable_options_t options = {
+        .struct_size = sizeof options, .synchronization = synchronization, .aggregation = aggregation};
+    const uint64_t shape[] = {1};
+    mdist_tensor_t tensor;
+    mdist_variable_t *out = NULL;
+    GIVES(MDIST_OK, mdist_tensor_describe(&initial, MDIST_FLOAT32, shape, 1, &tensor, &error));
+    GIVES(MDIST_OK, mdist_variable_create(strategy, name, &tensor, &out, &options, &error));
+    return out;
+}
+
+static void keeps_variables_equal(void) {
+    mdist_strategy_t *strategy = join();
+    const float n = (float)mdist_strategy_replica_count(strategy);
+    // Everybody gives its own initial value; the chief's counts.
+    mdist_variable_t *variables[] = {
+        variable(strategy, "sum", (float)rank + 100, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_SUM),
+        variable(strategy, "mean", (float)rank + 100, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_MEAN),
+        variable(strategy, "first", (float)rank + 100, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_ONLY_FIRST_REPLICA),
+        variable(strategy, "total", 1, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM),
+    };
+    for (int i = 0; i < 3; ++i) REQUIRE(read_variable(variables[i]) == 100);
+    REQUIRE(read_variable(variables[3]) == n); // TensorFlow: every copy has it, and reading sums them up
+
+    GIVES(MDIST_OK, mdist_run(strategy, assign_step, variables, NULL, 0, NULL, 0, NULL, &error));
+    REQUIRE(read_variable(variables[0]) == 100 + n * (n - 1) / 2);
+    REQUIRE(read_variable(variables[1]) == 100 + (n - 1) / 2);
+    REQUIRE(read_variable(variables[2]) == 100);
+
+    mdist_value_t *six = plain(6);
+    GIVES(MDIST_OK, mdist_variable_assign(variables[3], MDIST_ASSIGN_SET, six, &error));
+    REQUIRE(fabsf(read_variable(variables[3]) - 6) < 1e-5f);
+    mdist_value_destroy(six);
+    for (int i = 0; i < 4; ++i) mdist_variable_destroy(variables[i]);
+    mdist_strategy_destroy(strategy);
+}
+
+/// What replicas see of range(11).batch(5), by `data.order`.
+static void deals_out_batches(void) {
+    mdist_strategy_t *strategy = join();
+    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
+    const uint32_t n = mdist_strategy_replica_count(strategy);
+    const int by_replica = strcmp(getenv("MDIST_DATA_ORDER"), "replica") == 0;
+    float numbers[11];
+    for (int i = 0; i < 11; ++i) numbers[i] = (float)i;
+    const uint64_t shape[] = {11};
+    mdist_tensor_t tensor;
+    mdist_dataset_t *range = NULL, *batches = NULL, *dealt = NULL;
+    mdist_iterator_t *iterator = NULL;
+    GIVES(MDIST_OK, mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 1, &tensor, &error));
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &range, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(range, 5, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
+    GIVES(MDIST_OK, mdist_iterator_create(dealt, &iterator, &error));
+    for (uint32_t begin = 0; begin < 11; begin += 5) {
+        mdist_value_t *value = NULL;
+        GIVES(MDIST_OK, mdist_iterator_next(iterator, &value, 1, &error));
+        const uint32_t rows = 11 - begin < 5 ? 11 - begin : 5, most = (rows + n - 1) / n;
+        for (uint32_t local = 0; local < locals; ++local) {
+            const uint32_t slice = by_replica ? rank * locals + local : local * worker_count + rank;
+            const uint32_t from = slice * most < rows ? slice * most : rows;
+            const uint32_t to = from + most < rows ? from + most : rows;
+            mdist_tensor_t part;
+            GIVES(MDIST_OK, mdist_value_tensor(value, local, &part, &error));
+            REQUIRE(part.shape[0] == to - from);
+            for (uint32_t i = from; i < to; ++i) REQUIRE(((const float *)part.data)[i - from] == (float)(begin + i));
+        }
+        mdist_value_destroy(value);
+    }
+    mdist_value_t *none = NULL;
+    GIVES(MDIST_END, mdist_iterator_next(iterator, &none, 1, &error));
+    mdist_iterator_destroy(iterator);
+    mdist_dataset_destroy(dealt);
+    mdist_dataset_destroy(batches);
+    mdist_dataset_destroy(range);
+    mdist_strategy_destroy(strategy);
+}
+
+static void check(const char *scenario, const char *const *environment) {
+    static const struct {
+        uint32_t workers;
+        const char *devices;
+    } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"}, {3, "cpu*1"}, {2, "cpu*3"}};
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
+        const Workers job = {scenario, layouts[i].workers, layouts[i].devices, environment, 0};
+        assert_int_equal(run_workers(&job), 0);
+    }
+}
+
+static void values_are_reduced_and_gathered_over_all_workers(void **unused) {
+    (void)unused;
+    check("reduces_over_all", NULL);
+}
+
+static void variables_begin_with_the_chiefs_value_and_stay_equal(void **unused) {
+    (void)unused;
+    check("keeps_variables_equal", NULL);
+}
+
+static void batches_are_dealt_as_tensorflow_does_or_by_replica(void **unused) {
+    (void)unused;
+    static const char *const tf[] = {"MDIST_DATA_ORDER=tf", NULL}, *const replica[] = {"MDIST_DATA_ORDER=replica",
+                                                                                       NULL};
+    check("deals_out_batches", tf);
+    check("deals_out_batches", replica);
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_reduced_and_gathered_over_all_workers),
+        cmocka_unit_test(variables_begin_with_the_chiefs_value_and_stay_equal),
+        cmocka_unit_test(batches_are_dealt_as_tensorflow_does_or_by_replica),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"reduces_over_all", reduces_over_all},
+        {"keeps_variables_equal", keeps_variables_equal},
+        {"deals_out_batches", deals_out_batches},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}

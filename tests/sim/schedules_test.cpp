@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules over a network that delays, reorders, loses parties and stops them: who comes to an end has the right
+// result, and who cannot is told, or waits for one that has stopped.
+#include "comm/schedules/all_reduce.h"
+#include "comm/schedules/broadcast.h"
+#include "comm/schedules/small_exchange.h"
+
+#include <optional>
+
+#include "network.h"
+
+#include "job_support.h"
+
+namespace {
+
+using namespace mdist;
+
+enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
+
+/// One party's part in an operation as workers do it: headers, an all-reduce of each type, a broadcast of the outputs
+/// of one worker (which changes nothing), headers again.
+class Part final : public Schedule {
+  public:
+    Part(Link &link, const ReduceJob &job, uint32_t root, uint64_t chunk_elements, const Call &call)
+        : link_(link), job_(job), root_(root), chunk_elements_(chunk_elements), call_(call) {
+        begin_next();
+    }
+
+    bool advance() override {
+        while (current_->advance())
+            if (!begin_next()) return true;
+        return false;
+    }
+
+  private:
+    bool begin_next() {
+        current_.reset();
+        const Call &first = job_.call(0);
+        const std::vector<int32_t> dtypes = dtypes_of(first);
+        const std::size_t step = step_++;
+        const uint64_t tag = uint64_t{step_} << 32;
+        if (step == 0 || step == dtypes.size() + 2) {
+            current_ = std::make_unique<SmallExchange>(link_, OperationHeader::of(call_, step + 1, 0), nullptr);
+        } else if (step <= dtypes.size()) {
+            flat_.emplace(job_.calls(link_.self()), job_.per_worker(), dtypes[step - 1], job_.cut(), link_.self());
+            current_ = std::make_unique<AllReduce>(link_, tag, *flat_, scratch_, chunk_elements_);
+        } else if (step == dtypes.size() + 1) {
+            std::vector<Broadcast::Range> ranges;
+            const Call &call = **job_.calls(link_.self());
+            for (std::size_t b = 0; b < call.buffer_count; ++b)
+                ranges.push_back({call.outputs[b].data, call.outputs[b].elements * dtype_size(call.outputs[b].dtype)});
+            current_ = std::make_unique<Broadcast>(link_, tag, root_, ranges, chunk_elements_);
+        }
+        return current_ != nullptr;
+    }
+
+    Link &link_;
+    const ReduceJob &job_;
+    const uint32_t root_;
+    const uint64_t chunk_elements_;
+    const Call &call_;
+    std::size_t step_ = 0;
+    Scratch scratch_;
+    std::optional<Flat> flat_;
+    std::unique_ptr<Schedule> current_;
+};
+
+/// One run: everything follows from the seed.
+class Run {
+  public:
+    explicit Run(uint32_t seed)
+        : random_(seed),
+          fault_(static_cast<Fault>(random_() % 4)),
+          parties_(static_cast<uint32_t>(1 + random_() % 5)),
+          op_(random_op(random_)),
+          job_(random_, parties_, static_cast<uint32_t>(1 + random_() % 3), op_,
+               random_shapes(random_, op_, random_() % 8 == 0 ? 2000 : 100), random_() % 2 == 0),
+          longest_delay_(1 + random_() % 1000),
+          network_(random_, parties_, longest_delay_),
+          culprit_(static_cast<uint32_t>(random_() % parties_)),
+          parts_(parties_),
+          outcomes_(parties_) {
+        const auto root = static_cast<uint32_t>(random_() % parties_);
+        const uint64_t chunk_elements = 1 + random_() % 60;
+        for (uint32_t party = 0; party < parties_; ++party) {
+            const Call &call = fault_ == Fault::kOtherCall && party == culprit_ ? barrier_ : job_.call(0);
+            network_.at(random_() % 500, [this, party, root, chunk_elements, &call] {
+                if (struck_ && party == culprit_) return;
+                parts_[party] = std::make_unique<Part>(network_.link(party), job_, root, chunk_elements, call);
+                advance(party);
+            });
+        }
+        // Most operations take less than so long.
+        const uint64_t when = random_() % (500 + 10 * longest_delay_);
+        if (fault_ == Fault::kKill || fault_ == Fault::kStop) network_.at(when, [this] { strike(); });
+    }
+
+    /// What is wrong with how it went; "" if nothing.
+    std::string problem() {
+        // Parties have other things to do, so that news gathers.
+        for (bool more = true, any = true; more || any;) {
+            more = network_.go_on();
+            if (!more || random_() % 4 == 0) any = advance_those_with_news();
+        }
+        for (uint32_t party = 0; party < parties_; ++party) {
+            const std::string found = problem_of(party);
+            if (!found.empty())
+                return text("party ", party, " of ", parties_, ", fault ", static_cast<uint32_t>(fault_), " of party ",
+                            culprit_, ": ", found);
+        }
+        return problem_of_first_failure();
+    }
+
+  private:
+    struct Outcome {
+        bool done = false;
+        std::optional<Failure> failure;
+    };
+
+    void strike() {
+        struck_ = true;
+        if (fault_ == Fault::kKill) network_.kill(culprit_);
+    }
+
+    bool runs(uint32_t party) const {
+        return parts_[party] && !outcomes_[party].done && !outcomes_[party].failure && !(struck_ && party == culprit_);
+    }
+
+    bool advance_those_with_news() {
+        const auto first = static_cast<uint32_t>(random_() % parties_);
+        bool any = false;
+        for (uint32_t i = 0; i < parties_; ++i) {
+            const uint32_t party = (first + i) % parties_;
+            if (!runs(party) || !network_.has_news(party)) continue;
+            advance(party);
+            any = true;
+        }
+        return any;
+    }
+
+    void advance(uint32_t party) {
+        try {
+            outcomes_[party].done = parts_[party]->advance();
+        } catch (const Failure &failure) {
+            if (!first_failure_) first_failure_ = failure;
+            outcomes_[party].failure = failure;
+            network_.link(party).close();
+        }
+    }
+
+    std::string problem_of(uint32_t party) const {
+        const Outcome &outcome = outcomes_[party];
+        if (outcome.done && fault_ == Fault::kOtherCall && parties_ > 1) return "it is done with another operation";
+        if (outcome.done && !job_.right(party)) return "its results are wrong";
+        const bool may_fail = struck_ || fault_ == Fault::kOtherCall;
+        if (outcome.failure && (!may_fail || fault_ == Fault::kStop)) return outcome.failure->message();
+        if (struck_ && party == culprit_) return "";
+        const bool may_wait = struck_ && fault_ == Fault::kStop;
+        return !outcome.done && !outcome.failure && !may_wait ? "it waits for ever" : "";
+    }
+
+    std::string problem_of_first_failure() const {
+        if (!first_failure_) return "";
+        const bool mismatch = fault_ == Fault::kOtherCall;
+        if (first_failure_->status() != (mismatch ? MDIST_ERR_MISMATCH : MDIST_ERR_PEER_LOST) ||
+            (!mismatch && first_failure_->worker() != static_cast<int32_t>(culprit_)))
+            return text("the first failure is ", first_failure_->message());
+        return "";
+    }
+
+    Random random_;
+    const Fault fault_;
+    const uint32_t parties_;
+    const reduce::Op op_;
+    const ReduceJob job_;
+    const uint64_t longest_delay_;
+    sim::Network network_;
+    const uint32_t culprit_;
+    const Call barrier_;
+    bool struck_ = false;
+    std::vector<std::unique_ptr<Part>> parts_;
+    std::vector<Outcome> outcomes_;
+    std::optional<Failure> first_failure_;
+};
+
+void whatever_happens_nobody_gets_a_wrong_result_or_waits_for_one_that_is_gone(void **) {
+    for (uint32_t seed = 0; seed < rounds(500, 20'000); ++seed) {
+        const std::string problem = Run(seed).problem();
+        if (!problem.empty()) fail_msg("seed %u: %s", seed, problem.c_str());
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_happens_nobody_gets_a_wrong_result_or_waits_for_one_that_is_gone),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulation: hosts, connections and time for state machines that know the world only as World (comm/membership). One
+// thread, one seed; whatever happens is an event at a virtual time, so that a run is repeated by its seed.
+//
+// Connections behave as TCP's do: in order, each with a delay of its own for every piece; a killed process's end is
+// seen by its peers, a host that lost its power says nothing; while two hosts cannot reach each other, what is sent
+// waits, and a connection that is watched ends when it has waited too long; a stopped process's connections are still
+// accepted and filled, and it sees everything when it goes on.
+#pragma once
+
+#include "comm/membership/world.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace mdist::test {
+
+inline constexpr uint64_t kMillisecond = 1'000'000;
+
+class Simulation;
+
+/// A process on a host of its own. It serves the machine that it is given, until it is killed.
+class Process final : public World {
+  public:
+    Process(Simulation &simulation, uint32_t number, std::string host);
+
+    void run(Machine *machine);
+    /// The machine has been called from outside and may have another next tick.
+    void touched();
+    bool alive() const { return alive_; }
+    bool stopped() const { return stopped_; }
+    const std::string &host() const { return host_; }
+    /// Listens there, as a store does.
+    void listen_at(uint16_t port) { port_ = port; }
+
+    uint64_t now_ns() const override;
+    void random(void *bytes, std::size_t count) override;
+    ConnectionId connect(const Endpoint &to) override;
+    uint16_t listen(ConnectionId like) override;
+    void send(ConnectionId connection, std::string_view bytes) override;
+    void close(ConnectionId connection) override;
+    void watch(ConnectionId connection, uint64_t silence_ns) override;
+    int release(ConnectionId connection) override;
+
+  private:
+    friend class Simulation;
+    Simulation &simulation_;
+    uint32_t number_;
+    std::string host_;
+    Machine *machine_ = nullptr;
+    uint16_t port_ = 0; // listens there
+    bool alive_ = true;
+    bool stopped_ = false;
+    uint64_t tick_at_ns_ = UINT64_MAX;        // the tick that is on its way
+    std::vector<std::function<void()>> held_; // what happens to it when it goes on
+};
+
+class Simulation {
+  public:
+    explicit Simulation(uint64_t seed, bool trace);
+    ~Simulation();
+
+    Process &add_process();
+    uint64_t now() const { return now_; }
+    uint64_t random(uint64_t below) { return engine_() % below; }
+    void at(uint64_t time, std::function<void()> event);
+    void after(uint64_t delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
+    /// One event; false when there are none, or none before `limit`.
+    bool step(uint64_t limit);
+    uint64_t events() const { return count_; }
+    void trace(const std::string &what);
+
+    // ---- Faults
+    /// The process ends; its host tells the others.
+    void kill(Process &process);
+    /// The host is gone without a word.
+    void power_off(Process &process);
+    void stop(Process &process);
+    void go_on(Process &process);
+    void cut(const Process &a, const Process &b) { cuts_.insert(pair_of(a, b)); }
+    void mend();
+    /// Both ends of one of its connections see an error.
+    void reset_one(Process &process);
+
+  private:
+    friend class Process;
+    struct End {
+        Process *process = nullptr;
+        ConnectionId id = 0;
+        bool open = false;         // the process has it
+        uint64_t last_arrival = 0; // of what comes to this end: in order
+        uint64_t silence_ns = 0;   // watched; 0: not
+    };
+    struct Link {
+        End ends[2];
+        std::vector<std::pair<int, std::function<void()>>> waiting; // for the cut to be mended; by the end it goes to
+        uint64_t waiting_since = 0;
+    };
+    using LinkPointer = std::shared_ptr<Link>;
+    static std::pair<uint32_t, uint32_t> pair_of(const Process &a, const Process &b);
+    bool is_cut(const Link &link) const;
+    uint64_t delay();
+    void arrive(const LinkPointer &link, int to, std::function<void()> what);
+    void pass(const LinkPointer &link, int to, std::function<void()> what);
+    void to_process(Process &process, std::function<void()> what);
+    void open(const LinkPointer &link, Process &caller, Process &called);
+    void deliver(const LinkPointer &link, int to, const std::string &bytes);
+    void end(const LinkPointer &link, int which, int error);
+    void give_up_if_watched(const LinkPointer &link);
+    std::pair<LinkPointer, int> find(const Process &process, ConnectionId id);
+    Process *listener(const Endpoint &at);
+    void schedule_tick(Process &process);
+
+    struct Event {
+        uint64_t time;
+        uint64_t order;
+        std::function<void()> run;
+        bool operator<(const Event &other) const {
+            return time != other.time ? time > other.time : order > other.order;
+        }
+    };
+    std::mt19937_64 engine_;
+    bool trace_;
+    uint64_t now_ = 1'000'000'000;
+    uint64_t count_ = 0;
+    ConnectionId last_id_ = 0;
+    std::priority_queue<Event> events_;
+    std::vector<std::unique_ptr<Process>> processes_;
+    std::map<ConnectionId, std::pair<LinkPointer, int>> links_;
+    std::vector<std::weak_ptr<Link>> waiting_; // that have ever had to wait
+    std::set<std::pair<uint32_t, uint32_t>> cuts_;
+};
+
+} // namespace mdist::test

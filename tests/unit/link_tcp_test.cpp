@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tcp link over real sockets: what it moves, and what it says when a peer is gone or disagrees.
+#include "comm/links/tcp.h"
+#include "comm/schedules/small_exchange.h"
+
+#include <atomic>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "schedule_support.h"
+
+namespace {
+
+using namespace mdist;
+
+enum class Sockets { kUnix, kLoopback };
+
+void connect_pair(Sockets kind, int (&ends)[2]) {
+    if (kind == Sockets::kUnix) {
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) fail();
+        return;
+    }
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, reinterpret_cast<sockaddr *>(&address), bytes) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, reinterpret_cast<sockaddr *>(&address), &bytes) != 0 ||
+        connect(ends[0], reinterpret_cast<sockaddr *>(&address), bytes) != 0)
+        fail();
+    ends[1] = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    close(listener);
+}
+
+Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}) {
+    std::vector<std::vector<int>> sockets(parties, std::vector<int>(parties, -1));
+    for (uint32_t a = 0; a < parties; ++a)
+        for (uint32_t b = 0; b < a; ++b) {
+            int ends[2];
+            connect_pair(kind, ends);
+            sockets[a][b] = ends[0];
+            sockets[b][a] = ends[1];
+        }
+    Links links;
+    for (uint32_t self = 0; self < parties; ++self) links.push_back(make_tcp_link(self, sockets[self], patience));
+    return links;
+}
+
+void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
+    for (uint32_t seed = 0; seed < rounds(60, 600); ++seed) {
+        Random random(seed);
+        const auto parties = static_cast<uint32_t>(1 + random() % 4);
+        const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
+        const uint64_t elements = seed % 10 == 0 ? 100'000 : 500;
+        const reduce::Op op = random_op(random);
+        const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
+        const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback);
+        reduce_all(random, job, links, 1 + random() % elements);
+        for (uint32_t worker = 0; worker < parties; ++worker)
+            if (!job.right(worker)) fail_msg("seed %u: worker %u", seed, worker);
+    }
+}
+
+void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
+    for (const auto &[kind, patience] : {std::pair{Sockets::kUnix, Patience{}},
+                                         {Sockets::kLoopback, Patience{}},
+                                         {Sockets::kLoopback, Patience{20'000, 0}},
+                                         {Sockets::kUnix, Patience{0, 10}}}) {
+        Random random(1);
+        const ReduceJob job(random, 4, 2, reduce::Op::kMean, {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
+        const Links links = make_links(4, kind, patience);
+        std::vector<Scratch> scratch(4);
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < 4; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), 2, MDIST_FLOAT32, job.cut(), worker));
+        const auto failures = drive_in_threads(links, [&](uint32_t party) {
+            return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], 20'000);
+        });
+        for (uint32_t worker = 0; worker < 4; ++worker) {
+            assert_string_equal(failures[worker].what(), "");
+            assert_true(job.right(worker));
+        }
+    }
+}
+
+void one_exchange_follows_another(void **) {
+    const Links links = make_links(3, Sockets::kLoopback, {20'000, 0});
+    std::vector<uint64_t> sums(3);
+    const auto exchange = [&](uint32_t party) {
+        for (uint64_t sequence = 1; sequence <= rounds(300, 3000); ++sequence) {
+            const std::vector<uint64_t> payload(1 + (party + sequence) % 1000, party + sequence);
+            SmallExchange schedule(*links[party], OperationHeader::of(Call(), sequence, payload.size() * 8),
+                                   payload.data());
+            while (!schedule.advance()) links[party]->wait(600'000'000'000);
+            for (uint32_t peer = 0; peer < 3; ++peer)
+                if (schedule.payload_bytes(peer) == 8 * (1 + (peer + sequence) % 1000))
+                    sums[party] += static_cast<const uint64_t *>(schedule.payload(peer))[0] == peer + sequence;
+        }
+    };
+    std::vector<Failure> failures(3, {MDIST_OK, ""});
+    std::vector<std::thread> threads;
+    for (uint32_t party = 0; party < 3; ++party)
+        threads.emplace_back([&, party] { failures[party] = failure_of([&] { exchange(party); }); });
+    for (std::thread &thread : threads) thread.join();
+    for (uint32_t party = 0; party < 3; ++party) {
+        assert_string_equal(failures[party].what(), "");
+        assert_int_equal(sums[party], 3 * rounds(300, 3000));
+    }
+}
+
+void a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait(void **) {
+    const Links links = make_links(3, Sockets::kLoopback);
+    char bytes[10] = {};
+    Pending last, pending, others;
+    links[1]->send(0, 7, "last words", 10, last);
+    links[1]->progress();
+    links[1]->close();
+    links[0]->receive(1, 7, bytes, 10, pending);
+    while (!pending.done()) {
+        links[0]->wait(600'000'000'000);
+        links[0]->progress();
+    }
+    assert_memory_equal(bytes, "last words", 10);
+    // Nothing is lost for those who do not wait for it.
+    links[0]->send(2, 1, "x", 1, others);
+    links[0]->progress();
+    links[0]->receive(1, 8, bytes, 10, pending);
+    const Failure failure = failure_of([&] {
+        for (;;) {
+            links[0]->progress();
+            links[0]->wait(600'000'000'000);
+        }
+    });
+    assert_int_equal(failure.status(), MDIST_ERR_PEER_LOST);
+    assert_int_equal(failure.worker(), 1);
+}
+
+void a_message_of_another_tag_or_length_is_refused(void **) {
+    for (const std::size_t bytes : {3, 4}) {
+        const Links links = make_links(2, Sockets::kUnix);
+        char received[4] = {};
+        Pending sent, pending;
+        links[1]->send(0, bytes == 4 ? 8 : 7, "abcd", bytes, sent);
+        links[1]->progress();
+        links[0]->receive(1, 7, received, 4, pending);
+        const Failure failure = failure_of([&] { links[0]->progress(); });
+        assert_int_equal(failure.status(), MDIST_ERR_INTERNAL);
+        assert_int_equal(received[0], 0);
+    }
+}
+
+void what_comes_early_is_kept(void **) {
+    const Links links = make_links(2, Sockets::kUnix);
+    Pending sent, first, second;
+    char a[2], b[3];
+    links[1]->send(0, 1, "aa", 2, sent);
+    links[1]->send(0, 2, nullptr, 0, sent);
+    links[1]->send(0, 3, "bbb", 3, sent);
+    links[1]->progress();
+    assert_true(sent.done());
+    links[0]->receive(1, 1, a, 2, first);
+    links[0]->progress();
+    assert_true(first.done());
+    links[0]->progress();
+    links[0]->receive(1, 2, nullptr, 0, second);
+    links[0]->receive(1, 3, b, 3, second);
+    links[0]->wait(600'000'000'000);
+    links[0]->progress();
+    assert_true(second.done());
+    assert_memory_equal(b, "bbb", 3);
+}
+
+void a_wait_ends_by_interrupt_and_by_close(void **) {
+    const Links links = make_links(2, Sockets::kLoopback);
+    char byte;
+    Pending pending;
+    links[0]->receive(1, 1, &byte, 1, pending);
+    links[0]->progress();
+    links[0]->interrupt();
+    links[0]->wait(600'000'000'000);
+    Failure failure(MDIST_OK, "");
+    std::atomic<bool> waits{false};
+    std::thread waiter([&] {
+        failure = failure_of([&] {
+            for (;;) {
+                links[0]->progress();
+                waits = true;
+                links[0]->wait(600'000'000'000);
+            }
+        });
+    });
+    while (!waits) std::this_thread::yield();
+    links[0]->close();
+    waiter.join();
+    assert_int_equal(failure.status(), MDIST_ERR_ABORTED);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_give_right_results_over_sockets_in_any_order_of_events),
+        cmocka_unit_test(workers_on_threads_sleep_on_their_links_until_all_is_done),
+        cmocka_unit_test(one_exchange_follows_another),
+        cmocka_unit_test(a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait),
+        cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),
+        cmocka_unit_test(what_comes_early_is_kept),
+        cmocka_unit_test(a_wait_ends_by_interrupt_and_by_close),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

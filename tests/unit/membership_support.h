@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A world in which nothing happens by itself: tests look at what a machine has sent, and tell it what comes.
+#pragma once
+
+#include "comm/membership/frame.h"
+#include "comm/membership/handshake.h"
+#include "comm/membership/payload.h"
+#include "comm/membership/secret.h"
+#include "comm/membership/world.h"
+#include "util/failure.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+namespace mdist::test {
+
+class FakeWorld final : public World {
+  public:
+    uint64_t now_ns() const override { return now; }
+    void random(void *bytes, std::size_t count) override {
+        for (std::size_t i = 0; i < count; ++i) static_cast<unsigned char *>(bytes)[i] = next_byte++;
+    }
+    ConnectionId connect(const Endpoint &to) override {
+        connects.push_back(to);
+        return ++last_id;
+    }
+    uint16_t listen(ConnectionId) override { return 5000; }
+    void send(ConnectionId connection, std::string_view bytes) override { sent[connection] += bytes; }
+    void close(ConnectionId connection) override { closed.insert(connection); }
+    void watch(ConnectionId, uint64_t) override {}
+    int release(ConnectionId) override { return -1; }
+
+    uint64_t now = 1'000'000'000;
+    unsigned char next_byte = 0;
+    ConnectionId last_id = 1000;
+    std::vector<Endpoint> connects;
+    std::map<ConnectionId, std::string> sent;
+    std::set<ConnectionId> closed;
+};
+
+/// Gives bytes in pieces of what is wanted; returns how many were taken.
+template <class Reader>
+std::size_t feed_all(Reader &reader, std::string_view bytes, std::vector<Frame> *frames) {
+    std::size_t taken = 0;
+    while (taken < bytes.size() && reader.wanted() != 0) {
+        const std::size_t count = std::min(reader.wanted(), bytes.size() - taken);
+        reader.feed(bytes.substr(taken, count));
+        taken += count;
+        while (auto frame = reader.next()) frames->push_back(std::move(*frame));
+    }
+    return taken;
+}
+
+/// The other side of a connection with a machine: reads what it sent, writes what it is to get.
+struct Visitor {
+    FakeWorld &world;
+    Machine &machine;
+    ConnectionId id;
+    Channel channel{1 << 20};
+    std::vector<Frame> heard = {};
+
+    void say(std::string_view bytes) {
+        while (!bytes.empty()) {
+            const std::size_t wanted = machine.wanted(id);
+            if (wanted == 0) return;
+            const std::string_view piece = bytes.substr(0, std::min(wanted, bytes.size()));
+            bytes.remove_prefix(piece.size());
+            machine.received(id, piece);
+        }
+    }
+    void listen() {
+        const std::string bytes = std::exchange(world.sent[id], {});
+        feed_all(channel.reader, bytes, &heard);
+    }
+    /// The kind of the last frame heard.
+    FrameKind last() {
+        listen();
+        return heard.empty() ? FrameKind::kHello : heard.back().kind;
+    }
+};
+
+} // namespace mdist::test

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Driving schedules of all parties at once: in a random order on one thread, which is repeatable, or each on its own.
+#pragma once
+
+#include "comm/links/link.h"
+#include "comm/schedules/all_reduce.h"
+#include "comm/schedules/schedule.h"
+#include "util/failure.h"
+
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "job_support.h"
+
+namespace mdist {
+
+using Links = std::vector<std::unique_ptr<Link>>;
+using Schedules = std::vector<std::unique_ptr<Schedule>>;
+using Make = std::function<std::unique_ptr<Schedule>(uint32_t party)>;
+
+/// What a call throws; OK if nothing.
+template <typename Function>
+Failure failure_of(Function function) {
+    try {
+        function();
+    } catch (const Failure &failure) {
+        return failure;
+    }
+    return {MDIST_OK, ""};
+}
+
+/// Creates and advances the parties' schedules until all are done; these outlive it, for their results.
+inline Schedules drive(Random &random, uint32_t parties, const Make &make) {
+    Schedules schedules(parties);
+    std::vector<uint32_t> left(parties);
+    std::iota(left.begin(), left.end(), 0);
+    while (!left.empty()) {
+        const std::size_t i = random() % left.size();
+        const uint32_t party = left[i];
+        if (!schedules[party]) schedules[party] = make(party);
+        if (schedules[party]->advance()) left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return schedules;
+}
+
+inline std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes) {
+    std::vector<unsigned char> out(bytes);
+    for (unsigned char &byte : out) byte = static_cast<unsigned char>(random());
+    return out;
+}
+
+/// One all-reduce of everything a job has, type by type.
+inline void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements) {
+    const auto parties = static_cast<uint32_t>(links.size());
+    std::vector<Scratch> scratch(parties);
+    uint64_t tag = 0;
+    for (const int32_t dtype : dtypes_of(job.call(0))) {
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < parties; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), job.per_worker(), dtype, job.cut(), worker));
+        tag += uint64_t{1} << 32;
+        drive(random, parties, [&](uint32_t party) {
+            return std::make_unique<AllReduce>(*links[party], tag, *flats[party], scratch[party], chunk_elements);
+        });
+    }
+}
+
+/// Each party on a thread of its own, sleeping on its link. What each of them threw.
+inline std::vector<Failure> drive_in_threads(const Links &links, const Make &make) {
+    constexpr uint64_t kLong = 600'000'000'000; // what is not noticed is no slow test, but one that never ends
+    std::vector<Failure> failures(links.size(), {MDIST_OK, ""});
+    std::vector<std::thread> threads;
+    for (uint32_t party = 0; party < links.size(); ++party)
+        threads.emplace_back([&, party] {
+            failures[party] = failure_of([&] {
+                const auto schedule = make(party);
+                while (!schedule->advance()) links[party]->wait(kLong);
+            });
+        });
+    for (std::thread &thread : threads) thread.join();
+    return failures;
+}
+
+} // namespace mdist

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments, and the link over them, between real processes and between threads.
+#include "shm_support.h"
+
+#include "comm/links/shm.h"
+#include "util/clock.h"
+#include "util/host.h"
+#include "util/text.h"
+
+#include <csignal>
+#include <random>
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+struct End {
+    std::shared_ptr<ShmMates> mates;
+    std::shared_ptr<ShmBell> bell;
+    std::unique_ptr<Link> link;
+
+    End(Board &board, uint32_t rank)
+        : mates(join(board, rank, test_sizes(board.workers()))),
+          bell(std::make_shared<ShmBell>(mates)),
+          link(make_shm_link(mates, bell)) {}
+};
+
+struct Message {
+    std::vector<unsigned char> bytes;
+    Message(uint32_t from, uint32_t to, uint32_t number) {
+        std::mt19937 engine(from * 10007 + to * 101 + number);
+        const uint32_t sizes[] = {0, 1, 16, 100, 4080, 4096, 5000, 70000};
+        bytes.resize(sizes[engine() % 8] + engine() % 3);
+        for (unsigned char &byte : bytes) byte = static_cast<unsigned char>(engine());
+    }
+};
+
+/// Everybody sends everybody `count` messages whose content both ends can work out, some at a time.
+std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count) {
+    End end(board, rank);
+    Link &link = *end.link;
+    std::mt19937 engine(rank);
+    for (uint32_t number = 0; number < count;) {
+        const uint32_t batch = std::min<uint32_t>(count - number, 1 + number % 5); // alike on all
+        std::vector<Message> sent;
+        std::vector<Message> expected;
+        std::vector<std::vector<unsigned char>> got;
+        sent.reserve(std::size_t{8} * batch);
+        got.reserve(std::size_t{8} * batch);
+        Pending pending;
+        for (uint32_t peer = 0; peer < link.parties(); ++peer) {
+            for (uint32_t i = 0; i < batch && peer != rank; ++i) {
+                sent.emplace_back(rank, peer, number + i);
+                link.send(peer, number + i, sent.back().bytes.data(), sent.back().bytes.size(), pending);
+                expected.emplace_back(peer, rank, number + i);
+                got.emplace_back(expected.back().bytes.size());
+                link.receive(peer, number + i, got.back().data(), got.back().size(), pending);
+                if (engine() % 3 == 0) link.progress();
+            }
+        }
+        for (link.progress(); !pending.done(); link.progress()) link.wait(1'000'000'000);
+        for (std::size_t i = 0; i < got.size(); ++i)
+            if (got[i] != expected[i].bytes) return text("message ", number, " came otherwise");
+        number += batch;
+    }
+    board.flag(0).fetch_add(1);
+    while (board.flag(0).load() < board.workers()) sched_yield(); // nobody closes before all are done
+    return "";
+}
+
+void random_messages_come_as_they_were_sent_between_processes(void **) {
+    for (uint32_t workers = 2; workers <= 5; ++workers)
+        assert_well(run_processes(workers, [](Board &board, uint32_t rank) {
+            return exchange_random_messages(board, rank, rounds(60, 600));
+        }));
+}
+
+void random_messages_come_as_they_were_sent_between_threads(void **) {
+    for (uint32_t workers = 2; workers <= 4; ++workers)
+        assert_well(run_threads(workers, [](Board &board, uint32_t rank) {
+            return exchange_random_messages(board, rank, rounds(30, 300));
+        }));
+}
+
+/// Waits for a byte that never comes, and says how that ended.
+std::string outcome_of_waiting(Link &link, uint32_t peer) {
+    char byte = 0;
+    Pending pending;
+    link.receive(peer, 1, &byte, 1, pending);
+    const uint64_t start = monotonic_clock().now_ns();
+    try {
+        for (link.progress(); !pending.done(); link.progress()) {
+            link.wait(100'000'000);
+            if (monotonic_clock().now_ns() - start > 20'000'000'000u) return "still waiting";
+        }
+    } catch (const Failure &failure) {
+        return text("status ", int{failure.status()}, ", worker ", failure.worker());
+    }
+    return "came";
+}
+
+void a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent(void **) {
+    for (const bool killed : {false, true}) {
+        const auto results = run_processes(2, [&](Board &board, uint32_t rank) -> std::string {
+            End end(board, rank);
+            char byte = 42;
+            Pending pending;
+            if (rank == 1) {
+                end.link->send(0, 7, &byte, 1, pending);
+                while (!pending.done()) end.link->progress();
+                if (killed) raise(SIGKILL);
+                end.link->close();
+                return "";
+            }
+            byte = 0;
+            while (board.flag(0).load() == 0 && !end.bell->closed(1) && !end.mates->gone(1)) sched_yield();
+            end.link->receive(1, 7, &byte, 1, pending);
+            while (!pending.done()) end.link->progress();
+            if (byte != 42) return "what was sent before is lost";
+            return outcome_of_waiting(*end.link, 1);
+        });
+        assert_string_equal(results[0].c_str(), text("status ", int{MDIST_ERR_PEER_LOST}, ", worker 1").c_str());
+    }
+}
+
+void lengths_and_tags_that_disagree_are_an_error_of_the_library(void **) {
+    for (const bool tag : {false, true}) {
+        const auto results = run_threads(2, [&](Board &board, uint32_t rank) -> std::string {
+            End end(board, rank);
+            char bytes[2] = {};
+            Pending pending;
+            std::string outcome = "nothing";
+            if (rank == 0) end.link->send(1, tag ? 2 : 1, bytes, tag ? 1 : 2, pending);
+            if (rank == 1) end.link->receive(0, 1, bytes, 1, pending);
+            try {
+                for (end.link->progress(); !pending.done(); end.link->progress()) end.link->wait(1'000'000);
+            } catch (const Failure &failure) {
+                outcome = text(int{failure.status()});
+            }
+            board.flag(0).fetch_add(1);
+            while (board.flag(0).load() < 2) sched_yield();
+            return outcome;
+        });
+        assert_string_equal(results[1].c_str(), text(int{MDIST_ERR_INTERNAL}).c_str());
+    }
+}
+
+void a_wait_is_interrupted_and_ended_by_a_close_from_another_thread(void **) {
+    for (const bool close : {false, true}) {
+        const auto results = run_threads(2, [&](Board &board, uint32_t rank) -> std::string {
+            End end(board, rank);
+            std::string outcome;
+            if (rank == 0) {
+                std::thread other([&] { close ? end.link->close() : end.link->interrupt(); });
+                char byte;
+                Pending pending;
+                try {
+                    end.link->receive(1, 1, &byte, 1, pending);
+                    end.link->wait(3'600'000'000'000);
+                    end.link->progress();
+                    outcome = "open";
+                } catch (const Failure &failure) {
+                    outcome = text(int{failure.status()});
+                }
+                other.join();
+            }
+            board.flag(0).fetch_add(1);
+            while (board.flag(0).load() < 2) sched_yield();
+            return outcome;
+        });
+        assert_string_equal(results[0].c_str(), close ? text(int{MDIST_ERR_ABORTED}).c_str() : "open");
+    }
+}
+
+void what_is_no_segment_of_a_mate_is_refused_with_the_reason(void **) {
+    const OwnSegment own(8192);
+    std::string other_cookie = own.offer();
+    other_cookie.back() = other_cookie.back() == '0' ? '1' : '0';
+    const std::string cookie = own.offer().substr(own.offer().rfind(' '));
+    const std::string offers[] = {"",
+                                  "shm2 1 2 3 4",
+                                  other_cookie,
+                                  text("shm1 ", getpid(), " ", own.fd() + 900, " 12288", cookie),
+                                  text("shm1 ", getpid(), " ", own.fd(), " 16384", cookie),
+                                  text("shm1 ", getpid(), " 0 12288", cookie),
+                                  text("shm1 1999999999 ", own.fd(), " 12288", cookie)};
+    for (const std::string &offer : offers) {
+        mdist_status_t status = MDIST_OK;
+        try {
+            MateSegment mate(offer);
+        } catch (const Failure &failure) {
+            status = failure.status();
+        }
+        assert_int_equal(status, MDIST_ERR_UNSUPPORTED);
+    }
+    const MateSegment mate(own.offer());
+    assert_int_equal(mate.bytes(), own.bytes());
+    own.data()[5000] = 'x';
+    assert_int_equal(mate.data()[5000], 'x');
+    assert_false(mate.owner_gone());
+}
+
+void workers_of_other_hosts_share_nothing_and_say_why(void **) {
+    assert_string_not_equal(host_identity().c_str(), "");
+    ShmMates mates(0, test_sizes(3), 1);
+    const std::string offer = mates.offer();
+    const std::string elsewhere = offer.substr(0, offer.find('\n')) + "\nanother boot id";
+    assert_string_equal(mates.open({offer, elsewhere, "no memfd here\n"}).c_str(), "100");
+    mates.settle({"100", "010", "001"});
+    assert_false(mates.shares(1) || mates.shares(2) || mates.all_share());
+    assert_string_equal(mates.reason(1).c_str(), "it runs on another host");
+    assert_string_equal(mates.reason(2).c_str(), "its host is not known");
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(random_messages_come_as_they_were_sent_between_processes),
+        cmocka_unit_test(a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent),
+        cmocka_unit_test(random_messages_come_as_they_were_sent_between_threads),
+        cmocka_unit_test(lengths_and_tags_that_disagree_are_an_error_of_the_library),
+        cmocka_unit_test(a_wait_is_interrupted_and_ended_by_a_close_from_another_thread),
+        cmocka_unit_test(what_is_no_segment_of_a_mate_is_refused_with_the_reason),
+        cmocka_unit_test(workers_of_other_hosts_share_nothing_and_say_why),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
