@@ -25,6 +25,7 @@ void share_cpus(Variables &variables, const Place &place, uint32_t usable_cpus) 
 Variables worker_variables(const LaunchOptions &options, const Placement &placement, const Place &place,
                            const Session &session, uint32_t usable_cpus) {
     Variables variables{
+        {"MDIST_BOOTSTRAP", "env"}, // an outer launcher's variables are not about this job
         {"MDIST_RANK", std::to_string(place.rank)},
         {"MDIST_SIZE", std::to_string(placement.size)},
         {"MDIST_LOCAL_RANK", std::to_string(place.local_rank)},

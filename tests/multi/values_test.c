@@ -38,6 +38,8 @@ static void reduces_over_all(void) {
     const uint32_t n = mdist_strategy_replica_count(strategy);
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     REQUIRE(n == worker_count * locals);
+    REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
+    REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
     REQUIRE(mdist_strategy_is_chief(strategy) == (rank == 0));
 
     mdist_value_t *ids = NULL, *out = NULL;
