@@ -62,8 +62,13 @@ Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, uint
       cut_(membership_->size() * replicas_per_worker, replicas_per_worker) {}
 
 Workers::~Workers() {
+    leave();
+}
+
+void Workers::leave() noexcept {
     thread_.reset();
-    membership_.reset(); // it calls what is below
+    membership_->leave();
+    links_.link->close();
 }
 
 /// A worker that runs out of memory in the middle of a collective can't go on, and the others would wait for it.

@@ -38,7 +38,6 @@ class Workers {
     using Blobs = std::vector<std::vector<char>>;
 
     Workers(std::unique_ptr<Membership> membership, WorkerLinks links, uint32_t replicas_per_worker);
-    /// Leaves the job.
     ~Workers();
     Workers(const Workers &) = delete;
     Workers &operator=(const Workers &) = delete;
@@ -61,6 +60,8 @@ class Workers {
     /// Worker 0's bytes for all.
     void broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
 
+    /// Says goodbye to the others, once; no calls are under way, and none come but fail(). Bounded.
+    void leave() noexcept;
     /// Ends all collectives of the job, unless something has before; tells everybody, and wakes who waits here.
     void fail(const Failure &cause) noexcept;
     /// Called once when the job has failed, with the first cause; see Membership::when_failed.

@@ -133,14 +133,12 @@ void Strategy::close() noexcept {
 
 void Strategy::stop_if_closed() noexcept {
     std::unique_ptr<Team> team;
-    std::unique_ptr<Workers> workers;
     {
         const std::lock_guard lock(stop_mutex_);
         if (busy_ || open_runs_.any() || !team_) return;
         team = std::move(team_);
-        workers = std::move(workers_);
-        group_.set_workers(nullptr);
     }
+    if (workers_) workers_->leave();
     // The replicas' handles keep the strategy alive.
     for (const auto &frame : frames_)
         for (uint32_t local = 0; local < local_replica_count(); ++local) frame->replica(local).attachment.reset();

@@ -45,6 +45,7 @@ class Membership::Body {
     std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
     std::vector<int> connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns);
     void fail(const Failure &cause) noexcept;
+    void leave() noexcept;
     void when_failed(std::function<void(const Failure &)> call);
     void set_entered(uint64_t sequence) noexcept;
     /// Runs `look(peers)` with the lock.
@@ -101,11 +102,17 @@ Membership::Body::Body(MembershipOptions options) : options_(std::move(options))
 }
 
 Membership::Body::~Body() {
+    leave();
+}
+
+void Membership::Body::leave() noexcept {
     {
         const std::lock_guard<std::mutex> hold(reactor_.lock());
+        when_failed_ = nullptr;
         if (member_) member_->leave();
     }
     reactor_.stop();
+    store_.reset();
 }
 
 /// On the reactor's thread, without the lock.
@@ -220,6 +227,10 @@ void Membership::Body::set_entered(uint64_t sequence) noexcept {
 Membership::Membership(MembershipOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
 
 Membership::~Membership() = default;
+
+void Membership::leave() noexcept {
+    body_->leave();
+}
 
 uint32_t Membership::rank() const {
     return body_->options_.rank;

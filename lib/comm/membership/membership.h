@@ -45,8 +45,10 @@ class Membership {
     /// UNAUTHENTICATED, CONFIG where agreements differ (with the lines that do), FAILED_PRECONDITION (`duplicate_rank`,
     /// `stale_session`), RESOURCE (`address_in_use`), NOT_FOUND (`name_resolution`).
     explicit Membership(MembershipOptions options);
-    /// Says goodbye: to peers that go on, this is PEER_LOST (`left`) in their next operation. Bounded.
     ~Membership();
+    /// Says goodbye, if that was not done before: to peers that go on, this is PEER_LOST (`left`) in their next
+    /// operation. Bounded. From then on nothing here calls out, exchanges or connects. Once, not in when_failed().
+    void leave() noexcept;
     Membership(const Membership &) = delete;
     Membership &operator=(const Membership &) = delete;
 
