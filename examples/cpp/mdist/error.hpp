@@ -25,6 +25,7 @@ class Error : public std::exception {
     std::string_view reason() const noexcept { return mdist_error_reason(error_.get()); }
     std::string_view operation() const noexcept { return mdist_error_operation(error_.get()); }
     int32_t replica() const noexcept { return mdist_error_replica(error_.get()); } // id of the one at fault, or -1
+    int32_t worker() const noexcept { return mdist_error_worker(error_.get()); }   // its rank, likewise
     int64_t native() const noexcept { return mdist_error_native(error_.get()); }
 
   private:

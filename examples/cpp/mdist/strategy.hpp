@@ -19,6 +19,10 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
 
     uint32_t replica_count() const noexcept { return mdist_strategy_replica_count(get()); }
     uint32_t local_replica_count() const noexcept { return mdist_strategy_local_replica_count(get()); }
+    uint32_t worker_count() const noexcept { return mdist_strategy_worker_count(get()); }
+    int32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this one's rank, from 0
+    // Whether it is this worker that does what is done once for all: writes checkpoints, prints.
+    bool is_chief() const noexcept { return mdist_strategy_is_chief(get()) != 0; }
     void abort() noexcept { mdist_strategy_abort(get()); }
 
     // Name of the device under a local replica.

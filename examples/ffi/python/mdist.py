@@ -57,6 +57,14 @@ MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
 
 
+class TaskType(IntEnum):
+    NONE = 0
+    CHIEF = 1
+    WORKER = 2
+    EVALUATOR = 3
+    PS = 4
+
+
 class ReduceOp(IntEnum):
     SUM = 1
     MEAN = 2
@@ -196,6 +204,25 @@ UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size
 FUNCTIONS = {
     "mdist_version": (c_uint32, []),
     "mdist_has": (c_int32, [c_char_p]),
+    "mdist_cluster_create": (c_int32, [c_void_pp, c_void_pp]),
+    "mdist_cluster_add_task": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_void_pp]),
+    "mdist_cluster_set_task": (c_int32, [c_void_p, c_int32, c_uint32, c_void_pp]),
+    "mdist_cluster_from_config": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_cluster_from_tf_config": (c_int32, [c_char_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_cluster_from_slurm": (c_int32, [POINTER(c_int32), POINTER(c_uint32), c_size_t, c_uint32, c_void_pp,
+        c_void_pp]),
+    "mdist_cluster_union": (c_int32, [c_void_pp, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_cluster_task_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_address": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_cluster_task": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_is_chief": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_int32), c_void_pp]),
+    "mdist_cluster_worker_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_worker_id": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_leader": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_master": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_cluster_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_config_set_cluster": (c_int32, [c_void_p, c_void_p, c_void_pp]),
+    "mdist_cluster_destroy": (None, [c_void_p]),
     "mdist_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
     "mdist_broadcast": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, POINTER(CallOptions), c_void_pp]),
@@ -252,6 +279,7 @@ FUNCTIONS = {
     "mdist_error_reason": (c_char_p, [c_void_p]),
     "mdist_error_operation": (c_char_p, [c_void_p]),
     "mdist_error_replica": (c_int32, [c_void_p]),
+    "mdist_error_worker": (c_int32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
     "mdist_error_free": (None, [c_void_p]),
     "mdist_run_begin": (c_int32, [c_void_p, c_void_pp, c_size_t, c_size_t, POINTER(CallOptions), c_void_pp]),
@@ -260,11 +288,19 @@ FUNCTIONS = {
     "mdist_replica_exit": (c_int32, [c_void_p, c_int32, c_void_pp]),
     "mdist_merge_begin": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_merge_end": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(Tensor), c_size_t, c_void_pp]),
+    "mdist_store_create": (c_int32, [c_char_p, c_uint32, c_char_p, c_uint32, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
+    "mdist_store_progress": (c_int32, [c_void_p, POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_store_destroy": (None, [c_void_p]),
     "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_strategy_abort": (None, [c_void_p]),
     "mdist_strategy_destroy": (None, [c_void_p]),
     "mdist_strategy_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_local_replica_count": (c_uint32, [c_void_p]),
+    "mdist_strategy_worker_count": (c_uint32, [c_void_p]),
+    "mdist_strategy_worker": (c_int32, [c_void_p]),
+    "mdist_strategy_is_chief": (c_int32, [c_void_p]),
     "mdist_strategy_device": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
         c_void_pp]),
@@ -349,12 +385,13 @@ _release_buffer = _python("PyBuffer_Release", None, c_void_p)
 class Error(Exception):
     """A call that failed. str() is the library's sentence; `reason` is a stable word for programs, often ""."""
 
-    def __init__(self, message, status=Status.INTERNAL, reason="", operation="", replica=-1, native=0):
-        super().__init__(message, status, reason, operation, replica, native)
+    def __init__(self, message, status=Status.INTERNAL, reason="", operation="", replica=-1, native=0, worker=-1):
+        super().__init__(message, status, reason, operation, replica, native, worker)
         self.status = status  # a Status
         self.reason = reason
         self.operation = operation  # the C function that failed
         self.replica = replica  # id of the one at fault, or -1
+        self.worker = worker  # its rank, likewise
         self.native = native  # the number underneath: errno and the like
 
     def __str__(self):
@@ -369,7 +406,8 @@ class Error(Exception):
         try:
             return cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
                        _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
-                       _lib.mdist_error_replica(handle), _lib.mdist_error_native(handle))
+                       _lib.mdist_error_replica(handle), _lib.mdist_error_native(handle),
+                       _lib.mdist_error_worker(handle))
         finally:
             _lib.mdist_error_free(handle)
 
@@ -1119,6 +1157,20 @@ class Strategy(_Destroyable):
     @property
     def local_replica_count(self):
         return _lib.mdist_strategy_local_replica_count(self._handle)
+
+    @property
+    def worker_count(self):
+        return _lib.mdist_strategy_worker_count(self._handle)
+
+    @property
+    def worker(self):
+        """This worker's rank, from 0."""
+        return _lib.mdist_strategy_worker(self._handle)
+
+    @property
+    def is_chief(self):
+        """Whether it is this worker that does what is done once for all: writes checkpoints, prints."""
+        return bool(_lib.mdist_strategy_is_chief(self._handle))
 
     def device(self, local_replica):
         return _text(_lib.mdist_strategy_device, self._handle, local_replica)

@@ -27,6 +27,7 @@ func TestAnErrorOfAStepComesBackAsItself(t *testing.T) {
 				t.Fatalf("replica %d: %v", failing, err)
 			}
 			equal(t, "replica", failure.Replica, failing)
+			equal(t, "worker", failure.Worker, -1)
 			if !strings.HasSuffix(err.Error(), fmt.Sprintf("row %d: the numbers are no good", failing)) {
 				t.Errorf("the message is %q", err)
 			}

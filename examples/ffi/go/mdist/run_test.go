@@ -61,10 +61,16 @@ func TestAStrategyTellsWhatItHas(t *testing.T) {
 	strategy := newStrategy(3)
 	equal(t, "replicas", strategy.ReplicaCount(), 3)
 	equal(t, "local replicas", strategy.LocalReplicaCount(), 3)
+	equal(t, "workers", strategy.WorkerCount(), 1)
+	equal(t, "worker", strategy.Worker(), 0)
+	equal(t, "chief", strategy.IsChief(), true)
 	equal(t, "device", must(strategy.Device(2)), "cpu:2")
 	strategy.Close()
 	strategy.Close()
 	equal(t, "replicas after Close", strategy.ReplicaCount(), 0)
+	equal(t, "workers after Close", strategy.WorkerCount(), 0)
+	equal(t, "worker after Close", strategy.Worker(), -1)
+	equal(t, "chief after Close", strategy.IsChief(), false)
 }
 
 func TestConfigsAreReadAndWritten(t *testing.T) {

@@ -68,6 +68,25 @@ func (s *Strategy) LocalReplicaCount() int {
 	return int(C.mdist_strategy_local_replica_count(s.handle))
 }
 
+// WorkerCount returns the workers of the job: 1 if this one is alone, 0 if the strategy is closed.
+func (s *Strategy) WorkerCount() int {
+	defer runtime.KeepAlive(s)
+	return int(C.mdist_strategy_worker_count(s.handle))
+}
+
+// Worker returns this worker's rank, from 0; -1 if the strategy is closed.
+func (s *Strategy) Worker() int {
+	defer runtime.KeepAlive(s)
+	return int(C.mdist_strategy_worker(s.handle))
+}
+
+// IsChief says whether it is this worker that does what is done once for all: writes checkpoints, prints. It is false
+// if the strategy is closed.
+func (s *Strategy) IsChief() bool {
+	defer runtime.KeepAlive(s)
+	return C.mdist_strategy_is_chief(s.handle) != 0
+}
+
 // Device returns the name of the device under a local replica: "cpu:1".
 func (s *Strategy) Device(local int) (string, error) {
 	number, err := index("local", local)

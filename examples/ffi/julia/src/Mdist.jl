@@ -19,9 +19,9 @@ module Mdist
 using Libdl
 
 export Config, Dataset, MdistError, Replica, Strategy, Value, Variable, Work
-export abort, all_gather!, all_reduce!, all_to_all!, argument, barrier, batch, distribute, local_index,
-    local_replica_count, merge_call, prefetch, reduce_scatter!, replica_count, replica_id, set_result!, shard,
-    tensor, test
+export abort, all_gather!, all_reduce!, all_to_all!, argument, barrier, batch, distribute, is_chief,
+    local_index, local_replica_count, merge_call, prefetch, reduce_scatter!, replica_count, replica_id, set_result!,
+    shard, tensor, test, worker, worker_count
 export all_gather_start!, all_reduce_start!, all_to_all_start!, barrier_start, broadcast_start!,
     reduce_scatter_start!
 

@@ -44,6 +44,19 @@ function local_replica_count(strategy::Strategy)
     return Int(@ccall libmdist.mdist_strategy_local_replica_count(strategy::Ptr{mdist_strategy_t})::UInt32)
 end
 
+"Workers of the job: 1 where this one is alone."
+function worker_count(strategy::Strategy)
+    return Int(@ccall libmdist.mdist_strategy_worker_count(strategy::Ptr{mdist_strategy_t})::UInt32)
+end
+
+"This worker's rank, from 0."
+worker(strategy::Strategy) = Int(@ccall libmdist.mdist_strategy_worker(strategy::Ptr{mdist_strategy_t})::Int32)
+
+"Whether it is this worker that does what is done once for all: writes checkpoints, prints."
+function is_chief(strategy::Strategy)
+    return (@ccall libmdist.mdist_strategy_is_chief(strategy::Ptr{mdist_strategy_t})::Int32) != 0
+end
+
 "Name of the device under a local replica, such as `cpu:1`."
 function device(strategy::Strategy, local_replica::Integer)
     return read_text() do text, capacity, needed, error

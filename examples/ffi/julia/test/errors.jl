@@ -5,7 +5,7 @@
     @test failed.status == Mdist.ERR_CONFIG
     @test failed.reason == "unknown_key"
     @test failed.operation == "mdist_config_set"
-    @test failed.replica == -1
+    @test failed.replica == failed.worker == -1
     text = sprint(showerror, failed)
     @test occursin("devices", text) && occursin("ERR_CONFIG", text)
 end

@@ -70,6 +70,7 @@ end
     @test config["communication.timeout"] == "90s"
     strategy = strategy_of(2)
     @test Mdist.device(strategy, 1) == "cpu:1"
+    @test (worker_count(strategy), worker(strategy), is_chief(strategy)) == (1, 0, true)
     @test replica_count(strategy) == local_replica_count(strategy) == 2
     @test Mdist.version() >= 100
     @test !Mdist.has("nothing of the kind")

@@ -33,7 +33,7 @@ class Failures(WithStrategy):
 
             error = self.fails(step)
             self.assertIs(error.__cause__, original)
-            self.assertEqual((error.status, error.replica), (mdist.Status.CALLBACK, bad))
+            self.assertEqual((error.status, error.replica, error.worker), (mdist.Status.CALLBACK, bad, -1))
             self.assertEqual(str(error), f"the step of replica {bad} raised LookupError: on {bad} (CALLBACK)")
 
     def test_the_first_of_many_wins(self):

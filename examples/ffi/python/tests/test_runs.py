@@ -46,6 +46,7 @@ class Runs(WithStrategy):
         self.assertEqual(places, {0: (0, 2), 1: (1, 2)})
         self.assertEqual((self.strategy.replica_count, self.strategy.local_replica_count), (2, 2))
         self.assertEqual(self.strategy.device(1), "cpu:1")
+        self.assertEqual((self.strategy.worker_count, self.strategy.worker, self.strategy.is_chief), (1, 0, True))
 
     def test_a_replica_kept_beyond_its_step_is_a_bad_handle(self):
         kept = []

@@ -23,7 +23,7 @@ extern "C" {
     pub fn mdist_version() -> u32;
 }
 extern "C" {
-    #[doc = " Whether this build and this host can do something: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"avx2\", \"avx512\" ..."]
+    #[doc = " Whether this build and this host can do something: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"secret\" (of a job), \"avx2\" ..."]
     #[doc = " Unknown names, and NULL, answer 0."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_has(feature: *const ::std::os::raw::c_char) -> i32;
@@ -91,6 +91,12 @@ extern "C" {
     #[doc = " Replica id of the one at fault, or -1 where it is nobody's or not known."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_replica(error: *const mdist_error_t) -> i32;
+}
+extern "C" {
+    #[doc = " The worker at fault (its rank, from 0), or -1 where it is nobody's or not known: the one that is lost, or late, or"]
+    #[doc = " that called something else."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_error_worker(error: *const mdist_error_t) -> i32;
 }
 extern "C" {
     #[doc = " The number underneath: your callback's return value, errno, a CUDA or NCCL code; 0 where there is none."]
@@ -172,6 +178,217 @@ extern "C" {
     #[doc = " Frees a config. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_destroy(config: *mut mdist_config_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_cluster {
+    _unused: [u8; 0],
+}
+pub type mdist_cluster_t = mdist_cluster;
+pub const MDIST_TASK_NONE: mdist_task_type = 0;
+pub const MDIST_TASK_CHIEF: mdist_task_type = 1;
+pub const MDIST_TASK_WORKER: mdist_task_type = 2;
+pub const MDIST_TASK_EVALUATOR: mdist_task_type = 3;
+pub const MDIST_TASK_PS: mdist_task_type = 4;
+pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
+pub type mdist_task_type = ::std::os::raw::c_int;
+pub use self::mdist_task_type as mdist_task_type_t;
+extern "C" {
+    #[doc = " A cluster without tasks. (TensorFlow: SimpleClusterResolver, with the next two.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_create(
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Adds a task at @p address (\"host:port\"; an IPv6 host in brackets), or at one nobody knows (\"\")."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_add_task(
+        cluster: *mut mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        address: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator"]
+    #[doc = " need not be in it."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_set_task(
+        cluster: *mut mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The cluster that a strategy created from @p config would be in, or from the environment if it is NULL. Without one, a"]
+    #[doc = " cluster without tasks. Fails as mdist_strategy_create would: where sources contradict each other, or cannot be used."]
+    #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_config(
+        config: *const mdist_config_t,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads a text like that of the variable TF_CONFIG, of at most 1 MiB. (TensorFlow: TFConfigClusterResolver.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_tf_config(
+        json: *const ::std::os::raw::c_char,
+        length: usize,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " From the variables of a Slurm step: @p counts tasks of each of @p types, dealt out in the order of the types' names"]
+    #[doc = " (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host,"]
+    #[doc = " from 0, gets port @p port_base + k; a base of 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their"]
+    #[doc = " leading zeros, and CUDA_VISIBLE_DEVICES is left alone.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_slurm(
+        types: *const mdist_task_type_t,
+        counts: *const u32,
+        job_count: usize,
+        port_base: u32,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Puts clusters together: lists of the same type one after another; where a list has gaps, its indices stay, and two"]
+    #[doc = " that meet are MDIST_ERR_CONFIG. Own task and master are the first's. (TensorFlow: UnionResolver.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_union(
+        clusters: *const *const mdist_cluster_t,
+        count: usize,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How many tasks of @p type there are; of all types with MDIST_TASK_NONE."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_task_count(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads the address of a task into @p text of @p capacity bytes, NUL included, cut off where it does not fit; @p needed"]
+    #[doc = " (may be NULL) receives the full size, NUL included. \"\" where the launcher gives no addresses. MDIST_ERR_NOT_FOUND if"]
+    #[doc = " there is no such task."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_address(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Which task this process is: MDIST_TASK_NONE and 0 where nobody said so."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_task(
+        cluster: *const mdist_cluster_t,
+        type_: *mut mdist_task_type_t,
+        index: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Whether a task is the chief: a chief, an evaluator, or worker 0 of a cluster without chief. For MDIST_TASK_NONE, here"]
+    #[doc = " and below, this process's own, and @p index is not looked at. (TensorFlow: multi_worker_util.is_chief)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_is_chief(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        out: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How many train together with a task of this type. MDIST_ERR_CONFIG for a parameter server, which does not train."]
+    #[doc = " (TensorFlow: multi_worker_util.worker_count)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_worker_count(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The rank of a task among those. (TensorFlow: multi_worker_util.id_in_cluster)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_worker_id(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The task that has rank 0 where this process trains: the chief, or else worker 0. MDIST_TASK_NONE and 0 for an"]
+    #[doc = " evaluator, and without tasks. (TensorFlow: multi_worker_util.collective_leader)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_leader(
+        cluster: *const mdist_cluster_t,
+        type_: *mut mdist_task_type_t,
+        index: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; \"\""]
+    #[doc = " in a cluster of one task; else the task's address, behind \"`rpc_layer`://\" where TF_CONFIG has one."]
+    #[doc = " (TensorFlow: ClusterResolver.master)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_master(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads, as mdist_cluster_address does, lines for people: what was found, from where, and what was passed over and why."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_explain(
+        cluster: *const mdist_cluster_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Replaces the keys cluster.* and task.* of a config. MDIST_ERR_CONFIG where keys cannot say it: lists with gaps or"]
+    #[doc = " without addresses."]
+    #[doc = " @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_set_cluster(
+        config: *mut mdist_config_t,
+        cluster: *const mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a cluster. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_destroy(cluster: *mut mdist_cluster_t);
 }
 pub const MDIST_DTYPE_NONE: mdist_dtype = 0;
 pub const MDIST_FLOAT32: mdist_dtype = 1;
@@ -608,9 +825,13 @@ pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
     #[doc = " Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and"]
     #[doc = " `log.level` takes effect, if it is set."]
-    #[doc = " Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices or workers that this build or host"]
-    #[doc = " lacks; never falls back to a smaller world in silence."]
-    #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " Where the config or the environment names other workers (docs/configuration.md), this is when they meet: it returns"]
+    #[doc = " when all have come, or fails on all. MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are missing."]
+    #[doc = " Workers that are configured differently, or have another number of replicas, are MDIST_ERR_CONFIG."]
+    #[doc = " Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices that this build or host lacks; never"]
+    #[doc = " falls back to a smaller world in silence. (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)"]
+    #[doc = " @thread any   @blocks for the other workers, and on the config file if NULL   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_strategy_create(
         config: *const mdist_config_t,
         out: *mut *mut mdist_strategy_t,
@@ -618,8 +839,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends all collectives of the strategy: waiting calls return MDIST_ERR_ABORTED now, and later runs, collectives,"]
-    #[doc = " reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can"]
+    #[doc = " Ends all collectives of the strategy, on all workers: waiting calls return MDIST_ERR_ABORTED now, and later runs,"]
+    #[doc = " collectives, reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can"]
     #[doc = " save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_abort(strategy: *mut mdist_strategy_t);
@@ -639,6 +860,23 @@ extern "C" {
     #[doc = " Replicas of this worker; 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_local_replica_count(strategy: *const mdist_strategy_t) -> u32;
+}
+extern "C" {
+    #[doc = " Workers of the job: 1 where this one is alone, also for an evaluator; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_worker_count(strategy: *const mdist_strategy_t) -> u32;
+}
+extern "C" {
+    #[doc = " This worker's rank, from 0; its replicas have the ids rank * local replicas and following. -1 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> i32;
+}
+extern "C" {
+    #[doc = " 1 on the one worker that does for all what is done once: writes checkpoints and summaries, prints (TensorFlow:"]
+    #[doc = " should_checkpoint, should_save_summary). That is rank 0, the chief; a worker that is alone; an evaluator. Else 0,"]
+    #[doc = " also for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_is_chief(strategy: *const mdist_strategy_t) -> i32;
 }
 extern "C" {
     #[doc = " Name of the device under a local replica (\"cpu:1\"); text, capacity and needed as in mdist_config_get."]
@@ -669,7 +907,9 @@ extern "C" {
     #[doc = ""]
     #[doc = " The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed)"]
     #[doc = " releases all replicas that wait in a collective, and is what this call returns; the strategy can be used again,"]
-    #[doc = " unless a collective ended by timeout or abort."]
+    #[doc = " unless a collective ended by timeout or abort, or there are other workers: a failed run ends the job's collectives on"]
+    #[doc = " all of them, since they may have come to different places. (They get MDIST_ERR_ABORTED with the same sentence.) To go"]
+    #[doc = " on, all create a strategy anew."]
     #[doc = " Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is"]
     #[doc = " MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION."]
     #[doc = ""]
@@ -1298,7 +1538,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the"]
-    #[doc = " strategy goes."]
+    #[doc = " strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies"]
+    #[doc = " on the way from worker to worker."]
     #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
     #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -1417,6 +1658,80 @@ extern "C" {
         count: usize,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_store {
+    _unused: [u8; 0],
+}
+pub type mdist_store_t = mdist_store;
+extern "C" {
+    #[doc = " Binds an address and begins to serve."]
+    #[doc = " @param address       \"host:port\" or \"[ipv6]:port\"; port 0 takes a free one, which mdist_store_address tells. The host"]
+    #[doc = "                      must be one of this machine's own; it is the only one that is bound"]
+    #[doc = " @param worker_count  workers of the job, from 1"]
+    #[doc = " @param job           its name, up to 255 bytes; workers of another are refused. NULL: \"\""]
+    #[doc = " @param restart       how often the job has been started again: 0 at first. Workers with a smaller number"]
+    #[doc = "                      (MDIST_RESTART) are refused as stale"]
+    #[doc = " @param secret        what workers must know, NUL-terminated: the content of their secret file without the newline at"]
+    #[doc = "                      its end. NULL or \"\": none; then whoever reaches the address may join"]
+    #[doc = " @return MDIST_ERR_RESOURCE, reason `address_in_use`; MDIST_ERR_NOT_FOUND, reason `name_resolution`;"]
+    #[doc = "         MDIST_ERR_UNSUPPORTED, reason `not_built`, for a secret in a build that has no cryptography"]
+    #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
+    #[doc = " @since 0.1"]
+    pub fn mdist_store_create(
+        address: *const ::std::os::raw::c_char,
+        worker_count: u32,
+        job: *const ::std::os::raw::c_char,
+        restart: u32,
+        secret: *const ::std::os::raw::c_char,
+        out: *mut *mut mdist_store_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Where workers find it: \"host:port\" with the host as given to mdist_store_create and the true port. Like"]
+    #[doc = " mdist_config_get: cut off where it does not fit, @p needed (may be NULL) receives the full size, NUL included."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_store_address(
+        store: *const mdist_store_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " From now on the workers of another start of the job are awaited: @p restart must be larger than before. Those of the"]
+    #[doc = " start before that still are connected are sent away, and new ones of it are refused as stale"]
+    #[doc = " (MDIST_ERR_FAILED_PRECONDITION, reason `stale_session`). The address stays."]
+    #[doc = " @param worker_count  may be another than before"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_store_restart(
+        store: *mut mdist_store_t,
+        worker_count: u32,
+        restart: u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How far the workers are, for people: one line such as \"2 of 4 workers have joined; missing: 1, 3 (refused: ...)\", or"]
+    #[doc = " \"4 workers are connected\". @p joined (may be NULL) receives how many are there, worker_count when the session is"]
+    #[doc = " complete."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_store_progress(
+        store: *const mdist_store_t,
+        joined: *mut u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the store and frees its address. Workers that have formed their session go on without it."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_store_destroy(store: *mut mdist_store_t);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

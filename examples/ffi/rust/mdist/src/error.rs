@@ -75,6 +75,7 @@ struct Story {
     reason: String,
     operation: String,
     replica: Option<u32>,
+    worker: Option<u32>,
     native: i64,
     message: String,
     cause: Option<BoxError>,
@@ -96,6 +97,10 @@ impl Error {
     pub fn replica(&self) -> Option<u32> {
         self.0.replica
     }
+    /// Rank of the worker at fault; `None` where it is nobody's or not known.
+    pub fn worker(&self) -> Option<u32> {
+        self.0.worker
+    }
     /// The number underneath: errno, a device's code; 0 where there is none.
     pub fn native(&self) -> i64 {
         self.0.native
@@ -109,6 +114,7 @@ impl Error {
             reason,
             operation,
             replica: None,
+            worker: None,
             native: 0,
             message,
             cause: None,
@@ -131,6 +137,7 @@ impl Error {
             reason: text(sys::mdist_error_reason(error)),
             operation: text(sys::mdist_error_operation(error)),
             replica: u32::try_from(sys::mdist_error_replica(error)).ok(),
+            worker: u32::try_from(sys::mdist_error_worker(error)).ok(),
             native: sys::mdist_error_native(error),
             message: text(sys::mdist_error_message(error)),
             cause: None,

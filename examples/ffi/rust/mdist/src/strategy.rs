@@ -82,6 +82,24 @@ impl Strategy {
         unsafe { sys::mdist_strategy_local_replica_count(self.raw()) }
     }
 
+    /// Workers of the job: 1 where this one is alone.
+    pub fn worker_count(&self) -> u32 {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_worker_count(self.raw()) }
+    }
+
+    /// This worker's rank, from 0 to `worker_count() - 1`.
+    pub fn worker(&self) -> u32 {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_worker(self.raw()) as u32 }
+    }
+
+    /// Whether it is this worker that does what is done once for all: writes checkpoints, prints.
+    pub fn is_chief(&self) -> bool {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_is_chief(self.raw()) != 0 }
+    }
+
     /// Name of the device under a local replica: "cpu:1".
     pub fn device(&self, local_replica: u32) -> Result<String> {
         // Safety: our handle.

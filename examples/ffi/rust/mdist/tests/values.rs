@@ -124,6 +124,17 @@ fn arguments_and_results() {
 }
 
 #[test]
+fn a_strategy_tells_what_it_has() {
+    let strategy = strategy(2);
+    assert_eq!(
+        (strategy.replica_count(), strategy.local_replica_count()),
+        (2, 2)
+    );
+    assert_eq!((strategy.worker_count(), strategy.worker()), (1, 0));
+    assert!(strategy.is_chief());
+}
+
+#[test]
 fn each_replica_writes_its_own_state() {
     let strategy = strategy(3);
     let mut states = vec![String::new(), String::new(), String::new()];
