@@ -6,14 +6,14 @@
 #include "mdist.hpp"
 
 int main() try {
-    mdist::Strategy strategy(mdist::Config().set("devices", "cpu*2"));
+    mdist::Strategy strategy(mdist::Config().load_environment().set("devices", "cpu*2"));
     mdist::Variable estimate(strategy, "estimate", 0.0f, MDIST_AGGREGATION_MEAN);
     const std::array<float, 2> measured{2, 4};
 
     // Runs on both replicas at the same time. The mean of what they write is applied to both copies.
     const auto step = [&](mdist::Replica &replica) {
         const float now = estimate.tensor(replica).item<float>();
-        const float wrong = now - measured[static_cast<size_t>(replica.id())];
+        const float wrong = now - measured[static_cast<size_t>(replica.id() % 2)];
         estimate.assign(replica, MDIST_ASSIGN_SUB, wrong / 2);
         return wrong * wrong;
     };

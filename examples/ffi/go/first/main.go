@@ -15,6 +15,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	if err := config.LoadEnvironment(); err != nil {
+		log.Fatal(err)
+	}
 	if err := config.Set("devices", "cpu*4"); err != nil {
 		log.Fatal(err)
 	}
@@ -24,19 +27,20 @@ func main() {
 	}
 	defer strategy.Close()
 
-	sums := make([]float32, strategy.ReplicaCount())
+	sums := make([]float32, strategy.LocalReplicaCount())
 	_, err = strategy.Run(func(replica *mdist.Replica) error { // on every replica, at the same time
 		x := []float32{float32(replica.ID() + 1)}
 		if err := mdist.AllReduce(replica, mdist.Sum, x); err != nil {
 			return err
 		}
-		sums[replica.ID()] = x[0]
+		sums[replica.LocalIndex()] = x[0]
 		return nil
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for id, sum := range sums {
-		fmt.Printf("replica %d of %d: %g\n", id, len(sums), sum)
+	for local, sum := range sums {
+		id := strategy.Worker()*len(sums) + local
+		fmt.Printf("replica %d of %d: %g\n", id, strategy.ReplicaCount(), sum)
 	}
 }

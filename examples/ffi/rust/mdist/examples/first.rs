@@ -6,7 +6,7 @@ use std::error::Error;
 use mdist::{Array, Config, Dataset, Op, Run, SliceMut, Strategy, VariableOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config::new()?;
+    let mut config = Config::from_environment()?;
     config.set("devices", "cpu*2")?;
     let strategy = Strategy::new(&config)?;
 
@@ -43,10 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // What goes wrong in a step comes back here, with its cause, and the replicas that wait are
     // released.
     let failed = strategy.run(|replica| match replica.id() {
-        0 => Ok(replica.barrier()?),
-        _ => panic!("out of paper"),
+        1 => panic!("out of paper"),
+        _ => Ok(replica.barrier()?),
     });
     let error = failed.unwrap_err();
-    println!("{}: {}", error, error.source().ok_or("no cause")?);
+    match error.source() {
+        Some(cause) => println!("{error}: {cause}"),
+        None => println!("{error}"), // another worker's step was first
+    }
     Ok(())
 }
