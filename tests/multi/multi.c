@@ -2,6 +2,7 @@
 #include "multi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -10,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-uint32_t rank, worker_count;
+uint32_t rank, worker_count, victim;
 char message[1024], reason[64];
 int32_t guilty_worker;
 
-enum { MOST_WORKERS = 16, MOST_VARIABLES = 32 };
+enum { MOST_WORKERS = 16, MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
 static const int patience_ms = 120000; // of a test that hangs
 
 void fail_here(const char *what, const char *file, int line) {
@@ -41,6 +42,17 @@ mdist_strategy_t *join(void) {
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
     REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
     return strategy;
+}
+
+void outlive_others(void) {
+    char byte;
+    while (read(LET_GO, &byte, 1) < 0 && errno == EINTR) {
+    }
+}
+
+int is_long(void) {
+    const char *tier = getenv("MDIST_TEST_TIER");
+    return tier != NULL && strcmp(tier, "long") == 0;
 }
 
 typedef struct Variables {
@@ -71,22 +83,29 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     add(self, "MDIST_RANK=%s", number);
     snprintf(number, sizeof number, "%u", workers->count);
     add(self, "MDIST_SIZE=%s", number);
+    snprintf(number, sizeof number, "%u", workers->victim);
+    add(self, "TEST_VICTIM=%s", number);
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
     add(self, "MDIST_DEVICES=%s", workers->devices);
-    add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s");
     for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
         add(self, "%s", workers->environment[i]);
+    add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s"); // unless it is there already: the first counts
 }
 
-static pid_t start(const Workers *workers, uint32_t worker, const char *store) {
+static pid_t start(const Workers *workers, uint32_t worker, const char *store, int let_go) {
     Variables variables;
     describe(&variables, workers, worker, store);
     char self[] = "/proc/self/exe", flag[] = "--worker", name[128];
     snprintf(name, sizeof name, "%s", workers->scenario);
     char *arguments[] = {self, flag, name, NULL};
     pid_t pid = -1;
-    if (posix_spawn(&pid, self, NULL, NULL, arguments, variables.list) != 0) return -1;
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0) return -1;
+    if (posix_spawn_file_actions_adddup2(&actions, let_go, LET_GO) != 0 ||
+        posix_spawn(&pid, self, &actions, NULL, arguments, variables.list) != 0)
+        pid = -1;
+    posix_spawn_file_actions_destroy(&actions);
     return pid;
 }
 
@@ -114,29 +133,50 @@ static int reap(pid_t pid, int64_t deadline) {
     return status;
 }
 
-int run_workers(const Workers *workers) {
+mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t capacity) {
     mdist_store_t *store = NULL;
-    char address[64];
     mdist_error_t *error = NULL;
-    if (mdist_store_create("127.0.0.1:0", workers->count, NULL, 0, NULL, &store, &error) != MDIST_OK ||
-        mdist_store_address(store, address, sizeof address, NULL, &error) != MDIST_OK) {
-        fprintf(stderr, "no store: %s\n", mdist_error_message(error));
-        mdist_error_free(error);
-        return 1;
-    }
-    pid_t pids[MOST_WORKERS];
-    for (uint32_t worker = 0; worker < workers->count; ++worker) pids[worker] = start(workers, worker, address);
+    if (mdist_store_create("127.0.0.1:0", worker_count_of_job, NULL, 0, NULL, &store, &error) == MDIST_OK &&
+        mdist_store_address(store, address, capacity, NULL, &error) == MDIST_OK)
+        return store;
+    fprintf(stderr, "no store: %s\n", mdist_error_message(error));
+    mdist_error_free(error);
+    mdist_store_destroy(store);
+    return NULL;
+}
+
+/// 0 if the worker ended as it should.
+static int ended_badly(const Workers *workers, uint32_t worker, pid_t pid, int64_t deadline) {
+    const int status = pid < 0 ? -1 : reap(pid, deadline);
+    const int killed = status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (workers->killed && worker == workers->victim ? killed && now_ms() < deadline : status == 0) return 0;
+    fprintf(stderr, "scenario %s: worker %u of %u ended with status 0x%x\n", workers->scenario, worker, workers->count,
+            (unsigned)status);
+    return 1;
+}
+
+/// The others first, then the victim.
+static int await(const Workers *workers, const pid_t *pids, int hold) {
     const int64_t deadline = now_ms() + patience_ms;
     int failures = 0;
-    uint32_t lost = 0;
-    for (uint32_t worker = 0; worker < workers->count; ++worker) {
-        const int status = pids[worker] < 0 ? -1 : reap(pids[worker], deadline);
-        if (status == 0) continue;
-        if (WIFSIGNALED(status) && ++lost <= workers->lost) continue;
-        fprintf(stderr, "scenario %s: worker %u of %u ended with status 0x%x\n", workers->scenario, worker,
-                workers->count, (unsigned)status);
-        ++failures;
-    }
+    for (uint32_t worker = 0; worker < workers->count; ++worker)
+        if (worker != workers->victim) failures += ended_badly(workers, worker, pids[worker], deadline);
+    close(hold);
+    const pid_t last = pids[workers->victim];
+    if (last > 0) kill(last, SIGCONT);
+    return failures + ended_badly(workers, workers->victim, last, deadline);
+}
+
+int run_workers(const Workers *workers) {
+    char own[64];
+    mdist_store_t *store = workers->store == NULL ? open_store(workers->count, own, sizeof own) : NULL;
+    int let_go[2];
+    if ((workers->store == NULL && store == NULL) || pipe2(let_go, O_CLOEXEC) != 0) return 1;
+    pid_t pids[MOST_WORKERS];
+    for (uint32_t worker = 0; worker < workers->count; ++worker)
+        pids[worker] = start(workers, worker, workers->store != NULL ? workers->store : own, let_go[0]);
+    close(let_go[0]);
+    const int failures = await(workers, pids, let_go[1]);
     mdist_store_destroy(store);
     return failures;
 }
@@ -146,6 +186,7 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
     if (argument_count != 3 || strcmp(arguments[1], "--worker") != 0) return test_all();
     rank = (uint32_t)atoi(getenv("MDIST_RANK"));
     worker_count = (uint32_t)atoi(getenv("MDIST_SIZE"));
+    victim = (uint32_t)atoi(getenv("TEST_VICTIM"));
     for (size_t i = 0; i < scenario_count; ++i) {
         if (strcmp(arguments[2], scenarios[i].name) != 0) continue;
         scenarios[i].run();

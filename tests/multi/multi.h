@@ -15,8 +15,8 @@ typedef struct NamedScenario {
     Scenario run;
 } NamedScenario;
 
-/// Of this worker.
-extern uint32_t rank, worker_count;
+/// Of this worker; and whom the scenario is about.
+extern uint32_t rank, worker_count, victim;
 
 /// Who runs, and with what: environment as "NAME=value" lines, NULL at the end; NULL for none.
 typedef struct Workers {
@@ -24,8 +24,13 @@ typedef struct Workers {
     uint32_t count;
     const char *devices; // "cpu*2"
     const char *const *environment;
-    uint32_t lost; // so many may end by a signal
+    uint32_t victim;   // awaited last: when all others have ended it is continued and let go
+    int killed;        // the victim is to end by SIGKILL
+    const char *store; // where they meet; NULL: at one of their own
 } Workers;
+
+/// A store for several runs of workers; NULL if there is none, which it has printed.
+mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t capacity);
 
 /// Runs them to their end; 0 if all is well, else it has printed what is not.
 int run_workers(const Workers *workers);
@@ -54,6 +59,12 @@ extern int32_t guilty_worker;
 void fail_here(const char *what, const char *file, int line);
 void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,
                   int line);
+
+/// The victim's: returns when all other workers have ended.
+void outlive_others(void);
+
+/// True in the long tier.
+int is_long(void);
 
 /// The strategy that the environment describes.
 mdist_strategy_t *join(void);

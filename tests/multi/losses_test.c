@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker that is killed, stopped or gone in the midst of collectives: every other one is told who it was, no result
+// before was wrong, nobody hangs, and the job can be formed again.
+#include "traffic.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static Traffic traffic_of_environment(void) {
+    Traffic traffic = {.seed = (uint32_t)atoi(getenv("TEST_SEED")), .started = getenv("TEST_STARTED") != NULL};
+    traffic.signal = getenv("TEST_SIGNAL") != NULL ? atoi(getenv("TEST_SIGNAL")) : 0;
+    traffic.delay_us = getenv("TEST_DELAY_US") != NULL ? (uint32_t)atoi(getenv("TEST_DELAY_US")) : 0;
+    return traffic;
+}
+
+static void require_victim_named(void) {
+    char name[32];
+    snprintf(name, sizeof name, "worker %u", victim);
+    if (guilty_worker == (int32_t)victim && strstr(message, name) != NULL) return;
+    fprintf(stderr, "it should name %s, and names %d: %s\n", name, guilty_worker, message);
+    REQUIRE(!"the victim is named");
+}
+
+static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+/// Later calls are over at once, and say why.
+static void require_ended(mdist_strategy_t *strategy) {
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    for (int i = 0; i < 3; ++i) {
+        GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        require_victim_named();
+    }
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    REQUIRE(after.tv_sec - before.tv_sec < 10); // the timeout is 60 s
+}
+
+/// Traffic until the victim is lost.
+static void survive(mdist_strategy_t *strategy) {
+    Traffic traffic = traffic_of_environment();
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    REQUIRE(!traffic.wrong);
+    require_victim_named();
+}
+
+static void one_dies(void) {
+    mdist_strategy_t *strategy = join();
+    survive(strategy);
+    REQUIRE(strstr(message, "silent") == NULL);
+    require_ended(strategy);
+    mdist_strategy_destroy(strategy);
+}
+
+static void one_stops(void) {
+    mdist_strategy_t *strategy = join();
+    if (rank != victim) {
+        survive(strategy);
+        require_ended(strategy);
+    } else {
+        Traffic traffic = traffic_of_environment();
+        mdist_error_t *error = NULL;
+        const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
+        if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
+            fprintf(stderr, "the stopped one: %s: %s\n", mdist_status_name(status), mdist_error_message(error));
+        REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
+        mdist_error_free(error);
+    }
+    mdist_strategy_destroy(strategy);
+}
+
+/// The victim has a child that outlives all.
+static void one_dies_with_a_child(void) {
+    mdist_strategy_t *strategy = join();
+    if (rank == victim && fork() == 0) {
+        outlive_others();
+        _exit(0);
+    }
+    survive(strategy);
+    REQUIRE(strstr(message, "silent") == NULL);
+    mdist_strategy_destroy(strategy);
+}
+
+static void one_dies_then_all_leave(void) {
+    mdist_strategy_t *strategy = join();
+    survive(strategy);
+    mdist_strategy_destroy(strategy);
+}
+
+static void all_is_well(void) {
+    for (uint32_t round = 0; round < 3; ++round) {
+        mdist_strategy_t *strategy = join();
+        Traffic traffic = {.seed = round, .operations = 20};
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static atomic_int warnings;
+
+static void count_warnings(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    (void)user_data;
+    if (level > MDIST_LOG_WARN) return;
+    ++warnings;
+    fprintf(stderr, "worker %u: %.*s\n", rank, (int)length, text);
+}
+
+static void all_leave_together(void) {
+    GIVES(MDIST_OK, mdist_log_set_sink(count_warnings, NULL, NULL, &error));
+    all_is_well();
+    REQUIRE(warnings == 0);
+}
+
+static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+/// The victim has done its part; the others miss it in what they do together next, and only there.
+static void one_leaves(void) {
+    mdist_strategy_t *strategy = join();
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    if (rank != victim) {
+        GIVES(MDIST_OK, mdist_run(strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        REQUIRE(strcmp(reason, "left") == 0);
+        require_victim_named();
+    }
+    mdist_strategy_destroy(strategy);
+}
+
+// --- the tests
+
+typedef struct Job {
+    const char *scenario;
+    uint32_t workers, replicas;
+    const char *variables[3]; // as in Workers
+    int started;
+} Job;
+
+/// Runs a job whose victim gets the signal after the delay.
+static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint32_t delay_us, uint32_t seed,
+                   const char *store) {
+    char devices[16], signal_line[32], delay[32], number[32];
+    snprintf(devices, sizeof devices, "cpu*%u", job->replicas);
+    snprintf(signal_line, sizeof signal_line, "TEST_SIGNAL=%d", signal_number);
+    snprintf(delay, sizeof delay, "TEST_DELAY_US=%u", delay_us);
+    snprintf(number, sizeof number, "TEST_SEED=%u", seed);
+    const char *environment[8] = {signal_line, delay, number};
+    size_t count = 3;
+    if (job->started) environment[count++] = "TEST_STARTED=1";
+    for (size_t i = 0; i < 3 && job->variables[i] != NULL; ++i) environment[count++] = job->variables[i];
+    const Workers workers = {.scenario = job->scenario,
+                             .count = job->workers,
+                             .devices = devices,
+                             .environment = environment,
+                             .victim = victim_rank,
+                             .killed = signal_number == 9,
+                             .store = store};
+    if (run_workers(&workers) == 0) return;
+    print_error("%s: %u workers x %u replicas, victim %u, signal %d after %u us, seed %u, %s\n", job->scenario,
+                job->workers, job->replicas, victim_rank, signal_number, delay_us, seed,
+                job->variables[0] != NULL ? job->variables[0] : "");
+    fail();
+}
+
+#define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
+
+/// All kinds of jobs in turn, each struck at another moment.
+static void strike_often(const Job *jobs, size_t job_count, int signal_number, uint32_t times) {
+    uint64_t random = 42;
+    for (uint32_t i = 0; i < times; ++i) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const Job *job = &jobs[i % job_count];
+        strike(job, (uint32_t)(random >> 40) % job->workers, signal_number, (uint32_t)(random >> 20) % 20000, i, NULL);
+    }
+}
+
+static void a_killed_worker_is_named_to_all(void **unused) {
+    (void)unused;
+    static const Job jobs[] = {
+        {"one_dies", 2, 1, {NULL}, 0},    {"one_dies", 3, 2, {SOCKETS}, 0}, {"one_dies", 4, 1, {NULL}, 0},
+        {"one_dies", 2, 2, {SOCKETS}, 0}, {"one_dies", 3, 2, {NULL}, 0},    {"one_dies", 4, 2, {SOCKETS}, 0},
+    };
+    strike_often(jobs, 6, 9, is_long() ? 160 : 12);
+}
+
+static void started_operations_end_with_a_killed_worker(void **unused) {
+    (void)unused;
+    static const Job jobs[] = {
+        {"one_dies", 2, 2, {NULL}, 1}, {"one_dies", 3, 1, {SOCKETS}, 1}, {"one_dies", 3, 1, {NULL}, 1}};
+    strike_often(jobs, 3, 9, is_long() ? 30 : 3);
+}
+
+static void a_child_does_not_hide_its_parents_death(void **unused) {
+    (void)unused;
+    static const Job jobs[] = {{"one_dies_with_a_child", 3, 1, {NULL}, 0},
+                               {"one_dies_with_a_child", 2, 2, {SOCKETS}, 0}};
+    strike_often(jobs, 2, 9, is_long() ? 10 : 2);
+}
+
+static void a_stopped_worker_is_named_to_all(void **unused) {
+    (void)unused;
+#define SOON "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=1s"
+    static const Job jobs[] = {{"one_stops", 3, 1, {SOON}, 0},
+                               {"one_stops", 2, 2, {SOON, SOCKETS}, 0},
+                               {"one_stops", 2, 1, {SOON}, 1},
+                               {"one_stops", 4, 1, {SOON, SOCKETS}, 0}};
+    strike_often(jobs, 4, 19, is_long() ? 20 : 2);
+}
+
+static void after_a_loss_the_job_forms_again(void **unused) {
+    (void)unused;
+    char address[64];
+    mdist_store_t *store = open_store(3, address, sizeof address);
+    assert_non_null(store);
+    static const Job dies = {"one_dies_then_all_leave", 3, 1, {NULL}, 0}, works = {"all_is_well", 3, 1, {NULL}, 0};
+    for (uint32_t i = 0; i < 3; ++i) {
+        strike(&dies, i, 9, 3000, i, address);
+        strike(&works, i, 0, 0, i, address);
+    }
+    mdist_store_destroy(store);
+}
+
+static void a_strategy_is_created_again_by_all(void **unused) {
+    (void)unused;
+    static const Job shared = {"all_leave_together", 3, 1, {NULL}, 0};
+    static const Job apart = {"all_leave_together", 2, 2, {SOCKETS}, 0};
+    strike(&shared, 0, 0, 0, 0, NULL);
+    strike(&apart, 0, 0, 0, 0, NULL);
+}
+
+static void one_that_leaves_is_missed_in_the_next_operation(void **unused) {
+    (void)unused;
+    static const Job shared = {"one_leaves", 3, 1, {NULL}, 0}, apart = {"one_leaves", 3, 2, {SOCKETS}, 0};
+    strike(&shared, 1, 0, 0, 0, NULL);
+    strike(&shared, 0, 0, 0, 0, NULL);
+    strike(&apart, 2, 0, 0, 0, NULL);
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_strategy_is_created_again_by_all),
+        cmocka_unit_test(one_that_leaves_is_missed_in_the_next_operation),
+        cmocka_unit_test(a_killed_worker_is_named_to_all),
+        cmocka_unit_test(started_operations_end_with_a_killed_worker),
+        cmocka_unit_test(a_child_does_not_hide_its_parents_death),
+        cmocka_unit_test(a_stopped_worker_is_named_to_all),
+        cmocka_unit_test(after_a_loss_the_job_forms_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"one_dies", one_dies},
+        {"one_stops", one_stops},
+        {"one_dies_with_a_child", one_dies_with_a_child},
+        {"one_dies_then_all_leave", one_dies_then_all_leave},
+        {"all_is_well", all_is_well},
+        {"all_leave_together", all_leave_together},
+        {"one_leaves", one_leaves},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}
