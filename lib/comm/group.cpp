@@ -213,11 +213,12 @@ void Group::lead(uint64_t timeout_ns) noexcept {
         workers_->perform(calls.get(), timeout_ns);
     } catch (const Failure &failure) {
         led_failure_.emplace(failure);
+        if (failure.operation().empty()) std::move(*led_failure_).operation(call_name(slots_[0].call->kind));
     } catch (const std::exception &) {
-        const Failure failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
-        workers_->fail(failure);
-        led_failure_.emplace(failure);
+        led_failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
     }
+    // Before any party hears of it, and makes a failure of its own of it.
+    if (led_failure_) fail(*led_failure_);
 }
 
 bool Group::add_work(uint64_t done, uint64_t total) noexcept {
