@@ -228,8 +228,7 @@ static void run_alone(Job *job) {
 }
 
 static void same_bits(void) {
-    const uint32_t rounds =
-        getenv("MDIST_TEST_TIER") != NULL && strcmp(getenv("MDIST_TEST_TIER"), "long") == 0 ? 40 : 3;
+    const uint32_t rounds = is_long() ? 40 : 3;
     mdist_strategy_t *strategy = join();
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);

@@ -54,6 +54,54 @@ static void one_dies(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// Forming included: then all the others fail to form, or wait in vain for the victim to come back.
+static void one_dies_at_any_time(void) {
+    Traffic traffic = traffic_of_environment();
+    if (rank == victim) REQUIRE(strike_later(&traffic));
+    traffic.signal = 0;
+    mdist_strategy_t *strategy = NULL;
+    mdist_error_t *cause = NULL;
+    mdist_status_t status = mdist_strategy_create(NULL, &strategy, &cause);
+    if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
+    const int forming = strategy == NULL && status == MDIST_ERR_TIMEOUT;
+    if (!forming && (status != MDIST_ERR_PEER_LOST || mdist_error_worker(cause) != (int32_t)victim)) {
+        fprintf(stderr, "worker %u, %s: %s, worker %d: %s\n", rank, strategy == NULL ? "forming" : "running",
+                mdist_status_name(status), mdist_error_worker(cause), mdist_error_message(cause));
+        REQUIRE(!"the victim is lost");
+    }
+    REQUIRE(!traffic.wrong);
+    mdist_error_free(cause);
+    mdist_strategy_destroy(strategy);
+}
+
+/// Most replicas give up what they have started, at some time.
+static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    float numbers[1000] = {0};
+    const mdist_buffer_t buffer = buffer_of(numbers, MDIST_FLOAT32, 1000);
+    for (int32_t i = 0;; ++i) {
+        mdist_work_t *work = NULL;
+        int32_t done = 0;
+        if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
+        const int forget = i == 5 && rank == victim;
+        const mdist_status_t status = forget ? MDIST_OK : mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
+        mdist_work_destroy(work);
+        if (status != MDIST_OK) return 1;
+        if (forget) return 0; // of several replicas the work may be finished
+    }
+}
+
+static void one_destroys_its_work(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_error_t *cause = NULL;
+    const mdist_status_t status = mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
+    // If all had come the operation was finished, and the victim's end of step is all that the others see.
+    if (rank != victim || status != MDIST_OK) REQUIRE(status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST);
+    if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    mdist_error_free(cause);
+    mdist_strategy_destroy(strategy);
+}
+
 static void one_stops(void) {
     mdist_strategy_t *strategy = join();
     if (rank != victim) {
@@ -194,6 +242,23 @@ static void started_operations_end_with_a_killed_worker(void **unused) {
     strike_often(jobs, 3, 9, is_long() ? 30 : 3);
 }
 
+static void a_worker_killed_at_any_time_is_named(void **unused) {
+    (void)unused;
+#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=1s"
+    static const Job jobs[] = {{"one_dies_at_any_time", 3, 1, {JOIN_SOON}, 0},
+                               {"one_dies_at_any_time", 4, 1, {JOIN_SOON, SOCKETS}, 0},
+                               {"one_dies_at_any_time", 2, 2, {JOIN_SOON}, 0}};
+    strike_often(jobs, 3, 9, is_long() ? 60 : 6);
+}
+
+static void a_work_destroyed_is_told_to_all(void **unused) {
+    (void)unused;
+    static const Job shared = {"one_destroys_its_work", 3, 1, {NULL}, 0};
+    static const Job apart = {"one_destroys_its_work", 2, 2, {SOCKETS}, 0};
+    strike(&shared, 1, 0, 0, 0, NULL);
+    strike(&apart, 0, 0, 0, 0, NULL);
+}
+
 static void a_child_does_not_hide_its_parents_death(void **unused) {
     (void)unused;
     static const Job jobs[] = {{"one_dies_with_a_child", 3, 1, {NULL}, 0},
@@ -246,6 +311,8 @@ static int test_all(void) {
         cmocka_unit_test(one_that_leaves_is_missed_in_the_next_operation),
         cmocka_unit_test(a_killed_worker_is_named_to_all),
         cmocka_unit_test(started_operations_end_with_a_killed_worker),
+        cmocka_unit_test(a_worker_killed_at_any_time_is_named),
+        cmocka_unit_test(a_work_destroyed_is_told_to_all),
         cmocka_unit_test(a_child_does_not_hide_its_parents_death),
         cmocka_unit_test(a_stopped_worker_is_named_to_all),
         cmocka_unit_test(after_a_loss_the_job_forms_again),
@@ -256,6 +323,8 @@ static int test_all(void) {
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"one_dies", one_dies},
+        {"one_dies_at_any_time", one_dies_at_any_time},
+        {"one_destroys_its_work", one_destroys_its_work},
         {"one_stops", one_stops},
         {"one_dies_with_a_child", one_dies_with_a_child},
         {"one_dies_then_all_leave", one_dies_then_all_leave},

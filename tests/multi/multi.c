@@ -52,7 +52,7 @@ void outlive_others(void) {
 
 int is_long(void) {
     const char *tier = getenv("MDIST_TEST_TIER");
-    return tier != NULL && strcmp(tier, "long") == 0;
+    return getenv("TEST_LONG") != NULL || (tier != NULL && strcmp(tier, "long") == 0);
 }
 
 typedef struct Variables {
@@ -69,8 +69,7 @@ static void add(Variables *self, const char *format, const char *value) {
 
 /// What a worker needs of this process's own environment, and what makes it a worker.
 static void describe(Variables *self, const Workers *workers, uint32_t worker, const char *store) {
-    static const char *const kept[] = {"PATH",          "LD_LIBRARY_PATH", "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS", "TSAN_OPTIONS",    "MDIST_TEST_TIER"};
+    static const char *const kept[] = {"PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
     char number[16];
     self->count = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
@@ -85,6 +84,7 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     add(self, "MDIST_SIZE=%s", number);
     snprintf(number, sizeof number, "%u", workers->victim);
     add(self, "TEST_VICTIM=%s", number);
+    if (is_long()) add(self, "TEST_LONG=%s", "1"); // MDIST_... would be a key that the library does not know
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
     add(self, "MDIST_DEVICES=%s", workers->devices);

@@ -63,7 +63,7 @@ void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *er
 /// The victim's: returns when all other workers have ended.
 void outlive_others(void);
 
-/// True in the long tier.
+/// True in the long tier, also in a worker.
 int is_long(void);
 
 /// The strategy that the environment describes.

@@ -128,7 +128,7 @@ static void *strike(void *data) {
     return NULL;
 }
 
-static int strike_later(Traffic *traffic) {
+int strike_later(Traffic *traffic) {
     pthread_t thread;
     return pthread_create(&thread, NULL, strike, traffic) == 0 && pthread_detach(thread) == 0;
 }

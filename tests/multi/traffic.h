@@ -18,3 +18,6 @@ typedef struct Traffic {
 
 /// Of mdist_run; `user_data` is the Traffic. Gives 1 when a collective has failed.
 int32_t traffic_step(mdist_replica_t *replica, void *user_data);
+
+/// Sends this worker its signal after the delay, whatever it does then; 1 if a thread could be had for that.
+int strike_later(Traffic *traffic);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers that do not do the same, do not come, or fail by themselves: all are told what was wrong, and where; nobody
+// hangs, and none gets a wrong sum.
+#include "multi.h"
+
+enum { LENGTH = 50000, BUFFERS = 6 };
+
+// --- calls that differ
+
+typedef struct Call {
+    enum { ALL_REDUCE, BROADCAST, ALL_GATHER, BARRIER, STARTED, NOTHING } kind;
+    mdist_reduce_op_t op;
+    mdist_dtype_t dtype;
+    uint64_t length; // of the last buffer; the others have 10
+    size_t buffers;
+    uint32_t root;
+} Call;
+
+/// What the others call, what the victim calls, and words that must be in everybody's message.
+typedef struct Difference {
+    const char *name;
+    Call right, wrong;
+    const char *words[2];
+} Difference;
+
+#define SUM_OF(length) \
+    { ALL_REDUCE, MDIST_SUM, MDIST_FLOAT32, length, 1, 0 }
+
+static const Difference differences[] = {
+    {"op", SUM_OF(10), {ALL_REDUCE, MDIST_MAX, MDIST_FLOAT32, 10, 1, 0}, {"SUM", "MAX"}},
+    {"op, large", SUM_OF(LENGTH), {ALL_REDUCE, MDIST_PROD, MDIST_FLOAT32, LENGTH, 1, 0}, {"SUM", "PROD"}},
+    {"dtype", SUM_OF(10), {ALL_REDUCE, MDIST_SUM, MDIST_INT32, 10, 1, 0}, {"float32", "int32"}},
+    {"length", SUM_OF(10), SUM_OF(11), {"x 10", "x 11"}},
+    {"length, large", SUM_OF(LENGTH), SUM_OF(LENGTH - 1), {"50000", "49999"}},
+    {"small and large", SUM_OF(LENGTH), SUM_OF(1), {"x 50000", "x 1"}},
+    {"length of a later buffer",
+     {ALL_REDUCE, MDIST_SUM, MDIST_FLOAT32, 20, BUFFERS, 0},
+     {ALL_REDUCE, MDIST_SUM, MDIST_FLOAT32, 21, BUFFERS, 0},
+     {"6 buffers", "later buffer"}},
+    {"buffers",
+     {ALL_REDUCE, MDIST_SUM, MDIST_FLOAT32, 10, 3, 0},
+     {ALL_REDUCE, MDIST_SUM, MDIST_FLOAT32, 10, 2, 0},
+     {"3 buffers", "2 buffers"}},
+    {"root", {BROADCAST, 0, MDIST_FLOAT32, 10, 1, 0}, {BROADCAST, 0, MDIST_FLOAT32, 10, 1, 1}, {"root 0", "root 1"}},
+    {"kind", SUM_OF(LENGTH), {ALL_GATHER, 0, MDIST_FLOAT32, LENGTH, 1, 0}, {"mdist_all_reduce", "mdist_all_gather"}},
+    {"kind, of a started one",
+     {STARTED, MDIST_SUM, MDIST_FLOAT32, 10, 1, 0},
+     {BROADCAST, 0, MDIST_FLOAT32, 10, 1, 1},
+     {"mdist_all_reduce", "mdist_broadcast"}},
+    {"order", SUM_OF(LENGTH), {BARRIER, 0, 0, 0, 0, 0}, {"mdist_all_reduce", "mdist_barrier"}},
+    {"one call too few", SUM_OF(10), {NOTHING, 0, 0, 0, 0, 0}, {"mdist_all_reduce", "mdist_barrier"}},
+};
+enum { DIFFERENCES = sizeof differences / sizeof differences[0] };
+
+static mdist_status_t reduce_started(mdist_replica_t *replica, const Call *call, const mdist_buffer_t *buffers) {
+    mdist_work_t *work = NULL;
+    int32_t done = 0;
+    mdist_status_t status =
+        mdist_all_reduce_start(replica, call->op, buffers, buffers, call->buffers, &work, NULL, NULL);
+    if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
+    mdist_work_destroy(work);
+    return status;
+}
+
+static mdist_status_t make(const Call *call, mdist_replica_t *replica, char *memory) {
+    const uint32_t count = mdist_replica_count(replica);
+    mdist_buffer_t in[BUFFERS], out[BUFFERS];
+    for (size_t i = 0; i < call->buffers; ++i)
+        in[i] = buffer_of(memory + i * 4096, call->dtype, i + 1 < call->buffers ? 10 : call->length);
+    switch (call->kind) {
+        case ALL_REDUCE:
+            return mdist_all_reduce(replica, call->op, in, in, call->buffers, NULL, NULL);
+        case STARTED:
+            return reduce_started(replica, call, in);
+        case BROADCAST:
+            return mdist_broadcast(replica, call->root, in, call->buffers, NULL, NULL);
+        case ALL_GATHER:
+            out[0] = buffer_of(memory + LENGTH * 4, call->dtype, call->length * count);
+            return mdist_all_gather(replica, in, out, 1, NULL, NULL);
+        case BARRIER:
+            return mdist_barrier(replica, NULL, NULL);
+        default:
+            return MDIST_OK;
+    }
+}
+
+/// A sum that is right, the difference, and one more call.
+static int32_t different_step(mdist_replica_t *replica, void *user_data) {
+    const Difference *difference = user_data;
+    const uint32_t count = mdist_replica_count(replica);
+    char *memory = calloc(LENGTH * 4, 1 + count);
+    if (memory == NULL) return 3;
+    float one = 1;
+    const mdist_buffer_t ones = buffer_of(&one, MDIST_FLOAT32, 1);
+    int32_t result = 1;
+    if (mdist_all_reduce(replica, MDIST_SUM, &ones, &ones, 1, NULL, NULL) == MDIST_OK)
+        result = one == (float)count ? 0 : 2;
+    const Call *call = rank == victim ? &difference->wrong : &difference->right;
+    if (result == 0 && make(call, replica, memory) == MDIST_OK)
+        result = call->kind == NOTHING ? 0 : 4; // but for the one that calls too little, it must not go well
+    if (result == 0) result = mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 4 : 1;
+    free(memory);
+    return result;
+}
+
+/// Each in a job of its own.
+static void differ(void) {
+    for (size_t i = 0; i < DIFFERENCES; ++i) {
+        Difference difference = differences[i];
+        mdist_strategy_t *strategy = join();
+        GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, different_step, &difference, NULL, 0, NULL, 0, NULL, &error));
+        for (int w = 0; w < 2; ++w) {
+            if (strstr(message, difference.words[w]) != NULL) continue;
+            fprintf(stderr, "%s: no \"%s\" in: %s\n", difference.name, difference.words[w], message);
+            REQUIRE(!"both sides are in the message");
+        }
+        REQUIRE(strcmp(reason, "different_calls") == 0);
+        GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, different_step, &difference, NULL, 0, NULL, 0, NULL, &error));
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+// --- steps that fail
+
+static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim && mdist_replica_local_index(replica) == 0) return 77;
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+static mdist_error_t *failure_of(mdist_strategy_t *strategy, mdist_step_fn step, mdist_status_t wanted) {
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = mdist_run(strategy, step, strategy, NULL, 0, NULL, 0, NULL, &error);
+    if (status != wanted)
+        fprintf(stderr, "worker %u: %s, not %s: %s\n", rank, mdist_status_name(status), mdist_status_name(wanted),
+                mdist_error_message(error));
+    REQUIRE(status == wanted);
+    return error;
+}
+
+static void one_step_fails(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_error_t *cause =
+        failure_of(strategy, returning_step, rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED);
+    char sentence[64];
+    snprintf(sentence, sizeof sentence, "the step of replica %u returned 77",
+             victim * mdist_strategy_local_replica_count(strategy));
+    REQUIRE(strstr(mdist_error_message(cause), sentence) != NULL);
+    REQUIRE(mdist_error_native(cause) == 77);
+    REQUIRE(mdist_error_worker(cause) == (int32_t)victim || (rank == victim && mdist_error_worker(cause) == -1));
+    mdist_error_free(cause);
+    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t aborting_step(mdist_replica_t *replica, void *user_data) {
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim && mdist_replica_local_index(replica) == 0) mdist_strategy_abort(user_data);
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+static void one_aborts(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_error_free(failure_of(strategy, aborting_step, MDIST_ERR_ABORTED));
+    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
+// --- those who are late, or do not come
+
+static int32_t late_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim) outlive_others();
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+static void one_is_late(void) {
+    mdist_strategy_t *strategy = join();
+    if (rank == victim) {
+        mdist_error_t *error = NULL;
+        const mdist_status_t status = mdist_run(strategy, late_step, NULL, NULL, 0, NULL, 0, NULL, &error);
+        REQUIRE(status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_ABORTED);
+        REQUIRE(mdist_error_worker(error) == (int32_t)victim);
+        mdist_error_free(error);
+    } else {
+        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        char words[64];
+        snprintf(words, sizeof words, "worker %u, which has entered ", victim);
+        if (guilty_worker != (int32_t)victim || strstr(message, words) == NULL) {
+            fprintf(stderr, "it names worker %d: %s\n", guilty_worker, message);
+            REQUIRE(!"the late one is named, with what it has entered");
+        }
+    }
+    mdist_strategy_destroy(strategy);
+}
+
+static void one_does_not_come(void) {
+    if (rank == victim) return;
+    mdist_strategy_t *strategy = NULL;
+    GIVES(MDIST_ERR_TIMEOUT, mdist_strategy_create(NULL, &strategy, &error));
+    REQUIRE(strategy == NULL);
+    char words[32];
+    snprintf(words, sizeof words, "missing: %u", victim);
+    if (strstr(message, words) == NULL) fprintf(stderr, "no \"%s\" in: %s\n", words, message);
+    REQUIRE(strstr(message, words) != NULL);
+}
+
+/// The victim is not the chief; it is refused with the line that differs, and the chief says so while it waits.
+static void differs_in(const char *key, const char *value, const char *words) {
+    mdist_config_t *config = NULL;
+    mdist_strategy_t *strategy = NULL;
+    GIVES(MDIST_OK, mdist_config_create(&config, &error));
+    GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
+    if (rank == victim) {
+        GIVES(MDIST_OK, mdist_config_set(config, key, value, &error));
+        GIVES(MDIST_ERR_CONFIG, mdist_strategy_create(config, &strategy, &error));
+        if (strstr(message, words) == NULL) fprintf(stderr, "no \"%s\" in: %s\n", words, message);
+        REQUIRE(strstr(message, words) != NULL);
+    } else {
+        GIVES(MDIST_ERR_TIMEOUT, mdist_strategy_create(config, &strategy, &error));
+        REQUIRE(strstr(message, "missing: 1 (refused") != NULL);
+    }
+    REQUIRE(strategy == NULL);
+    mdist_config_destroy(config);
+}
+
+static void one_has_other_replicas(void) {
+    differs_in("devices", "cpu*2", "replicas on each worker");
+}
+
+static void one_has_another_order(void) {
+    differs_in("data.order", "replica", "data.order");
+}
+
+// --- the tests
+
+static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank,
+                  const char *variable, const char *another) {
+    const char *const environment[] = {variable, another, NULL};
+    const Workers job = {
+        .scenario = scenario, .count = workers, .devices = devices, .environment = environment, .victim = victim_rank};
+    if (run_workers(&job) == 0) return;
+    print_error("%s: %u workers with %s, victim %u\n", scenario, workers, devices, victim_rank);
+    fail();
+}
+
+#define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
+#define SOON "MDIST_COMMUNICATION_TIMEOUT=1s"
+#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=1500ms"
+
+static void calls_that_differ_are_told_to_all(void **unused) {
+    (void)unused;
+    check("differ", 2, "cpu*1", 1, NULL, NULL);
+    check("differ", 3, "cpu*2", 0, NULL, NULL);
+    check("differ", 3, "cpu*1", 1, SOCKETS, NULL);
+}
+
+static void a_step_that_fails_is_told_to_all(void **unused) {
+    (void)unused;
+    check("one_step_fails", 2, "cpu*1", 0, NULL, NULL);
+    check("one_step_fails", 3, "cpu*2", 2, SOCKETS, NULL);
+}
+
+static void one_that_aborts_ends_it_for_all(void **unused) {
+    (void)unused;
+    check("one_aborts", 3, "cpu*1", 1, NULL, NULL);
+    check("one_aborts", 2, "cpu*2", 0, SOCKETS, NULL);
+}
+
+static void one_that_is_late_is_named(void **unused) {
+    (void)unused;
+    check("one_is_late", 3, "cpu*1", 1, SOON, NULL);
+    check("one_is_late", 2, "cpu*2", 0, SOON, SOCKETS);
+}
+
+static void one_that_does_not_come_is_named(void **unused) {
+    (void)unused;
+    check("one_does_not_come", 3, "cpu*1", 1, JOIN_SOON, NULL);
+    check("one_does_not_come", 2, "cpu*1", 0, JOIN_SOON, NULL);
+}
+
+static void one_configured_differently_is_refused(void **unused) {
+    (void)unused;
+    check("one_has_other_replicas", 2, "cpu*1", 1, JOIN_SOON, NULL);
+    check("one_has_another_order", 2, "cpu*1", 1, JOIN_SOON, NULL);
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_that_differ_are_told_to_all), cmocka_unit_test(a_step_that_fails_is_told_to_all),
+        cmocka_unit_test(one_that_aborts_ends_it_for_all),   cmocka_unit_test(one_that_is_late_is_named),
+        cmocka_unit_test(one_that_does_not_come_is_named),   cmocka_unit_test(one_configured_differently_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"differ", differ},
+        {"one_step_fails", one_step_fails},
+        {"one_aborts", one_aborts},
+        {"one_is_late", one_is_late},
+        {"one_does_not_come", one_does_not_come},
+        {"one_has_other_replicas", one_has_other_replicas},
+        {"one_has_another_order", one_has_another_order},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}
