@@ -56,9 +56,10 @@ static void one_dies(void) {
 
 /// Forming included: then all the others fail to form, or wait in vain for the victim to come back.
 static void one_dies_at_any_time(void) {
-    Traffic traffic = traffic_of_environment();
-    if (rank == victim) REQUIRE(strike_later(&traffic));
-    traffic.signal = 0;
+    static Traffic blow; // a thread's
+    blow = traffic_of_environment();
+    if (rank == victim) REQUIRE(strike_later(&blow));
+    Traffic traffic = {.seed = blow.seed};
     mdist_strategy_t *strategy = NULL;
     mdist_error_t *cause = NULL;
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &cause);
