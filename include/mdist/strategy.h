@@ -35,9 +35,10 @@ typedef struct mdist_call_options {
 /**
  * Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and
  * `log.level` takes effect, if it is set.
- * Where the config or the environment names other workers (docs/configuration.md), this is when they meet: it returns
- * when all have come, or fails on all. MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are
- * missing. Workers that are configured differently, or have another number of replicas, are MDIST_ERR_CONFIG.
+ * Where that names other workers (docs/configuration.md; a config that you made looks at the environment only if it was
+ * loaded with mdist_config_load_environment), this is when they meet: it returns when all have come, or fails on all.
+ * MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are missing. Workers that are configured
+ * differently, or have another number of replicas, are MDIST_ERR_CONFIG.
  * Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices that this build or host lacks; never
  * falls back to a smaller world in silence. (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)
  * @thread any   @blocks for the other workers, and on the config file if NULL   @collective all workers

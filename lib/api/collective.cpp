@@ -23,6 +23,17 @@ mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *rep
     });
 }
 
+/// What local replicas disagree about, the other workers must hear of: they wait for this one in the same call.
+template <class Body>
+auto told(Strategy &strategy, Body &&body) {
+    try {
+        return body();
+    } catch (const Failure &failure) {
+        if (strategy.worker_count() > 1 && failure.status() == MDIST_ERR_MISMATCH) strategy.group().fail(failure);
+        throw;
+    }
+}
+
 std::string destination_of(const char *const *destinations, size_t i) {
     return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
 }
@@ -74,7 +85,7 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
         need_array(outputs, buffer_count, "outputs");
         const Asker asker(self, CallKind::kStrategyAllReduce, timeout_of(options));
         self.require_sound();
-        all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
+        told(self, [&] { all_reduce_local(self, asker, op, inputs, outputs, buffer_count); });
     });
 }
 
@@ -91,7 +102,7 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(reduce_value(self, asker, op, *pinned, over));
+        *out = publish<mdist_value_t>(told(self, [&] { return reduce_value(self, asker, op, *pinned, over); }));
     });
 }
 
@@ -103,7 +114,8 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        const ValuePointer reduced = reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0));
+        const ValuePointer reduced =
+            told(self, [&] { return reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)); });
         *out = publish<mdist_value_t>(reduced);
     });
 }
@@ -118,7 +130,9 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
         self.require_sound();
         std::vector<ValuePointer> reduced;
         for (size_t i = 0; i < count; ++i)
-            reduced.push_back(reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i)));
+            reduced.push_back(told(self, [&] {
+                return reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i));
+            }));
         const std::vector<mdist_value_t *> handles = publish_values(reduced);
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
@@ -142,6 +156,6 @@ mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *val
         need(out, "out");
         const Asker asker(self, CallKind::kGather, timeout_of(options));
         self.require_sound();
-        *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
+        *out = publish<mdist_value_t>(told(self, [&] { return gather_value(self, asker, *pinned, axis); }));
     });
 }

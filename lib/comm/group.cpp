@@ -148,7 +148,7 @@ void Group::complete(uint64_t print) noexcept {
     } catch (const std::bad_alloc &) {
         release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     } catch (const Failure &failure) {
-        workers_ == nullptr ? end(kReleased, failure, true) : fail(failure);
+        workers_ == nullptr ? void(end(kReleased, failure, true)) : fail(failure);
     }
     reset_work();
     any_started_ = starting_.load(std::memory_order_relaxed) != 0;
@@ -168,9 +168,9 @@ void Group::compare() {
         if (same_call(call_of(0), call_of(other))) continue;
         const uint64_t operation = entered(0);
         throw Failure(MDIST_ERR_MISMATCH,
-                      text("replicas disagree in operation ", operation, " of the step: replica 0 called ",
-                           call_text(call_of(0)), ", replica ", other, " called ", call_text(call_of(other)),
-                           difference_text(call_of(0), call_of(other))))
+                      text("replicas disagree in operation ", operation, " of the step: replica ", first_id_,
+                           " called ", call_text(call_of(0)), ", replica ", first_id_ + other, " called ",
+                           call_text(call_of(other)), difference_text(call_of(0), call_of(other))))
             .operation(call_name(call_of(0).kind))
             .reason("different_calls");
     }
@@ -250,11 +250,12 @@ void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noex
     }
 }
 
-void Group::end(State state, const Failure &cause, bool alike) noexcept {
+/// Whether it was this that ended it.
+bool Group::end(State state, const Failure &cause, bool alike) noexcept {
     {
         const std::lock_guard lock(cause_mutex_);
         const uint32_t now = state_.load(std::memory_order_relaxed);
-        if (now == kFailed || now == state) return;
+        if (now == kFailed || now == state) return false;
         try {
             // A released group that fails keeps the cause of the release till the step is over: that came first.
             if (!cause_) {
@@ -268,6 +269,7 @@ void Group::end(State state, const Failure &cause, bool alike) noexcept {
         state_.store(state, std::memory_order_seq_cst);
     }
     round_.advance();
+    return true;
 }
 
 void Group::release(const Failure &cause) noexcept {
@@ -276,11 +278,10 @@ void Group::release(const Failure &cause) noexcept {
 }
 
 void Group::fail(const Failure &cause) noexcept {
+    if (!end(kFailed, cause, concerns_everyone(cause))) return;
     const bool asked_for = cause.status() == MDIST_ERR_ABORTED; // by mdist_strategy_abort, or the strategy's end
-    if (!failed())
-        asked_for ? log_info("collectives have ended: ", cause.message())
-                  : log_error("collectives have ended: ", cause.message());
-    end(kFailed, cause, concerns_everyone(cause));
+    asked_for ? log_info("collectives have ended: ", cause.message())
+              : log_error("collectives have ended: ", cause.message());
     if (workers_ != nullptr) workers_->fail(cause);
 }
 
@@ -336,13 +337,13 @@ Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const 
     for (uint32_t other = 0; other < parties_; ++other) {
         const uint64_t theirs = entered(other);
         if (theirs >= own) continue;
-        if (first < 0) first = static_cast<int32_t>(other);
-        who += text(who.empty() ? "" : "; ", "replica ", other, ", which has entered ", theirs);
+        if (first < 0) first = static_cast<int32_t>(first_id_ + other);
+        who += text(who.empty() ? "" : "; ", "replica ", first_id_ + other, ", which has entered ", theirs);
         if (theirs != 0)
             who += text(" (last ", call_name(slots_[other].last_kind.load(std::memory_order_relaxed)), ")");
     }
-    return Failure(MDIST_ERR_TIMEOUT, text("replica ", party, " waited ", seconds(waited_ns), " in ", call_text(call),
-                                           ", operation ", own, " of its step, for ", who))
+    return Failure(MDIST_ERR_TIMEOUT, text("replica ", first_id_ + party, " waited ", seconds(waited_ns), " in ",
+                                           call_text(call), ", operation ", own, " of its step, for ", who))
         .operation(call_name(call.kind))
         .replica(first);
 }
@@ -360,11 +361,11 @@ Failure Group::gone() const {
     if (waiting == left) waiting = left == 0 ? 1 : 0;
     const char *name = call_name(slots_[waiting].last_kind.load(std::memory_order_relaxed));
     return Failure(MDIST_ERR_MISMATCH,
-                   text("replicas made different numbers of calls: replica ", left, " returned from its step after ",
-                        entered(left), " operations, while replica ", waiting, " waits in ", name, ", its operation ",
-                        entered(waiting)))
+                   text("replicas made different numbers of calls: replica ", first_id_ + left,
+                        " returned from its step after ", entered(left), " operations, while replica ",
+                        first_id_ + waiting, " waits in ", name, ", its operation ", entered(waiting)))
         .operation(name)
-        .replica(static_cast<int32_t>(left))
+        .replica(static_cast<int32_t>(first_id_ + left))
         .reason("step_returned");
 }
 

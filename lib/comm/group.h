@@ -37,7 +37,10 @@ class Group {
 
     /// The job's other workers; nullptr if there are none. Set before anybody meets.
     Workers *workers() const { return workers_; }
-    void set_workers(Workers *workers) { workers_ = workers; }
+    void set_workers(Workers *workers, uint32_t first_replica_id) {
+        workers_ = workers;
+        first_id_ = first_replica_id;
+    }
 
     /// For meetings that are given no limit of their own. Changed while no party is inside.
     uint64_t timeout() const { return timeout_ns_; }
@@ -165,7 +168,7 @@ class Group {
     void complete(uint64_t print) noexcept;
     void compare();
     bool alike() const;
-    void end(State state, const Failure &cause, bool alike) noexcept;
+    bool end(State state, const Failure &cause, bool alike) noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
     Failure gone() const;
@@ -174,6 +177,7 @@ class Group {
 
     const uint32_t parties_;
     Workers *workers_ = nullptr;
+    uint32_t first_id_ = 0; // of party 0, for messages
     const Patience patience_;
     uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;

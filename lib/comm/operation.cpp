@@ -44,6 +44,16 @@ Operation::Operation(Group &group, uint32_t party, const Call &call, uint64_t ti
         total_ = part_.emplace<Exchange>(group, party, call_).total();
     }
     arrival_ = group.arrive_started(party, call_);
+    if (arrival_.last && group.workers() != nullptr) start_leading();
+}
+
+/// The other workers need not wait until somebody asks how it goes.
+void Operation::start_leading() noexcept {
+    try {
+        advance();
+    } catch (const std::exception &) {
+        return; // kept for whoever asks
+    }
 }
 
 bool Operation::advance() {

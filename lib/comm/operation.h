@@ -40,6 +40,7 @@ class Operation {
   private:
     bool advance_locked();
     bool move_on();
+    void start_leading() noexcept;
     uint64_t work();
     bool finished() const;
     void end(const Failure *failure) noexcept;

@@ -80,6 +80,7 @@ auto Workers::guarded(Body body) {
         throw;
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        links_.link->close();
         throw;
     }
 }

@@ -53,9 +53,12 @@ bool differs_by_replica(const Strategy &strategy, const Value &value) {
 
 /// The local replicas' calls, together with those of the other workers.
 void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
+    const std::string subject = asker.subject.empty() ? "" : asker.subject + ", ";
     std::vector<const Call *> pointers;
     for (Call &call : calls) {
         call.kind = asker.kind;
+        call.subject = std::hash<std::string>()(subject);
+        call.subject_text = subject.c_str();
         pointers.push_back(&call);
     }
     workers.perform(pointers.data(), asker.timeout_ns);
@@ -74,12 +77,7 @@ void perform_into(Workers &workers, const Asker &asker, int32_t op, const std::v
         calls[i].outputs = &output;
         calls[i].buffer_count = 1;
     }
-    const std::string shape = out.shape().text();
-    for (Call &call : calls) {
-        call.subject = std::hash<std::string>()(shape);
-        call.subject_text = shape.c_str();
-    }
-    perform(workers, asker, calls);
+    perform(workers, asker.with(text(asker.subject, out.shape().text())), calls);
 }
 
 Tensor on_host(const Tensor &tensor) {
@@ -138,7 +136,8 @@ ValuePointer all_reduce_value(Strategy &strategy, const Asker &asker, int32_t op
         inputs.push_back(tensor.buffer());
         outputs.push_back(results.back().buffer());
     }
-    all_reduce_local(strategy, asker, op, inputs.data(), outputs.data(), 1);
+    const Asker everywhere = asker.with(text("everywhere, ", value.tensors()[0].shape().text()));
+    all_reduce_local(strategy, everywhere, op, inputs.data(), outputs.data(), 1);
     return Value::mirrored(std::move(results));
 }
 

@@ -15,9 +15,15 @@ struct Asker {
     /// `timeout_ns` 0: as the strategy was configured.
     Asker(const Strategy &strategy, CallKind call_kind, uint64_t call_timeout_ns)
         : kind(call_kind), timeout_ns(strategy.timeout_or_own(call_timeout_ns)) {}
+    Asker with(std::string what) const {
+        Asker copy = *this;
+        copy.subject = std::move(what);
+        return copy;
+    }
 
     CallKind kind;
     uint64_t timeout_ns;
+    std::string subject; // what else all workers must mean: a variable's name, or where the result goes
 };
 
 /// One tensor from one per replica of the job, of which `tensors` are the local ones: element by element along the

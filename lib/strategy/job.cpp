@@ -149,6 +149,9 @@ std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint3
     } catch (const Failure &failure) {
         if (membership) membership->fail(failure); // the others wait for this worker's links
         throw;
+    } catch (const std::exception &) {
+        if (membership) membership->fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        throw;
     }
 }
 

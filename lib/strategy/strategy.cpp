@@ -47,7 +47,7 @@ void Strategy::join(const Config &config) {
     workers_ = join_job(config, resolved, local_replica_count());
     worker_ = workers_->self();
     worker_count_ = workers_->count();
-    group_.set_workers(workers_.get());
+    group_.set_workers(workers_.get(), first_replica_id());
     memory_ = workers_->memory();
     variables_->set_source(memory_);
     workers_->when_failed([this](const Failure &cause) {
@@ -106,6 +106,7 @@ Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
 Workers *Strategy::workers() {
     if (worker_count_ == 1) return nullptr;
     require_open();
+    require_sound();
     return workers_.get();
 }
 

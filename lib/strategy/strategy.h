@@ -74,7 +74,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws FAILED_PRECONDITION once the strategy was closed.
     void require_open();
 
-    /// The job's other workers, nullptr if there are none. With the turn; throws as require_open().
+    /// The job's other workers, nullptr if there are none. With the turn; throws as require_open() and require_sound().
     Workers *workers();
     /// What is waited for other workers: `timeout_ns`, or what `communication.timeout` says if that is 0.
     uint64_t timeout_or_own(uint64_t timeout_ns) const { return timeout_ns != 0 ? timeout_ns : group_.timeout(); }

@@ -153,8 +153,9 @@ Tensor Variable::read(uint64_t timeout_ns) const {
         spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     if (reduced) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
-        return reduce_tensors(*strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns),
-                              mean ? MDIST_MEAN : MDIST_SUM, copies_);
+        return reduce_tensors(
+            *strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
+            mean ? MDIST_MEAN : MDIST_SUM, copies_);
     }
     Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
     strategy_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());

@@ -192,7 +192,10 @@ static void check(const char *scenario, const char *const *environment) {
         const char *devices;
     } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"}, {3, "cpu*1"}, {2, "cpu*3"}};
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
-        const Workers job = {scenario, layouts[i].workers, layouts[i].devices, environment, 0};
+        const Workers job = {.scenario = scenario,
+                             .count = layouts[i].workers,
+                             .devices = layouts[i].devices,
+                             .environment = environment};
         assert_int_equal(run_workers(&job), 0);
     }
 }

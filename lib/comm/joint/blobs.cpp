@@ -55,8 +55,7 @@ BlobOperation::BlobOperation(Workers &workers, const Call &call, const void *dat
             std::memcpy(blobs_[worker].data(), operation_.payload(worker) + sizeof length, length);
         }
     }
-    Transfer schedule(operation_.link(), operation_.tag(), sends, receives);
-    operation_.drive(schedule);
+    operation_.run<Transfer>(operation_.tag(), sends, receives);
 }
 
 Workers::Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes,
@@ -69,8 +68,7 @@ void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t 
     const bool here = workers.self() == 0;
     JointOperation operation(workers, call, data, here && small ? bytes : 0, timeout_ns);
     if (!small) {
-        Broadcast schedule(operation.link(), operation.tag(), 0, {{data, bytes}});
-        operation.drive(schedule);
+        operation.run<Broadcast>(operation.tag(), 0, std::vector<Broadcast::Range>{{data, bytes}});
     } else if (operation.payload_bytes(0) != bytes) {
         operation.fail(Failure(MDIST_ERR_INTERNAL, text(workers.name(0), " sent ", operation.payload_bytes(0),
                                                         " bytes, and ", bytes, " were due")));

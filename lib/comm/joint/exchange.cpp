@@ -48,7 +48,6 @@ void broadcast(Workers &workers, const Call *const *calls, uint64_t timeout_ns) 
     for (std::size_t b = 0; here && b < call.buffer_count; ++b) {
         const auto *from = static_cast<const char *>(calls[call.root % per_worker]->inputs[b].data);
         const std::size_t size = bytes_of(call.outputs[b]);
-        copy(call.outputs[b].data, from, size);
         if (small && size != 0) payload.insert(payload.end(), from, from + size);
     }
 
@@ -56,6 +55,8 @@ void broadcast(Workers &workers, const Call *const *calls, uint64_t timeout_ns) 
     if (small && operation.payload_bytes(root) != bytes)
         operation.fail(Failure(MDIST_ERR_INTERNAL, text(workers.name(root), " sent ", operation.payload_bytes(root),
                                                         " bytes, and ", bytes, " were due")));
+    for (std::size_t b = 0; here && b < call.buffer_count; ++b)
+        copy(call.outputs[b].data, calls[call.root % per_worker]->inputs[b].data, bytes_of(call.outputs[b]));
     const char *from = operation.payload(root);
     std::vector<Broadcast::Range> ranges;
     for (std::size_t b = 0; b < call.buffer_count; ++b) {
@@ -65,8 +66,7 @@ void broadcast(Workers &workers, const Call *const *calls, uint64_t timeout_ns) 
         from += small ? size : 0;
     }
     if (!small) {
-        Broadcast schedule(operation.link(), operation.tag(), root, ranges);
-        operation.drive(schedule);
+        operation.run<Broadcast>(operation.tag(), root, ranges);
     }
     spread(calls, per_worker);
 }
@@ -91,8 +91,7 @@ void all_gather(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
             }
         }
     }
-    Transfer schedule(whole.operation().link(), whole.operation().tag(), sends, receives);
-    whole.operation().drive(schedule);
+    whole.operation().run<Transfer>(whole.operation().tag(), sends, receives);
     spread(calls, per_worker);
 }
 
@@ -122,8 +121,7 @@ void all_to_all(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
                 receives.push_back({source / per_worker, to, bytes});
         }
     }
-    Transfer schedule(operation.link(), operation.tag(), sends, receives);
-    operation.drive(schedule);
+    operation.run<Transfer>(operation.tag(), sends, receives);
 }
 
 void meet(Workers &workers, const Call &call, uint64_t timeout_ns) {

@@ -19,8 +19,7 @@ JointOperation::JointOperation(Workers &workers, const Call &call, const void *p
         const uint64_t begin = monotonic_clock().now_ns();
         attempt([&] { shared->meet(header_, [&] { check(begin); }); });
     }
-    messages_.emplace(link(), header_, payload);
-    drive(*messages_);
+    drive([&]() -> Schedule & { return messages_.emplace(link(), header_, payload); });
 }
 
 void JointOperation::all_reduce_shared(Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
@@ -49,9 +48,12 @@ void JointOperation::attempt(FunctionRef<void()> body) {
     }
 }
 
-void JointOperation::drive(Schedule &schedule) {
+/// `begin_schedule` makes the schedule, which posts its first operations: if that fails, or what comes after it, the
+/// link is closed before the schedule's memory goes.
+void JointOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
     constexpr uint64_t kLongestSleep = 100'000'000; // a lost interrupt costs no more
     attempt([&] {
+        Schedule &schedule = begin_schedule();
         if (schedule.advance()) return;
         const uint64_t begin = monotonic_clock().now_ns();
         do {

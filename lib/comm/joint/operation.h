@@ -12,6 +12,7 @@
 #include "util/function_ref.h"
 
 #include <optional>
+#include <utility>
 
 namespace mdist {
 
@@ -33,8 +34,12 @@ class JointOperation {
     uint64_t tag() const { return header_.sequence << 32; }
     Scratch &scratch() { return workers_.scratch_; }
 
-    /// Until it is done. Each drive has the whole timeout.
-    void drive(Schedule &schedule);
+    /// Runs a schedule over link() to its end; each has the whole timeout. What it was given outlives it.
+    template <class Kind, class... Arguments>
+    void run(Arguments &&...arguments) {
+        std::optional<Kind> schedule;
+        drive([&]() -> Schedule & { return schedule.emplace(link(), std::forward<Arguments>(arguments)...); });
+    }
     /// For what all workers find wrong alike.
     [[noreturn]] void fail(const Failure &cause);
 
@@ -42,6 +47,7 @@ class JointOperation {
     JointOperation(Workers &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
 
     uint64_t next_sequence();
+    void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     void check(uint64_t begin_ns) const;
     Failure late() const;

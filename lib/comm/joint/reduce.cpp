@@ -5,6 +5,7 @@
 #include "comm/schedules/all_reduce.h"
 #include "reduce/float_environment.h"
 #include "util/dtype.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -76,13 +77,18 @@ void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
     JointOperation operation(workers, *calls[0], payload.data(), payload.size(), timeout_ns);
     if (small) {
         std::vector<const char *> payloads;
-        for (uint32_t worker = 0; worker < workers.count(); ++worker) payloads.push_back(operation.payload(worker));
+        for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+            if (operation.payload_bytes(worker) != bytes_of(rows, workers.cut(), worker))
+                operation.fail(Failure(MDIST_ERR_INTERNAL,
+                                       text(workers.name(worker), " sent ", operation.payload_bytes(worker),
+                                            " bytes, and ", bytes_of(rows, workers.cut(), worker), " were due")));
+            payloads.push_back(operation.payload(worker));
+        }
         return combine(rows, workers.cut(), std::move(payloads));
     }
     for (const Flat &row : rows) {
         if (row.elements() == 0) continue;
-        AllReduce schedule(operation.link(), operation.tag(), row, operation.scratch());
-        operation.drive(schedule);
+        operation.run<AllReduce>(operation.tag(), row, operation.scratch());
     }
 }
 

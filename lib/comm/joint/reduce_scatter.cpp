@@ -19,8 +19,7 @@ void reduce_scatter(Workers &workers, const Call *const *calls, uint64_t timeout
             parts.push_back(whole.parts().offset(replica, b));
         const Flat row(calls, workers.replicas_per_worker(), b, parts, workers.cut(), workers.self());
         if (row.elements() == 0) continue;
-        AllReduce schedule(operation.link(), operation.tag(), row, operation.scratch());
-        operation.drive(schedule);
+        operation.run<AllReduce>(operation.tag(), row, operation.scratch());
     }
 }
 

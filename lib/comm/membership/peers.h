@@ -48,8 +48,9 @@ class Peers {
 
     /// Any thread. True: somebody has left before that operation, so call missed().
     bool set_entered(uint64_t sequence) noexcept {
-        entered_.store(sequence, std::memory_order_relaxed);
-        return sequence > first_departure_.load(std::memory_order_relaxed);
+        // In one order with a goodbye's counterparts, so that one of the two notices.
+        entered_.store(sequence, std::memory_order_seq_cst);
+        return sequence > first_departure_.load(std::memory_order_seq_cst);
     }
     uint64_t entered(uint32_t rank) const;
     /// Fails if someone has left whom this worker needs now: always, or in operation number `sequence`.

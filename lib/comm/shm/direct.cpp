@@ -49,6 +49,8 @@ class Direct {
             if (chunk > 0) take(chunk - 1);
         }
         if (chunks() > 0) take(chunks() - 1);
+        // One that has given up has its buffers back. Whoever leaves as it should waits for this worker first.
+        steps_.require_all_there();
         steps_.publish(&ShmProgress::taken, first + chunks());
         steps_.await_all(&ShmProgress::taken, first + chunks(), keep_going_); // nobody reads here any more
         steps_.add(chunks());

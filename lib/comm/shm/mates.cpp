@@ -103,6 +103,11 @@ void ShmMates::open(uint32_t rank, const std::string &offer) {
 }
 
 void ShmMates::settle(const std::vector<std::string> &opened) {
+    // By what everybody has told everybody, so that all come to the same verdict.
+    all_share_ = true;
+    for (uint32_t rank = 0; rank < workers(); ++rank)
+        for (uint32_t other = 0; other < workers(); ++other)
+            all_share_ = all_share_ && (other == rank || (other < opened[rank].size() && opened[rank][other] == '1'));
     for (uint32_t rank = 0; rank < workers(); ++rank) {
         if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
         mates_[rank].segment.reset();
@@ -111,9 +116,7 @@ void ShmMates::settle(const std::vector<std::string> &opened) {
 }
 
 bool ShmMates::all_share() const {
-    for (uint32_t rank = 0; rank < workers(); ++rank)
-        if (rank != rank_ && !shares(rank)) return false;
-    return own_ != nullptr;
+    return all_share_;
 }
 
 std::optional<uint64_t> ShmMates::arena_offset(const void *data, std::size_t bytes) const {

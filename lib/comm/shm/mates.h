@@ -30,7 +30,7 @@ class ShmMates {
     uint32_t rank() const { return rank_; }
     uint32_t workers() const { return static_cast<uint32_t>(mates_.size()); }
     bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
-    /// Whether every worker of the job shares memory with this one.
+    /// Whether every worker of the job shares memory with every other.
     bool all_share() const;
     /// Why a worker does not, as a sentence about it.
     const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
@@ -71,6 +71,7 @@ class ShmMates {
     std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
     std::string own_reason_;
     std::vector<Mate> mates_;
+    bool all_share_ = false;
 };
 
 } // namespace mdist

@@ -5,6 +5,8 @@
 
 #include "comm/shm/bell.h"
 #include "comm/shm/mates.h"
+#include "util/failure.h"
+#include "util/text.h"
 
 #include <memory>
 
@@ -35,6 +37,14 @@ class ShmSteps {
     void await_all(Step step, uint64_t chunks, FunctionRef<void()> keep_going) const {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
             if (rank != mates_->rank()) await(rank, step, chunks, keep_going);
+    }
+
+    /// Throws PEER_LOST if a mate has given up: what was read of its memory may have been anything.
+    void require_all_there() const {
+        for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+            if (rank != mates_->rank() && bell_->closed(rank))
+                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has given up"))
+                    .worker(static_cast<int32_t>(rank));
     }
 
   private:

@@ -825,9 +825,10 @@ pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
     #[doc = " Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and"]
     #[doc = " `log.level` takes effect, if it is set."]
-    #[doc = " Where the config or the environment names other workers (docs/configuration.md), this is when they meet: it returns"]
-    #[doc = " when all have come, or fails on all. MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are missing."]
-    #[doc = " Workers that are configured differently, or have another number of replicas, are MDIST_ERR_CONFIG."]
+    #[doc = " Where that names other workers (docs/configuration.md; a config that you made looks at the environment only if it was"]
+    #[doc = " loaded with mdist_config_load_environment), this is when they meet: it returns when all have come, or fails on all."]
+    #[doc = " MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are missing. Workers that are configured"]
+    #[doc = " differently, or have another number of replicas, are MDIST_ERR_CONFIG."]
     #[doc = " Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices that this build or host lacks; never"]
     #[doc = " falls back to a smaller world in silence. (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)"]
     #[doc = " @thread any   @blocks for the other workers, and on the config file if NULL   @collective all workers"]
@@ -840,8 +841,9 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Ends all collectives of the strategy, on all workers: waiting calls return MDIST_ERR_ABORTED now, and later runs,"]
-    #[doc = " collectives, reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so that one can"]
-    #[doc = " save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for signal handlers."]
+    #[doc = " collectives, reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so"]
+    #[doc = " that one can save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for"]
+    #[doc = " signal handlers."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_abort(strategy: *mut mdist_strategy_t);
 }
