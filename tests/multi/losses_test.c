@@ -166,6 +166,19 @@ static void one_dies_then_all_leave(void) {
     mdist_strategy_destroy(strategy);
 }
 
+static void work_together(void) {
+    mdist_strategy_t *strategy = join();
+    Traffic traffic = {.seed = 7, .operations = 20};
+    GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
+/// By another process, while those that are left create their strategies anew.
+static void one_is_replaced(void) {
+    one_dies_then_all_leave();
+    work_together();
+}
+
 static void all_is_well(void) {
     for (uint32_t round = 0; round < 3; ++round) {
         mdist_strategy_t *strategy = join();
@@ -235,7 +248,8 @@ static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint
                              .environment = environment,
                              .victim = victim_rank,
                              .killed = signal_number == 9,
-                             .store = store};
+                             .store = store,
+                             .replacement = strcmp(job->scenario, "one_is_replaced") == 0 ? "work_together" : NULL};
     if (run_workers(&workers) == 0) return;
     print_error("%s: %u workers x %u replicas, victim %u, signal %d after %u us, seed %u, %s\n", job->scenario,
                 job->workers, job->replicas, victim_rank, signal_number, delay_us, seed,
@@ -318,6 +332,12 @@ static void after_a_loss_the_job_forms_again(void **unused) {
     mdist_store_destroy(store);
 }
 
+static void another_process_takes_the_place_of_a_killed_one(void **unused) {
+    (void)unused;
+    static const Job jobs[] = {{"one_is_replaced", 3, 1, {NULL}, 0}, {"one_is_replaced", 3, 2, {SOCKETS}, 0}};
+    strike_often(jobs, 2, 9, is_long() ? 20 : 4);
+}
+
 static void a_strategy_is_created_again_by_all(void **unused) {
     (void)unused;
     static const Job shared = {"all_leave_together", 3, 1, {NULL}, 0};
@@ -344,6 +364,7 @@ static int test_all(void) {
         cmocka_unit_test(a_work_destroyed_is_told_to_all),
         cmocka_unit_test(a_child_does_not_hide_its_parents_death),
         cmocka_unit_test(a_stopped_worker_is_named_to_all),
+        cmocka_unit_test(another_process_takes_the_place_of_a_killed_one),
         cmocka_unit_test(after_a_loss_the_job_forms_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -359,6 +380,8 @@ int main(int argument_count, char **arguments) {
         {"one_is_cut_off", one_is_cut_off},
         {"one_is_cut_off_for_a_while", one_is_cut_off_for_a_while},
         {"one_dies_then_all_leave", one_dies_then_all_leave},
+        {"work_together", work_together},
+        {"one_is_replaced", one_is_replaced},
         {"all_is_well", all_is_well},
         {"all_leave_together", all_leave_together},
         {"one_leaves", one_leaves},

@@ -167,16 +167,28 @@ static int await(const Workers *workers, const pid_t *pids, int hold) {
     return failures + ended_badly(workers, workers->victim, last, deadline);
 }
 
+/// Awaits them all, the victim and whoever comes in its place.
+static int await_replaced(const Workers *workers, pid_t *pids, const char *store, const int *let_go) {
+    Workers then = *workers;
+    then.scenario = workers->replacement;
+    then.killed = 0;
+    const int failures = ended_badly(workers, workers->victim, pids[workers->victim], now_ms() + patience_ms);
+    pids[workers->victim] = start(&then, workers->victim, store, let_go[0]);
+    return failures + await(&then, pids, let_go[1]);
+}
+
 int run_workers(const Workers *workers) {
     char own[64];
     mdist_store_t *store = workers->store == NULL ? open_store(workers->count, own, sizeof own) : NULL;
+    const char *const address = workers->store != NULL ? workers->store : own;
     int let_go[2];
     if ((workers->store == NULL && store == NULL) || pipe2(let_go, O_CLOEXEC) != 0) return 1;
     pid_t pids[MOST_WORKERS];
     for (uint32_t worker = 0; worker < workers->count; ++worker)
-        pids[worker] = start(workers, worker, workers->store != NULL ? workers->store : own, let_go[0]);
+        pids[worker] = start(workers, worker, address, let_go[0]);
+    const int failures =
+        workers->replacement != NULL ? await_replaced(workers, pids, address, let_go) : await(workers, pids, let_go[1]);
     close(let_go[0]);
-    const int failures = await(workers, pids, let_go[1]);
     mdist_store_destroy(store);
     return failures;
 }

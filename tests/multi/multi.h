@@ -24,9 +24,10 @@ typedef struct Workers {
     uint32_t count;
     const char *devices; // "cpu*2"
     const char *const *environment;
-    uint32_t victim;   // awaited last: when all others have ended it is continued and let go
-    int killed;        // the victim is to end by SIGKILL
-    const char *store; // where they meet; NULL: at one of their own
+    uint32_t victim;         // awaited last: when all others have ended it is continued and let go
+    int killed;              // the victim is to end by SIGKILL
+    const char *store;       // where they meet; NULL: at one of their own
+    const char *replacement; // NULL, or a scenario: when the victim has ended, one of this begins in its place
 } Workers;
 
 /// A store for several runs of workers; NULL if there is none, which it has printed.
