@@ -1541,7 +1541,8 @@ extern "C" {
 extern "C" {
     #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the"]
     #[doc = " strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies"]
-    #[doc = " on the way from worker to worker."]
+    #[doc = " on the way from worker to worker. (In a child that is forked off, such memory is its parent's own: it must not"]
+    #[doc = " write there.)"]
     #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
     #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -2096,8 +2097,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step: the"]
-    #[doc = " run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The"]
+    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step (with"]
+    #[doc = " several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The"]
     #[doc = " buffers are yours again in any case. NULL is fine."]
     #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_destroy(work: *mut mdist_work_t);
