@@ -200,7 +200,7 @@ void Group::finish() noexcept {
         finished_.store(0, std::memory_order_relaxed);
         finish_round_.advance();
     } else {
-        // No deadline: between meet() and finish() the others run library code only, which does not wait for anyone.
+        // No deadline: between meet() and finish() the others run library code only, whose waits have limits.
         finish_round_.wait(seen, patience_, kNoDeadline);
     }
 }

@@ -7,12 +7,12 @@
 // In a job of several workers every release is a fail, and what ends the group ends the job: the others may have moved
 // on from where this worker stands.
 // A collective opens with meet(): everybody posts a Call, the last to arrive compares all of them, and all go on or all
-// fail alike. Between meet() and finish() only library code runs, so that finish() cannot be left early: a caller gets
-// its buffers back when nobody reads or writes them any more. Who has other things to do than wait uses the halves of
-// meet(): arrive(), and met() until it says so; what follows the meeting must then be such that nobody waits for a
-// party that is not in a call of the library (finish_work(), never finish()).
-// Party = local replica index. Each party's functions are called by that replica's thread, or by one thread at a time
-// on its behalf; release, fail and abort by any.
+// fail alike. Between meet() and finish() only library code runs (which waits for other workers at most, for a limited
+// time), so that finish() cannot be left early: a caller gets its buffers back when nobody reads or writes them any
+// more. Who has other things to do than wait uses the halves of meet(): arrive(), and met() until it says so; what
+// follows the meeting must then be such that nobody waits for a party that is not in a call of the library
+// (finish_work(), never finish()). Party = local replica index. Each party's functions are called by that replica's
+// thread, or by one thread at a time on its behalf; release, fail and abort by any.
 #pragma once
 
 #include "comm/call.h"

@@ -152,7 +152,7 @@ void Operation::settle(const Failure &cause) noexcept {
     const std::lock_guard lock(mutex_);
     if (over()) return;
     try {
-        // The others' pieces are done inside calls of the library, which do not wait for anybody.
+        // The others' pieces are done inside calls of the library, which wait for nobody but other workers.
         while (!move_on()) {
             if (!met_ && group_.withdraw(arrival_)) {
                 group_.release(cause);
