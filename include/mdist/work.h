@@ -9,7 +9,8 @@
  *
  * With one worker nothing happens behind your back: the operation moves on inside the calls of the replicas that take
  * part in it, test and wait among them. With several, a thread of the library goes on with it as soon as all local
- * replicas have come, so that it overlaps with what they compute. Some replicas may start what others call in the blocking form. Whoever comes last need not wait.
+ * replicas have come, so that it overlaps with what they compute. Some replicas may start what others call in the
+ * blocking form. Whoever comes last need not wait.
  * A replica has one operation under way at most: until it is done, its other collectives, merges and joint assignments
  * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`. A step that ends with one under way fails its run for the
  * same reason. Every work is to be destroyed, also when it is done or has failed.
@@ -95,8 +96,9 @@ MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns
 
 /**
  * Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step (with
- * several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The
- * buffers are yours again in any case. NULL is fine.
+ * several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason
+ * `work_destroyed`, and the calls of other replicas reason `step_failed`. The buffers are yours again in any case. NULL
+ * is fine.
  * @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_work_destroy(mdist_work_t *work);

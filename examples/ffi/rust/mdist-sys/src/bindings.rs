@@ -2098,8 +2098,9 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step (with"]
-    #[doc = " several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason `work_destroyed`, and the calls of other replicas reason `step_failed`. The"]
-    #[doc = " buffers are yours again in any case. NULL is fine."]
+    #[doc = " several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason"]
+    #[doc = " `work_destroyed`, and the calls of other replicas reason `step_failed`. The buffers are yours again in any case. NULL"]
+    #[doc = " is fine."]
     #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }
