@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -31,7 +30,7 @@ namespace {
 
 /// Of this process: PMI takes part in a job once, so every strategy after the first one meets where the first did.
 struct Settled {
-    std::timed_mutex mutex;
+    std::mutex mutex; // held no longer than one exchange may take
     bool was_tried = false;
     std::string store; // "" after a failure
     std::unique_ptr<ReservedPort> port;
@@ -92,9 +91,9 @@ ReservedPort::~ReservedPort() {
 void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
     if (!resolved.store_by_pmi) return;
     Settled &once = settled();
-    std::unique_lock lock(once.mutex, std::chrono::nanoseconds(timeout_ns));
-    if (lock && !once.was_tried) exchange(once, resolved, environment, timeout_ns);
-    if (!lock || once.store.empty())
+    const std::lock_guard lock(once.mutex);
+    if (!once.was_tried) exchange(once, resolved, environment, timeout_ns);
+    if (once.store.empty())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       "the workers of this job did not find a store by PMI before; start it again, or pass MDIST_STORE")
             .reason("pmi");
