@@ -83,14 +83,23 @@ void JointOperation::check(uint64_t begin_ns) const {
     if (monotonic_clock().now_ns() - begin_ns >= timeout_ns_) throw late();
 }
 
+/// To this operation, by what it has told this worker itself: what the membership hears is some heartbeats old.
+bool JointOperation::has_come(uint32_t worker) const {
+    if (worker == workers_.self()) return true;
+    if (messages_) return messages_->has_come(worker);
+    const ShmGroup *const shared = workers_.links_.shared.get();
+    return shared != nullptr && shared->has_come(worker);
+}
+
 Failure JointOperation::late() const {
     const Membership &membership = *workers_.membership_;
     std::string who;
     int32_t first = -1;
     for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
-        if (worker == workers_.self() || membership.entered(worker) >= header_.sequence) continue;
+        if (has_come(worker)) continue;
         if (first < 0) first = static_cast<int32_t>(worker);
-        who += text(who.empty() ? "" : "; ", workers_.name(worker), ", which has entered ", membership.entered(worker));
+        who += text(who.empty() ? "" : "; ", workers_.name(worker), ", which has entered ",
+                    std::min(membership.entered(worker), header_.sequence - 1));
     }
     return Failure(MDIST_ERR_TIMEOUT,
                    text(workers_.name(workers_.self()), " waited ", timeout_ns_ / 1'000'000, " ms in ", header_.text(),

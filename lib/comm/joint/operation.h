@@ -50,6 +50,7 @@ class JointOperation {
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     void check(uint64_t begin_ns) const;
+    bool has_come(uint32_t worker) const;
     Failure late() const;
     void await_cause() const;
 

@@ -31,6 +31,9 @@ class SmallExchange final : public Schedule {
     const void *payload(uint32_t worker) const;
     std::size_t payload_bytes(uint32_t worker) const;
 
+    /// Whether a worker's header is here.
+    bool has_come(uint32_t worker) const { return worker == link_.self() || peers_[worker].arrival.done(); }
+
   private:
     struct Peer {
         OperationHeader header;

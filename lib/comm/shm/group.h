@@ -36,6 +36,9 @@ class ShmGroup {
     /// calls[0..replicas_per_worker): of this worker's replicas, checked and alike.
     void all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);
 
+    /// Whether another worker has come to the operation that this one is in.
+    bool has_come(uint32_t rank) const { return meeting_.has_come(rank); }
+
   private:
     /// Of a worker with so many partials.
     std::size_t payload_bytes(const Call &call, uint32_t partials) const;

@@ -44,7 +44,7 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
 }
 
 ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads)
-    : rank_(rank), threads_(threads), mates_(sizes.workers) {
+    : rank_(rank), mates_(sizes.workers) {
     try {
         make_own(sizes);
     } catch (const Failure &failure) {

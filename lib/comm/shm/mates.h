@@ -66,7 +66,6 @@ class ShmMates {
     void open(uint32_t rank, const std::string &offer);
 
     uint32_t rank_;
-    uint32_t threads_;
     std::optional<ShmLayout> layout_;
     std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
     std::string own_reason_;

@@ -27,6 +27,11 @@ class ShmMeeting {
     /// A mate's payload of this round, to be read until the next. Throws MISMATCH where the mate is in another
     /// operation, and what the bell throws.
     const char *await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const;
+    /// Whether a mate has come to this round.
+    bool has_come(uint32_t rank) const {
+        return reinterpret_cast<const ShmSlot *>(mates_->of(rank, mates_->layout().slot(round_)))->round.load() ==
+               round_;
+    }
     /// This worker's own.
     const char *own_payload(std::size_t bytes) const { return own_slot(round_)->payload(bytes); }
 
