@@ -48,7 +48,7 @@ struct Figure {
 class Worker {
   public:
     Worker(Board &board, uint32_t rank, const ShmSizes &sizes)
-        : rank_(rank), mates_(std::make_shared<ShmMates>(rank, sizes, 1)) {
+        : mates_(std::make_shared<ShmMates>(rank, sizes, 1)) {
         const auto workers = static_cast<uint32_t>(sizes.workers);
         const auto offers = board.exchange(workers, rank, 0, mates_->offer());
         mates_->settle(board.exchange(workers, rank, 1, mates_->open(offers)));
@@ -92,7 +92,6 @@ class Worker {
         return static_cast<double>(monotonic_clock().now_ns() - start) / 1e3 / count;
     }
 
-    uint32_t rank_;
     std::shared_ptr<ShmMates> mates_;
     std::unique_ptr<ShmGroup> group_;
     std::shared_ptr<ShmArena> arena_;
