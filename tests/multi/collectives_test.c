@@ -229,7 +229,7 @@ static void run_alone(Job *job) {
 }
 
 static void same_bits(void) {
-    const uint32_t rounds = is_long() ? 40 : 3;
+    const uint32_t rounds = is_long() ? 15 : 3;
     mdist_strategy_t *strategy = join();
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
