@@ -46,6 +46,9 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
         if (!(condition)) fail_here(#condition, __FILE__, __LINE__); \
     } while (0)
 
+/// Ends this worker with a sentence.
+#define GIVE_UP(sentence) fail_here(sentence, __FILE__, __LINE__)
+
 /// The call gave this status, and an error that agrees; its message stays in `message` until the next.
 #define GIVES(wanted, call)                                            \
     do {                                                               \
