@@ -2,6 +2,7 @@
 //! Collectives under way, and memory of the library.
 mod common;
 
+use std::sync::Barrier;
 use std::time::Duration;
 
 use common::{assert_usable, cause, strategy};
@@ -105,13 +106,16 @@ fn in_memory_of_the_library() {
 
 #[test]
 fn one_at_a_time_per_replica() {
+    let refused = Barrier::new(2); // only then does replica 1 return: an all-reduce without it would be told first
     let error = strategy(2)
         .run(|replica| {
             let _under_way = replica.all_reduce_start(Op::Sum, vec![1f32])?;
-            match replica.id() {
-                0 => Ok(replica.barrier()?),
+            let result = match replica.id() {
+                0 => replica.barrier(),
                 _ => Ok(()),
-            }
+            };
+            refused.wait();
+            Ok(result?)
         })
         .unwrap_err();
     assert_eq!(
@@ -124,10 +128,14 @@ fn one_at_a_time_per_replica() {
 #[test]
 fn given_up_it_fails_the_run_and_frees_the_strategy() {
     let strategy = strategy(2);
+    let given_up = Barrier::new(2);
     let error = strategy
-        .run(|replica| match replica.id() {
-            0 => Ok(drop(replica.all_reduce_start(Op::Sum, vec![1f32; 10])?)),
-            _ => Ok(()), // never comes
+        .run(|replica| {
+            if replica.id() == 0 {
+                drop(replica.all_reduce_start(Op::Sum, vec![1f32; 10])?);
+            } // the other never comes
+            given_up.wait();
+            Ok(())
         })
         .unwrap_err();
     assert_eq!(
