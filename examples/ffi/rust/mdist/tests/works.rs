@@ -106,15 +106,16 @@ fn in_memory_of_the_library() {
 
 #[test]
 fn one_at_a_time_per_replica() {
-    let refused = Barrier::new(2); // only then does replica 1 return: an all-reduce without it would be told first
+    let together = Barrier::new(2); // what is told first must be the refused call, not an end without the other
     let error = strategy(2)
         .run(|replica| {
             let _under_way = replica.all_reduce_start(Op::Sum, vec![1f32])?;
+            together.wait();
             let result = match replica.id() {
                 0 => replica.barrier(),
                 _ => Ok(()),
             };
-            refused.wait();
+            together.wait();
             Ok(result?)
         })
         .unwrap_err();
