@@ -16,7 +16,7 @@ char message[1024], reason[64];
 int32_t guilty_worker;
 
 enum { MOST_WORKERS = 16, MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
-static const int patience_ms = 120000; // of a test that hangs
+static const int patience_ms = MDIST_TEST_SANITIZED ? 600000 : 120000; // of a test that hangs
 
 void fail_here(const char *what, const char *file, int line) {
     fprintf(stderr, "worker %u: %s:%d: %s\n", rank, file, line, what);
