@@ -6,7 +6,7 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   status, log what went wrong, and what goes on
+ *   status, log what went wrong, and what goes on          context     which strategy a thread works for
  *
  * and for other languages than C:
  *
@@ -24,6 +24,7 @@
 #include <mdist/cluster.h>
 #include <mdist/collective.h>
 #include <mdist/config.h>
+#include <mdist/context.h>
 #include <mdist/dataset.h>
 #include <mdist/dlpack.h>
 #include <mdist/log.h>

@@ -10,6 +10,8 @@ namespace mdist {
 
 /// Makes the handle for a step, kept with the replica from the first on. May throw then.
 mdist_replica_t *renew_handle(Replica &replica);
+/// The one made last.
+mdist_replica_t *current_handle(const Replica &replica) noexcept;
 /// Gives it up. Calls under way keep the replica alive.
 void retire_handle(Replica &replica) noexcept;
 

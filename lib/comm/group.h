@@ -110,6 +110,7 @@ class Group {
     void require_ready() const {
         if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
     }
+    bool ready() const { return state_.load(std::memory_order_acquire) == kReady; }
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more, if so.
     std::optional<Failure> cause() const;

@@ -2,13 +2,26 @@
 #include "strategy/context.h"
 
 #include "strategy/replica.h"
+#include "strategy/strategy.h"
 #include "util/failure.h"
 #include "util/text.h"
+
+#include <utility>
+#include <vector>
 
 namespace mdist {
 namespace {
 
-thread_local Context *innermost = nullptr;
+thread_local Context *innermost_context = nullptr;
+
+struct Scope {
+    explicit Scope(std::shared_ptr<Strategy> of) : strategy(std::move(of)), context(*strategy, Context::Kind::kScope) {}
+    std::shared_ptr<Strategy> strategy;
+    Context context;
+};
+
+/// Those of this thread, innermost last. Apart from the stack, which every step uses and which so needs no destructor.
+thread_local std::vector<std::unique_ptr<Scope>> scopes;
 
 } // namespace
 
@@ -17,27 +30,58 @@ Context::Context(Replica &replica)
       local_replica_(replica.local_index()),
       strategy_(&replica.strategy()),
       replica_(&replica),
-      outer_(innermost) {
-    innermost = this;
+      outer_(innermost_context) {
+    innermost_context = this;
 }
 
 Context::Context(Strategy &strategy, Kind kind, uint32_t local_replica)
-    : kind_(kind), local_replica_(local_replica), strategy_(&strategy), replica_(nullptr), outer_(innermost) {
-    innermost = this;
+    : kind_(kind), local_replica_(local_replica), strategy_(&strategy), replica_(nullptr), outer_(innermost_context) {
+    innermost_context = this;
 }
 
 Context::~Context() {
-    innermost = outer_;
+    while (innermost_context != this) scopes.pop_back(); // left open by user code that has returned
+    innermost_context = outer_;
+}
+
+const Context *Context::innermost() {
+    return innermost_context;
 }
 
 const Context *Context::of(const Strategy &strategy) {
-    const Context *context = innermost;
-    while (context != nullptr && context->strategy_ != &strategy) context = context->outer_;
+    const Context *context = innermost_context;
+    while (context != nullptr && (context->strategy_ != &strategy || context->kind_ == Kind::kScope))
+        context = context->outer_;
     return context;
 }
 
 bool Context::in_step() {
-    return innermost != nullptr && innermost->kind_ == Kind::kReplica;
+    return innermost_context != nullptr && innermost_context->kind_ == Kind::kReplica;
+}
+
+void enter_scope(std::shared_ptr<Strategy> strategy) {
+    if (Context::in_step())
+        throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                      "mdist_scope_enter belongs outside of steps; in one, enter the scope in "
+                      "the function of mdist_merge_call");
+    if (innermost_context != nullptr && &innermost_context->strategy() != strategy.get())
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "this thread is in the scope, or in a merge or update function, of another strategy; leave that "
+                      "first: strategies do not mix")
+            .reason("other_strategy");
+    scopes.reserve(scopes.size() + 1);
+    scopes.push_back(std::make_unique<Scope>(std::move(strategy)));
+}
+
+void exit_scope(const mdist_strategy_t *handle) {
+    const bool is_innermost = !scopes.empty() && innermost_context == &scopes.back()->context;
+    if (!is_innermost || scopes.back()->strategy->public_handle != handle)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      is_innermost ? "the scope that this thread entered last is that of another strategy; leave "
+                                     "scopes in the reverse order of entering them"
+                                   : "this thread has entered no scope here that it has not left")
+            .reason("no_scope");
+    scopes.pop_back();
 }
 
 namespace {

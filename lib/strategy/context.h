@@ -5,11 +5,16 @@
 //   replica   inside a step                      functions that take a replica
 //   merge     inside a merge function            cross-replica context again, on the strategy that runs
 //   update    inside an update function          one copy of a variable at a time
+//   scope     where the program entered one      says which strategy is the current one, and nothing else
 //
-// Callers never see it; it exists to answer calls in the wrong place with a sentence instead of a deadlock.
+// It answers calls in the wrong place with a sentence instead of a deadlock, and tells code that was handed no strategy
+// or replica which one it runs for.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+
+#include <mdist/value.h>
 
 namespace mdist {
 
@@ -18,7 +23,7 @@ class Strategy;
 
 class Context {
   public:
-    enum class Kind : uint8_t { kReplica, kMerge, kUpdate };
+    enum class Kind : uint8_t { kReplica, kMerge, kUpdate, kScope };
 
     /// Pushes; the destructor pops. Lives on the stack of the thread it is about.
     explicit Context(Replica &replica);
@@ -28,11 +33,14 @@ class Context {
     Context &operator=(const Context &) = delete;
 
     Kind kind() const { return kind_; }
+    const Strategy &strategy() const { return *strategy_; }
     uint32_t local_replica() const { return local_replica_; }
     /// The replica whose step this is; nullptr in a merge or update.
-    const Replica *replica() const { return replica_; }
+    Replica *replica() const { return replica_; }
 
-    /// The innermost context of this thread that is about `strategy`; nullptr: none.
+    /// The innermost of this thread; nullptr: none.
+    static const Context *innermost();
+    /// The innermost context of this thread that is about `strategy`, scopes aside; nullptr: none.
     static const Context *of(const Strategy &strategy);
     /// Whether this thread is inside a step of any strategy and not in a merge of it.
     static bool in_step();
@@ -41,9 +49,16 @@ class Context {
     Kind kind_;
     uint32_t local_replica_;
     const Strategy *strategy_;
-    const Replica *replica_;
+    Replica *replica_;
     Context *outer_;
 };
+
+/// Makes `strategy` the current one of this thread, once more if it is already. Throws WRONG_CONTEXT in a step, and
+/// FAILED_PRECONDITION ("other_strategy") where another strategy is current.
+void enter_scope(std::shared_ptr<Strategy> strategy);
+/// Leaves the scope that this thread entered last, which must be that of the strategy whose handle this is or was; else
+/// throws FAILED_PRECONDITION ("no_scope"). A scope that a merge or update function leaves open ends with it.
+void exit_scope(const mdist_strategy_t *handle);
 
 /// The right to call a function of replica context, for as long as it lives: on the thread that runs the step of the
 /// replica or, if it was entered, on any thread, one at a time. Throws WRONG_CONTEXT elsewhere, FAILED_PRECONDITION

@@ -1188,6 +1188,53 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+extern "C" {
+    #[doc = " Makes @p strategy the current one of this thread until mdist_scope_exit. Scopes nest, of the same strategy only:"]
+    #[doc = " within another's it is MDIST_ERR_FAILED_PRECONDITION, reason `other_strategy`. In a step it is"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT. One that a merge or update function leaves open ends with it, and all end with their thread."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_scope_enter(
+        strategy: *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Leaves the scope that this thread entered last, which must be that of @p strategy, destroyed or not; else it is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `no_scope`, and nothing changes."]
+    #[doc = " @thread the one that entered   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_scope_exit(
+        strategy: *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The strategy this thread works for, as the table above says. Borrowed: not yours to destroy. Fails only where the"]
+    #[doc = " default strategy, one CPU whatever the environment says, cannot be made."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_current_strategy(
+        out: *mut *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The replica this thread works for, as the table above says; NULL in cross-replica context. Borrowed, for this thread"]
+    #[doc = " and as long as it is there. The default strategy's is in a step that never ends: collectives and merges are those of"]
+    #[doc = " one replica, and there are no arguments or results. After a failure in it, ask again."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_current_replica(
+        out: *mut *mut mdist_replica_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets what is current on every thread that is in no step, function or scope; NULL: the built-in default again. Called"]
+    #[doc = " in one of those it is MDIST_ERR_WRONG_CONTEXT. Once @p strategy is destroyed, the built-in one is the default."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_set_default_strategy(
+        strategy: *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_dataset {
