@@ -6,7 +6,8 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   status, log what went wrong, and what goes on          context     which strategy a thread works for
+ *   preemption   saving when one worker is told to go          context     which strategy a thread works for
+ *   status, log  what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -29,6 +30,7 @@
 #include <mdist/dlpack.h>
 #include <mdist/log.h>
 #include <mdist/memory.h>
+#include <mdist/preemption.h>
 #include <mdist/status.h>
 #include <mdist/step.h>
 #include <mdist/store.h>

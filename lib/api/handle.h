@@ -24,6 +24,7 @@ class Variable;
 class Dataset;
 class Iterator;
 class Work;
+class Preemption;
 class StoreService;
 struct ExplainedCluster;
 
@@ -38,6 +39,7 @@ enum class Kind : uint8_t {
     kWork,
     kStore,
     kCluster,
+    kPreemption,
 };
 
 /// What stands behind a public type.
@@ -92,6 +94,11 @@ template <>
 struct HandleTraits<mdist_cluster_t> {
     using Object = ExplainedCluster;
     static constexpr Kind kKind = Kind::kCluster;
+};
+template <>
+struct HandleTraits<mdist_preemption_t> {
+    using Object = Preemption;
+    static constexpr Kind kKind = Kind::kPreemption;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -105,6 +105,8 @@ const char *call_name(CallKind kind) {
             return "mdist_variable_read";
         case CallKind::kCreateVariableOutside:
             return "mdist_variable_create";
+        case CallKind::kCheckPreemption:
+            return "mdist_preemption_check";
     }
     return "?";
 }

@@ -31,6 +31,7 @@ enum class CallKind : uint8_t {
     kGather,
     kReadVariable,
     kCreateVariableOutside,
+    kCheckPreemption,
 };
 
 /// What a call does with everybody's buffers.

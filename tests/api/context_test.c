@@ -18,6 +18,7 @@ typedef struct World {
     mdist_iterator_t *iterator;
     mdist_work_t *work; // done
     mdist_store_t *store;
+    mdist_preemption_t *preemption;
     float room[2][16];
 } World;
 
@@ -515,6 +516,17 @@ CALL(current_replica) {
     return mdist_current_replica(&out, error);
 }
 
+CALL(preemption_create) {
+    mdist_preemption_t *out = NULL;
+    const mdist_status_t status = mdist_preemption_create(w->strategy, &out, NULL, error);
+    mdist_preemption_destroy(out);
+    return status;
+}
+CALL(preemption_check) {
+    int32_t verdict = -1;
+    return mdist_preemption_check(w->preemption, &verdict, NULL, NULL, error);
+}
+
 CALL(store_create) {
     (void)w;
     mdist_store_t *out = NULL;
@@ -554,6 +566,8 @@ CALL(queries) {
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
     mdist_store_destroy(NULL);
+    mdist_preemption_announce(NULL);
+    mdist_preemption_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
@@ -647,6 +661,8 @@ static const Entry table[] = {
     ENTRY(cluster_master, ANYWHERE),
     ENTRY(cluster_explain, ANYWHERE),
     ENTRY(strategy_create, ANYWHERE),
+    ENTRY(preemption_create, ANYWHERE),
+    ENTRY(preemption_check, OUTSIDE),
     ENTRY(current_strategy, ANYWHERE),
     ENTRY(current_replica, ANYWHERE),
     ENTRY(strategy_device, ANYWHERE),
@@ -703,6 +719,8 @@ static const Entry table[] = {
     QUERY(variable_destroy),
     QUERY(dataset_destroy),
     QUERY(store_destroy),
+    QUERY(preemption_announce),
+    QUERY(preemption_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -779,6 +797,7 @@ static World make_world(void) {
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
+    OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
     return world;
 }
 
@@ -793,6 +812,7 @@ static void end_world(World *world) {
     mdist_iterator_destroy(world->iterator);
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
+    mdist_preemption_destroy(world->preemption);
     mdist_strategy_destroy(world->strategy);
 }
 

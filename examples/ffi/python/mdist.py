@@ -81,6 +81,12 @@ class LogLevel(IntEnum):
     DEBUG = 4
 
 
+class PreemptionVerdict(IntEnum):
+    PREEMPTION_GO_ON = 0
+    PREEMPTION_SAVE = 1
+    PREEMPTION_END = 2
+
+
 class Status(IntEnum):
     OK = 0
     END = 1
@@ -154,6 +160,14 @@ class InputOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
+    ]
+
+
+class PreemptionOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("grace_ns", c_uint64),
     ]
 
 
@@ -278,6 +292,11 @@ FUNCTIONS = {
     "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
     "mdist_alloc": (c_int32, [c_void_p, c_uint32, c_size_t, c_void_pp, c_void_pp]),
     "mdist_free": (None, [c_void_p]),
+    "mdist_preemption_create": (c_int32, [c_void_p, c_void_pp, POINTER(PreemptionOptions), c_void_pp]),
+    "mdist_preemption_announce": (None, [c_void_p]),
+    "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_int32), POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_preemption_destroy": (None, [c_void_p]),
     "mdist_status_name": (c_char_p, [c_int32]),
     "mdist_error_status": (c_int32, [c_void_p]),
     "mdist_error_message": (c_char_p, [c_void_p]),

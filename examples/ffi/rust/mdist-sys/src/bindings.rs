@@ -1609,6 +1609,129 @@ extern "C" {
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_preemption {
+    _unused: [u8; 0],
+}
+pub type mdist_preemption_t = mdist_preemption;
+pub const MDIST_PREEMPTION_GO_ON: mdist_preemption_verdict = 0;
+pub const MDIST_PREEMPTION_SAVE: mdist_preemption_verdict = 1;
+pub const MDIST_PREEMPTION_END: mdist_preemption_verdict = 2;
+pub const MDIST_PREEMPTION_PIN_INT32: mdist_preemption_verdict = -2147483648;
+pub type mdist_preemption_verdict = ::std::os::raw::c_int;
+pub use self::mdist_preemption_verdict as mdist_preemption_verdict_t;
+#[doc = " Options. NULL, or all zero but struct_size: no grace."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_preemption_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub grace_ns: u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_preemption_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_preemption_options>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_preemption_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_preemption_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_preemption_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_preemption_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_preemption_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_grace_ns() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).grace_ns) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_preemption_options),
+                "::",
+                stringify!(grace_ns)
+            )
+        );
+    }
+    test_field_grace_ns();
+}
+#[doc = " Options. NULL, or all zero but struct_size: no grace."]
+pub type mdist_preemption_options_t = mdist_preemption_options;
+extern "C" {
+    #[doc = " Makes a strategy's place for announcements. It keeps the strategy; one per strategy is enough."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_preemption_create(
+        strategy: *mut mdist_strategy_t,
+        out: *mut *mut mdist_preemption_t,
+        options: *const mdist_preemption_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " This worker is to go. Safe in a signal handler, as long as no other thread destroys the handle meanwhile. The first"]
+    #[doc = " call counts; a bad handle is ignored."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_preemption_announce(preemption: *mut mdist_preemption_t);
+}
+extern "C" {
+    #[doc = " Asks all workers whether any was told to go. Without grace the first answer after an announcement is END. With grace"]
+    #[doc = " it is SAVE, then GO_ON, and END when what is left is less than twice the longest time between two checks."]
+    #[doc = " Costs a small exchange between workers, and nothing to speak of with one."]
+    #[doc = " @param verdict  receives an mdist_preemption_verdict_t, the same on all workers"]
+    #[doc = " @param worker   receives the rank of the worker it was announced to, the first of several; -1: none. May be NULL."]
+    #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_preemption_check(
+        preemption: *mut mdist_preemption_t,
+        verdict: *mut i32,
+        worker: *mut i32,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees it. Restore the signal's handler before. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
+}
 extern "C" {
     #[doc = " Opens a run: from here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a"]
     #[doc = " merge that was opened by mdist_merge_begin it opens a nested run."]

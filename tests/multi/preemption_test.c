@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A signal that one worker gets makes all of them end at the same step.
+#include "multi.h"
+
+#include <signal.h>
+
+static mdist_preemption_t *preemption;
+
+static void on_signal(int number) {
+    (void)number;
+    mdist_preemption_announce(preemption);
+}
+
+static mdist_strategy_t *join_with(const mdist_preemption_options_t *options) {
+    mdist_strategy_t *strategy = join();
+    GIVES(MDIST_OK, mdist_preemption_create(strategy, &preemption, options, &error));
+    return strategy;
+}
+
+static int32_t checked(int32_t *announced_to) {
+    int32_t verdict = -1;
+    GIVES(MDIST_OK, mdist_preemption_check(preemption, &verdict, announced_to, NULL, &error));
+    return verdict;
+}
+
+static void leave(mdist_strategy_t *strategy) {
+    mdist_preemption_destroy(preemption);
+    mdist_strategy_destroy(strategy);
+}
+
+/// Worker 1 gets a real SIGTERM in its fifth step.
+static void one_is_told_to_go(void) {
+    mdist_strategy_t *strategy = join_with(NULL);
+    int32_t announced_to = 7;
+    signal(SIGTERM, on_signal);
+    int steps = 0;
+    for (int32_t verdict = MDIST_PREEMPTION_GO_ON; verdict == MDIST_PREEMPTION_GO_ON; ++steps) {
+        REQUIRE(steps < 5);
+        REQUIRE(announced_to == (steps == 0 ? 7 : -1));
+        if (rank == 1 && steps == 4) REQUIRE(raise(SIGTERM) == 0);
+        verdict = checked(&announced_to);
+        REQUIRE(verdict == MDIST_PREEMPTION_GO_ON || verdict == MDIST_PREEMPTION_END);
+    }
+    REQUIRE(steps == 5);
+    REQUIRE(announced_to == 1);
+    signal(SIGTERM, SIG_DFL);
+    leave(strategy);
+}
+
+static void grace_is_that_of_the_worker_that_goes(void) {
+    const mdist_preemption_options_t options = {.struct_size = sizeof options,
+                                                .grace_ns = rank == 0 ? 0 : 3600 * (uint64_t)1000000000};
+    mdist_strategy_t *strategy = join_with(&options);
+    int32_t announced_to = 7;
+    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_GO_ON && announced_to == -1);
+    if (rank != 0) mdist_preemption_announce(preemption);
+    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_SAVE && announced_to == 1);
+    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_GO_ON && announced_to == 1);
+    if (rank == 0) mdist_preemption_announce(preemption);
+    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_END && announced_to == 0);
+    leave(strategy);
+}
+
+static void another_call_is_told_apart(void) {
+    mdist_strategy_t *strategy = join_with(NULL);
+    int32_t verdict = -1;
+    float x = 1;
+    mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
+    mdist_value_t *value = NULL, *out = NULL;
+    GIVES(MDIST_OK, mdist_value_create(&tensor, &value, &error));
+    if (rank == 0)
+        GIVES(MDIST_ERR_MISMATCH, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
+    else
+        GIVES(MDIST_ERR_MISMATCH, mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    REQUIRE(strstr(message, "mdist_preemption_check") != NULL && strstr(message, "mdist_reduce") != NULL);
+    mdist_value_destroy(value);
+    leave(strategy);
+}
+
+static void check(const char *scenario, uint32_t workers, const char *devices) {
+    const Workers job = {.scenario = scenario, .count = workers, .devices = devices};
+    assert_int_equal(run_workers(&job), 0);
+}
+
+static void all_end_at_the_same_step(void **unused) {
+    (void)unused;
+    check("one_is_told_to_go", 2, "cpu*1");
+    check("one_is_told_to_go", 3, "cpu*2");
+}
+
+static void the_grace_of_whoever_goes_counts(void **unused) {
+    (void)unused;
+    check("grace_is_that_of_the_worker_that_goes", 2, "cpu*1");
+}
+
+static void asking_while_another_does_something_else_is_a_mismatch(void **unused) {
+    (void)unused;
+    check("another_call_is_told_apart", 2, "cpu*1");
+}
+
+static void misuse_changes_nothing(void **unused) {
+    (void)unused;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(2, NULL);
+    mdist_preemption_options_t options = {.struct_size = sizeof options, .flags = 1};
+    int32_t verdict = 77;
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_preemption_create(strategy, &preemption, &options, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_preemption_create(NULL, &preemption, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_preemption_create(strategy, NULL, NULL, &error));
+    OK(mdist_preemption_create(strategy, &preemption, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_preemption_check(preemption, NULL, NULL, NULL, &error));
+    OK(mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
+    assert_int_equal(verdict, MDIST_PREEMPTION_GO_ON);
+    verdict = 77;
+    mdist_strategy_destroy(strategy);
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
+    mdist_preemption_destroy(preemption);
+    mdist_preemption_announce(preemption);
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
+    assert_int_equal(verdict, 77);
+    mdist_preemption_destroy(NULL);
+    mdist_preemption_announce(NULL);
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_end_at_the_same_step),
+        cmocka_unit_test(the_grace_of_whoever_goes_counts),
+        cmocka_unit_test(asking_while_another_does_something_else_is_a_mismatch),
+        cmocka_unit_test(misuse_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"one_is_told_to_go", one_is_told_to_go},
+        {"grace_is_that_of_the_worker_that_goes", grace_is_that_of_the_worker_that_goes},
+        {"another_call_is_told_apart", another_call_is_told_apart},
+    };
+    return multi_main(argument_count, arguments, scenarios, 3, test_all);
+}
