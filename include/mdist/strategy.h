@@ -57,6 +57,15 @@ MDIST_API mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdi
 MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
 
 /**
+ * MDIST_OK while collectives can go on; else what ended them all, as the first call in it was told: MDIST_ERR_PEER_LOST
+ * with mdist_error_worker, MDIST_ERR_TIMEOUT, MDIST_ERR_ABORTED ... A look at what this worker knows: workers hear of
+ * each other all the time (`communication.heartbeat_timeout`), so a lost one is seen here without any collective.
+ * (TensorFlow: check_health.)
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_strategy_check_health(const mdist_strategy_t *strategy, mdist_error_t **error);
+
+/**
  * Gives the handle back. Calls under way in other threads are aborted and finish; the last of them frees the rest, so
  * this one never waits for them. Variables, values and datasets may be destroyed before or after. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

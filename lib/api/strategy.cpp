@@ -61,6 +61,10 @@ void mdist_strategy_abort(mdist_strategy_t *strategy) {
     if (const auto pinned = try_pin(strategy)) pinned->abort();
 }
 
+mdist_status_t mdist_strategy_check_health(const mdist_strategy_t *strategy, mdist_error_t **error) {
+    return guard("mdist_strategy_check_health", error, [&] { pin(strategy)->check_health(); });
+}
+
 void mdist_strategy_destroy(mdist_strategy_t *strategy) {
     if (const auto object = give_up(strategy)) object->close();
 }

@@ -86,6 +86,10 @@ void Strategy::require_sound() {
         .reason("strategy_failed");
 }
 
+void Strategy::check_health() {
+    if (group_.failed()) throw group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+}
+
 void Strategy::require_open() {
     if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
 }

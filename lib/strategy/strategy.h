@@ -71,6 +71,9 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws ABORTED, with the first cause, if all collectives have ended.
     void require_sound();
 
+    /// Throws the first cause itself, if all collectives have ended.
+    void check_health();
+
     /// Throws FAILED_PRECONDITION once the strategy was closed.
     void require_open();
 

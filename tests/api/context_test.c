@@ -516,6 +516,9 @@ CALL(current_replica) {
     return mdist_current_replica(&out, error);
 }
 
+CALL(strategy_check_health) {
+    return mdist_strategy_check_health(w->strategy, error);
+}
 CALL(preemption_create) {
     mdist_preemption_t *out = NULL;
     const mdist_status_t status = mdist_preemption_create(w->strategy, &out, NULL, error);
@@ -661,6 +664,7 @@ static const Entry table[] = {
     ENTRY(cluster_master, ANYWHERE),
     ENTRY(cluster_explain, ANYWHERE),
     ENTRY(strategy_create, ANYWHERE),
+    ENTRY(strategy_check_health, ANYWHERE),
     ENTRY(preemption_create, ANYWHERE),
     ENTRY(preemption_check, OUTSIDE),
     ENTRY(current_strategy, ANYWHERE),

@@ -319,6 +319,7 @@ FUNCTIONS = {
     "mdist_store_destroy": (None, [c_void_p]),
     "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_strategy_abort": (None, [c_void_p]),
+    "mdist_strategy_check_health": (c_int32, [c_void_p, c_void_pp]),
     "mdist_strategy_destroy": (None, [c_void_p]),
     "mdist_strategy_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_local_replica_count": (c_uint32, [c_void_p]),

@@ -848,6 +848,17 @@ extern "C" {
     pub fn mdist_strategy_abort(strategy: *mut mdist_strategy_t);
 }
 extern "C" {
+    #[doc = " MDIST_OK while collectives can go on; else what ended them all, as the first call in it was told: MDIST_ERR_PEER_LOST"]
+    #[doc = " with mdist_error_worker, MDIST_ERR_TIMEOUT, MDIST_ERR_ABORTED ... A look at what this worker knows: workers hear of"]
+    #[doc = " each other all the time (`communication.heartbeat_timeout`), so a lost one is seen here without any collective."]
+    #[doc = " (TensorFlow: check_health.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_check_health(
+        strategy: *const mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Gives the handle back. Calls under way in other threads are aborted and finish; the last of them frees the rest, so"]
     #[doc = " this one never waits for them. Variables, values and datasets may be destroyed before or after. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
