@@ -167,7 +167,7 @@ void Peers::end(const Failure &cause) {
 Failure Peers::for_others(const Failure &cause) const {
     const mdist_status_t status = cause.status();
     const bool as_it_is = status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_MISMATCH ||
-                          status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED;
+                          status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_DATA_LOSS || status == MDIST_ERR_ABORTED;
     const bool names_one = as_it_is && cause.worker() >= 0;
     return Failure(as_it_is ? status : MDIST_ERR_ABORTED, cause.message())
         .reason(cause.reason())
