@@ -212,6 +212,19 @@ static void one_does_not_come(void) {
     REQUIRE(strstr(message, words) != NULL);
 }
 
+/// Of tests/netns/names_test.py.
+static void nobody_knows_the_store(void) {
+    mdist_strategy_t *strategy = NULL;
+    GIVES(MDIST_ERR_NOT_FOUND, mdist_strategy_create(NULL, &strategy, &error));
+    REQUIRE(strategy == NULL && strcmp(reason, "name_resolution") == 0);
+}
+
+static void all_is_well(void) {
+    mdist_strategy_t *strategy = join();
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
 /// The victim is not the chief; it is refused with the line that differs, and the chief says so while it waits.
 static void differs_in(const char *key, const char *value, const char *words) {
     mdist_config_t *config = NULL;
@@ -308,6 +321,8 @@ int main(int argument_count, char **arguments) {
         {"one_aborts", one_aborts},
         {"one_is_late", one_is_late},
         {"one_does_not_come", one_does_not_come},
+        {"nobody_knows_the_store", nobody_knows_the_store},
+        {"all_is_well", all_is_well},
         {"one_has_other_replicas", one_has_other_replicas},
         {"one_has_another_order", one_has_another_order},
     };

@@ -3,6 +3,7 @@
 // before was wrong, nobody hangs, and the job can be formed again.
 #include "traffic.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,6 +158,37 @@ static void one_is_cut_off_for_a_while(void) {
     fflush(stdout);
     GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
     puts("well");
+    mdist_strategy_destroy(strategy);
+}
+
+static volatile sig_atomic_t asked;
+
+static void note_that_it_is_asked(int number) {
+    (void)number;
+    asked = 1;
+}
+
+/// What a program does that saves its state before it is taken away: all hear of it in the same step.
+static int32_t asking_step(mdist_replica_t *replica, void *user_data) {
+    int32_t *end = user_data, one = asked;
+    const mdist_buffer_t buffer = buffer_of(&one, MDIST_INT32, 1);
+    if (mdist_all_reduce(replica, MDIST_MAX, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
+    *end = one;
+    return 0;
+}
+
+/// Of preemption_test.py.
+static void all_end_when_one_is_asked(void) {
+    struct sigaction action = {0};
+    action.sa_handler = note_that_it_is_asked;
+    REQUIRE(sigaction(SIGTERM, &action, NULL) == 0);
+    mdist_strategy_t *strategy = join();
+    int32_t end = 0;
+    for (uint64_t steps = 0; !end; ++steps) {
+        GIVES(MDIST_OK, mdist_run(strategy, asking_step, &end, NULL, 0, NULL, 0, NULL, &error));
+        if (steps == 0) printf("%d\n", (int)getpid()), fflush(stdout);
+    }
+    if (asked) puts("asked");
     mdist_strategy_destroy(strategy);
 }
 
@@ -379,6 +411,7 @@ int main(int argument_count, char **arguments) {
         {"one_dies_with_a_child", one_dies_with_a_child},
         {"one_is_cut_off", one_is_cut_off},
         {"one_is_cut_off_for_a_while", one_is_cut_off_for_a_while},
+        {"all_end_when_one_is_asked", all_end_when_one_is_asked},
         {"one_dies_then_all_leave", one_dies_then_all_leave},
         {"work_together", work_together},
         {"one_is_replaced", one_is_replaced},
