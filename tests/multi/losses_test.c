@@ -149,6 +149,19 @@ static void one_is_cut_off(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// Of tests/netns/losses_test.py, too: it says whom it has lost.
+static void one_connection_breaks(void) {
+    mdist_strategy_t *strategy = join();
+    Traffic traffic = traffic_of_environment();
+    puts("joined");
+    fflush(stdout);
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    REQUIRE(!traffic.wrong);
+    REQUIRE(strstr(message, "silent") == NULL);
+    printf("%d %s\n", guilty_worker, message);
+    mdist_strategy_destroy(strategy);
+}
+
 /// The same with a cable that is put back in time.
 static void one_is_cut_off_for_a_while(void) {
     mdist_strategy_t *strategy = join();
@@ -410,6 +423,7 @@ int main(int argument_count, char **arguments) {
         {"one_stops", one_stops},
         {"one_dies_with_a_child", one_dies_with_a_child},
         {"one_is_cut_off", one_is_cut_off},
+        {"one_connection_breaks", one_connection_breaks},
         {"one_is_cut_off_for_a_while", one_is_cut_off_for_a_while},
         {"all_end_when_one_is_asked", all_end_when_one_is_asked},
         {"one_dies_then_all_leave", one_dies_then_all_leave},
