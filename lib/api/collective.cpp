@@ -81,8 +81,9 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
 mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                             const int32_t *axes, size_t axis_count, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, axis_count != 0);
         need_array(axes, axis_count, "axes");
         if (axis_count > MDIST_MAX_RANK)
             throw invalid(
@@ -98,8 +99,9 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
 mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                                const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
                                mdist_error_t **error) {
-    return joint_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, false);
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
@@ -110,14 +112,18 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
 mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         need_array(values, count, "values");
         need_array(out, count, "out");
         const Asker asker(self, CallKind::kBatchReduceTo, timeout_of(options));
         self.require_sound();
         std::vector<ValuePointer> reduced;
-        for (size_t i = 0; i < count; ++i)
-            reduced.push_back(reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i)));
+        for (size_t i = 0; i < count; ++i) {
+            others_wait = true;
+            const auto pinned = pin(values[i]);
+            others_wait = reduces_with_others(self, *pinned, false);
+            reduced.push_back(reduce_value_to(self, asker, op, *pinned, destination_of(destinations, i)));
+        }
         const std::vector<mdist_value_t *> handles = publish_values(reduced);
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
