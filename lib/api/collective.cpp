@@ -23,17 +23,6 @@ mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *rep
     });
 }
 
-/// What local replicas disagree about, the other workers must hear of: they wait for this one in the same call.
-template <class Body>
-auto told(Strategy &strategy, Body &&body) {
-    try {
-        return body();
-    } catch (const Failure &failure) {
-        if (strategy.worker_count() > 1 && failure.status() == MDIST_ERR_MISMATCH) strategy.group().fail(failure);
-        throw;
-    }
-}
-
 std::string destination_of(const char *const *destinations, size_t i) {
     return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
 }
@@ -80,20 +69,21 @@ mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_
 mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                          const mdist_buffer_t *outputs, size_t buffer_count,
                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
+    return joint_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
         const Asker asker(self, CallKind::kStrategyAllReduce, timeout_of(options));
         self.require_sound();
-        told(self, [&] { all_reduce_local(self, asker, op, inputs, outputs, buffer_count); });
+        all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
     });
 }
 
 mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                             const int32_t *axes, size_t axis_count, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, axis_count != 0);
         need_array(axes, axis_count, "axes");
         if (axis_count > MDIST_MAX_RANK)
             throw invalid(
@@ -102,37 +92,38 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(told(self, [&] { return reduce_value(self, asker, op, *pinned, over); }));
+        *out = publish<mdist_value_t>(reduce_value(self, asker, op, *pinned, over));
     });
 }
 
 mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                                const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
                                mdist_error_t **error) {
-    return strategy_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, false);
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        const ValuePointer reduced =
-            told(self, [&] { return reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)); });
-        *out = publish<mdist_value_t>(reduced);
+        *out = publish<mdist_value_t>(reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)));
     });
 }
 
 mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         need_array(values, count, "values");
         need_array(out, count, "out");
-        const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
+        const Asker asker(self, CallKind::kBatchReduceTo, timeout_of(options));
         self.require_sound();
         std::vector<ValuePointer> reduced;
-        for (size_t i = 0; i < count; ++i)
-            reduced.push_back(told(self, [&] {
-                return reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i));
-            }));
+        for (size_t i = 0; i < count; ++i) {
+            others_wait = true;
+            const auto pinned = pin(values[i]);
+            others_wait = reduces_with_others(self, *pinned, false);
+            reduced.push_back(reduce_value_to(self, asker, op, *pinned, destination_of(destinations, i)));
+        }
         const std::vector<mdist_value_t *> handles = publish_values(reduced);
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
@@ -151,11 +142,11 @@ mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor
 
 mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
+    return joint_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
         const Asker asker(self, CallKind::kGather, timeout_of(options));
         self.require_sound();
-        *out = publish<mdist_value_t>(told(self, [&] { return gather_value(self, asker, *pinned, axis); }));
+        *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });
 }

@@ -54,14 +54,13 @@ void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, voi
 mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name, const mdist_tensor_t *initial,
                                      mdist_variable_t **out, const mdist_variable_options_t *options,
                                      mdist_error_t **error) {
-    return strategy_guard(
-        "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
-            need(out, "out");
-            VariableSpec spec = spec_of(name, initial, options);
-            const Tensor values = view_of(*initial, spec.shape);
-            *out = publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec),
-                                                                        values, CallKind::kCreateVariableOutside, 0));
-        });
+    return joint_guard("mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
+        need(out, "out");
+        VariableSpec spec = spec_of(name, initial, options);
+        const Tensor values = view_of(*initial, spec.shape);
+        *out = publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec), values,
+                                                                    CallKind::kCreateVariableOutside, 0));
+    });
 }
 
 mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,

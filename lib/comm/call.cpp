@@ -99,6 +99,8 @@ const char *call_name(CallKind kind) {
             return "mdist_reduce";
         case CallKind::kReduceTo:
             return "mdist_reduce_to";
+        case CallKind::kBatchReduceTo:
+            return "mdist_batch_reduce_to";
         case CallKind::kGather:
             return "mdist_gather";
         case CallKind::kReadVariable:

@@ -28,6 +28,7 @@ enum class CallKind : uint8_t {
     kStrategyAllReduce,
     kReduce,
     kReduceTo,
+    kBatchReduceTo,
     kGather,
     kReadVariable,
     kCreateVariableOutside,

@@ -35,7 +35,7 @@ std::string seconds(uint64_t ns) {
 /// Those that are wrong together are told alike; a step's failure lets the others go with ABORTED.
 bool concerns_everyone(const Failure &cause) {
     return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT ||
-           cause.status() == MDIST_ERR_PEER_LOST;
+           cause.status() == MDIST_ERR_PEER_LOST || cause.status() == MDIST_ERR_DATA_LOSS;
 }
 
 bool has_parts(const Call &call) {

@@ -105,6 +105,11 @@ Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const 
     return out;
 }
 
+bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes) {
+    const bool axes_of_each = over_axes && value.kind() != MDIST_VALUE_PLAIN;
+    return strategy.worker_count() > 1 && (axes_of_each || differs_by_replica(strategy, value));
+}
+
 ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
                           const std::vector<int32_t> &axes) {
     check_op(op);
@@ -112,7 +117,7 @@ ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, co
     const uint32_t replicas = strategy.replica_count();
     const bool differs = differs_by_replica(strategy, value);
     if (!axes.empty()) {
-        Workers *const workers = value.kind() == MDIST_VALUE_PLAIN && !differs ? nullptr : strategy.workers();
+        Workers *const workers = reduces_with_others(strategy, value, true) ? strategy.workers() : nullptr;
         Tensor reduced = reduce_axes(workers, asker, op, value.tensors(), axes);
         if (value.kind() == MDIST_VALUE_PLAIN && !differs)
             require_reduces_to_itself(op, value.kind(), reduced, replicas);

@@ -39,6 +39,9 @@ Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count);
 
+/// Whether reducing it takes other workers: what is one content for all reduces to itself.
+bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes);
+
 ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
                           const std::vector<int32_t> &axes);
 /// `destination` "": the devices the value came from.

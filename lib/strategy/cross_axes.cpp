@@ -115,6 +115,10 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     std::vector<reduce::Accumulators> all;
     for (uint32_t worker = 0; worker < workers.count(); ++worker) {
         uint64_t theirs = 0;
+        if (blobs[worker].size() != (1 + cut.count(worker) * kept) * sizeof theirs)
+            throw Failure(MDIST_ERR_INTERNAL, text(workers.name(worker), " sent ", blobs[worker].size(),
+                                                   " bytes of partial results, which are not as many as are due"))
+                .worker(static_cast<int32_t>(worker));
         std::memcpy(&theirs, blobs[worker].data(), sizeof theirs);
         count += theirs;
         for (uint32_t i = 0; i < cut.count(worker); ++i)

@@ -33,6 +33,21 @@ struct Rows {
     }
 };
 
+/// The pieces of one worker's replicas: their lengths, and behind all of these their elements.
+void append_pieces(std::vector<Piece> &pieces, const std::vector<char> &blob, std::size_t count, const Rows &rows) {
+    std::size_t at = count * sizeof(uint64_t);
+    bool fits = at <= blob.size();
+    for (std::size_t i = 0; fits && i < count; ++i) {
+        uint64_t length = 0, bytes = 0;
+        std::memcpy(&length, blob.data() + i * sizeof length, sizeof length);
+        pieces.push_back({length, blob.data() + at});
+        fits = !__builtin_mul_overflow(length, rows.outer * rows.inner_bytes, &bytes) && bytes <= blob.size() - at;
+        at += fits ? bytes : 0;
+    }
+    if (!fits || at != blob.size())
+        throw Failure(MDIST_ERR_INTERNAL, text("a worker sent ", blob.size(), " bytes to gather, and other lengths"));
+}
+
 /// The pieces of all replicas of the job. What lies in `blobs` stays there.
 std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std::vector<Tensor> &tensors,
                                  int32_t along, const Rows &rows, Workers::Blobs &blobs) {
@@ -56,15 +71,7 @@ std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std
     blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
 
     std::vector<Piece> pieces;
-    for (const std::vector<char> &blob : blobs) {
-        const char *data = blob.data() + tensors.size() * sizeof(uint64_t);
-        for (std::size_t i = 0; i < tensors.size(); ++i) {
-            uint64_t length = 0;
-            std::memcpy(&length, blob.data() + i * sizeof length, sizeof length);
-            pieces.push_back({length, data});
-            data += length * rows.outer * rows.inner_bytes;
-        }
-    }
+    for (const std::vector<char> &blob : blobs) append_pieces(pieces, blob, tensors.size(), rows);
     return pieces;
 }
 

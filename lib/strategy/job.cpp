@@ -11,7 +11,6 @@
 #include "comm/shm/arena.h"
 #include "comm/workers.h"
 #include "util/cpus.h"
-#include "util/log.h"
 #include "util/text.h"
 
 #include <mdist/base.h>
@@ -25,8 +24,8 @@ namespace {
 /// each, or wait for ever.
 std::string agreement_of(const Config &config, uint32_t local_replicas) {
     std::string lines = text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas, "\n");
-    for (const char *key :
-         {"communication.implementation", "communication.bytes_per_pack", "data.auto_shard_policy", "data.order"})
+    for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack",
+                            "data.auto_shard_policy", "data.order"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }
@@ -53,6 +52,7 @@ class Links {
     Links(Membership &membership, const Config &config, uint32_t local_replicas)
         : membership_(membership),
           wanted_(config.text("communication.implementation")),
+          checksums_(config.text("communication.checksum") != "none"),
           timeout_ns_(config.duration_ns("communication.join_timeout")),
           local_replicas_(local_replicas),
           routes_(membership.size()) {}
@@ -98,7 +98,7 @@ class Links {
         const std::vector<int> connected = membership_.connect(others, timeout_ns_);
         std::vector<int> sockets(membership_.size(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience()));
+        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience(), checksums_));
         Link *const small = links_.back().get();
         Link *large = small;
         if (wanted_ == "gloo") {
@@ -130,6 +130,7 @@ class Links {
 
     Membership &membership_;
     const std::string_view wanted_;
+    const bool checksums_;
     const uint64_t timeout_ns_;
     const uint32_t local_replicas_;
     std::vector<std::unique_ptr<Link>> links_;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts that are cut off in the midst of collectives. Usage: losses_test.py MULTI_LOSSES, in hosts.sh"""
 import os
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3
 LIMIT_S = 2  # the heartbeat's
+STORE_PORT = "7000"
 
 
 def start(scenario, victim):
@@ -18,7 +20,7 @@ def start(scenario, victim):
     for rank in range(HOSTS):
         environment = {
             "PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": str(HOSTS),
-            "MDIST_STORE": "10.78.0.1:7000", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "60s",
+            "MDIST_STORE": f"10.78.0.1:{STORE_PORT}", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "60s",
             "MDIST_COMMUNICATION_JOIN_TIMEOUT": "30s", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{LIMIT_S}s",
             "TEST_VICTIM": str(victim), "TEST_SEED": "1"}
         workers.append(subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=environment,
@@ -32,16 +34,61 @@ def cable(arguments, state):
     subprocess.run(["ip", *arguments, state], check=True)
 
 
+def connections(rank, peer):
+    """Of two workers with each other, by how much has gone over them: (own port, the peer's port)."""
+    listing = subprocess.run(["on_host", str(rank + 1), "ss", "-tinHO", "state", "established", "dst", f"10.78.0.{peer + 1}"],
+                             check=True, capture_output=True, text=True).stdout.splitlines()
+    found = []
+    for line in listing:
+        ports = [end.rsplit(":", 1)[1] for end in line.split()[2:4]]
+        if STORE_PORT not in ports:
+            found.append((sum(int(count) for count in re.findall(r"bytes_(?:sent|received):(\d+)", line)), *ports))
+    return sorted(found)
+
+
+def reset(rank, own_port, port):
+    """Whether the kernel has done it."""
+    return subprocess.run(["on_host", str(rank + 1), "ss", "-KtnH", "sport", "=", own_port, "dport", "=", port],
+                          check=True, capture_output=True, text=True).stdout != ""
+
+
 class Losses(unittest.TestCase):
     def await_all(self, workers):
+        """What each has said at its end."""
+        said = []
         try:
             for rank, worker in enumerate(workers):
                 out, err = worker.communicate(timeout=50)
                 print(f"worker {rank}: {out.strip()}")
                 self.assertEqual(worker.returncode, 0, f"worker {rank}: {out}{err}")
+                said.append(out)
         finally:
             for worker in workers:
                 worker.kill()
+        return said
+
+    def break_connection(self, one, other, which):
+        """A connection of these two: all must name one of them. Each blames the other, and whoever is told first agrees."""
+        workers = start("one_connection_breaks", 0)
+        try:
+            found = connections(one, other)
+            while len(found) != 2 or found[1][0] < 1000000:  # by now it is clear which is the one for data
+                found = connections(one, other)
+            if not reset(one, *found[which][1:]):
+                self.skipTest("this kernel resets no connections for ss -K (CONFIG_INET_DIAG_DESTROY)")
+            lost = [int(said.split()[0]) for said in self.await_all(workers)]
+        finally:
+            for worker in workers:
+                worker.kill()
+        self.assertLessEqual(set(lost), {one, other})
+
+    def test_a_control_connection_that_is_reset(self):
+        self.break_connection(1, 2, which=0)
+        self.break_connection(0, 2, which=0)
+
+    def test_a_data_connection_that_is_reset(self):
+        self.break_connection(1, 2, which=1)
+        self.break_connection(2, 0, which=1)
 
     def cut(self, victim, *arguments):
         workers = start("one_is_cut_off", victim)

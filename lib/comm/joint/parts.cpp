@@ -30,9 +30,13 @@ Parts::Parts(const Workers::Blobs &tables, uint32_t replicas_per_worker, std::si
     : buffers_(buffers), replicas_(static_cast<uint32_t>(tables.size()) * replicas_per_worker) {
     offsets_.resize((replicas_ + 1) * buffers, 0);
     wholes_.resize(replicas_ * buffers);
+    const std::size_t per_table = replicas_per_worker * buffers;
+    uint64_t lengths[2];
+    for (const std::vector<char> &table : tables)
+        if (table.size() != per_table * sizeof lengths)
+            throw Failure(MDIST_ERR_INTERNAL, text("a worker's table of lengths has ", table.size(), " bytes, and ",
+                                                   per_table * sizeof lengths, " were due"));
     for (std::size_t slot = 0; slot < wholes_.size(); ++slot) {
-        const std::size_t per_table = replicas_per_worker * buffers;
-        uint64_t lengths[2];
         std::memcpy(lengths, tables[slot / per_table].data() + slot % per_table * sizeof lengths, sizeof lengths);
         offsets_[slot + buffers] = offsets_[slot] + lengths[0];
         wholes_[slot] = lengths[1];

@@ -178,13 +178,15 @@ void Tcp::close() noexcept {
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience) {
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience,
+                                    bool checksums) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
     try {
         streams.resize(sockets.size());
         for (; rank < sockets.size(); ++rank)
-            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank));
+            if (rank != self)
+                streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank), checksums);
     } catch (...) {
         for (; rank < sockets.size(); ++rank)
             if (rank != self) ::close(sockets[rank]);
