@@ -60,7 +60,8 @@ class Links {
     WorkerLinks make() {
         if (wanted_ != "tcp" && wanted_ != "gloo") share_memory();
         connect();
-        return {make_routed_link(std::move(links_), std::move(routes_)), std::move(shared_), std::move(memory_)};
+        return {make_routed_link(std::move(links_), std::move(routes_)), std::move(shared_), per_host_,
+                std::move(memory_)};
     }
 
   private:
@@ -71,6 +72,7 @@ class Links {
         const std::vector<std::string> opened =
             membership_.exchange(mates->open(exchange(mates->offer())), timeout_ns_);
         mates->settle(opened);
+        per_host_ = mates->per_host();
         std::vector<uint32_t> shared;
         for (uint32_t worker = 0; worker < membership_.size(); ++worker)
             if (worker != membership_.rank() && mates->shares(worker)) shared.push_back(worker);
@@ -135,6 +137,7 @@ class Links {
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
     std::unique_ptr<ShmGroup> shared_;
+    uint32_t per_host_ = 1;
     std::shared_ptr<MemorySource> memory_;
 };
 

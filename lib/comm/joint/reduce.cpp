@@ -3,6 +3,7 @@
 #include "comm/joint/collectives.h"
 #include "comm/joint/operation.h"
 #include "comm/schedules/all_reduce.h"
+#include "comm/schedules/rails.h"
 #include "reduce/float_environment.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -88,7 +89,11 @@ void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
     }
     for (const Flat &row : rows) {
         if (row.elements() == 0) continue;
-        operation.run<AllReduce>(operation.tag(), row, operation.scratch());
+        if (workers.per_host() > 1) {
+            operation.run<Rails>(operation.tag(), row, workers.per_host(), operation.scratch());
+        } else {
+            operation.run<AllReduce>(operation.tag(), row, operation.scratch());
+        }
     }
 }
 

@@ -31,7 +31,10 @@ class ShmMates {
     uint32_t workers() const { return static_cast<uint32_t>(mates_.size()); }
     bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
     /// Whether every worker of the job shares memory with every other.
-    bool all_share() const;
+    bool all_share() const { return per_host_ == workers(); }
+    /// Workers of each host, by who shares memory with whom, if there are as many on each, with ranks in a row; else 1.
+    /// The same on all workers.
+    uint32_t per_host() const { return per_host_; }
     /// Why a worker does not, as a sentence about it.
     const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
 
@@ -70,7 +73,7 @@ class ShmMates {
     std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
     std::string own_reason_;
     std::vector<Mate> mates_;
-    bool all_share_ = false;
+    uint32_t per_host_ = 1;
 };
 
 } // namespace mdist
