@@ -64,6 +64,7 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
 
 ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads) : rank_(rank), mates_(sizes.workers) {
     try {
+        doorbell_.emplace();
         make_own(sizes);
     } catch (const Failure &failure) {
         own_reason_ = failure.message();
@@ -75,6 +76,7 @@ ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads) : ran
     control.sizes = layout_->sizes();
     control.threads = threads;
     control.usable_cpus = usable_cpus();
+    control.doorbell = doorbell_->number();
     if (sched_getaffinity(0, sizeof control.affinity, &control.affinity) != 0) CPU_ZERO(&control.affinity);
 }
 
@@ -117,6 +119,7 @@ void ShmMates::open(uint32_t rank, const std::string &offer) {
     const ShmControl &control = *reinterpret_cast<const ShmControl *>(segment->data());
     if (segment->bytes() < layout_->arena() || control.rank != rank || !same_format(control.sizes, layout_->sizes()))
         throw invalid("its shared memory is laid out otherwise");
+    mates_[rank].doorbell = std::make_unique<MateDoorbell>(*segment, control.doorbell);
     mates_[rank].segment = std::move(segment);
 }
 
@@ -126,6 +129,7 @@ void ShmMates::settle(const std::vector<std::string> &opened) {
     for (uint32_t rank = 0; rank < workers(); ++rank) {
         if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
         mates_[rank].segment.reset();
+        mates_[rank].doorbell.reset();
         mates_[rank].reason = "it cannot open the shared memory of this worker";
     }
 }
