@@ -55,12 +55,14 @@ class Links {
           checksums_(config.text("communication.checksum") != "none"),
           timeout_ns_(config.duration_ns("communication.join_timeout")),
           local_replicas_(local_replicas),
+          threads_(local_replicas),
           routes_(membership.size()) {}
 
     WorkerLinks make() {
         if (wanted_ != "tcp" && wanted_ != "gloo") share_memory();
         connect();
-        return {make_routed_link(std::move(links_), std::move(routes_)), std::move(shared_), std::move(memory_)};
+        return {make_routed_link(std::move(links_), std::move(routes_), patience()), std::move(shared_), per_host_,
+                std::move(memory_)};
     }
 
   private:
@@ -71,10 +73,12 @@ class Links {
         const std::vector<std::string> opened =
             membership_.exchange(mates->open(exchange(mates->offer())), timeout_ns_);
         mates->settle(opened);
+        per_host_ = mates->per_host();
         std::vector<uint32_t> shared;
         for (uint32_t worker = 0; worker < membership_.size(); ++worker)
             if (worker != membership_.rank() && mates->shares(worker)) shared.push_back(worker);
         if (shared.empty()) return;
+        threads_ *= 1 + static_cast<uint32_t>(shared.size());
         const auto bell = std::make_shared<ShmBell>(mates);
         links_.push_back(make_shm_link(mates, bell));
         for (const uint32_t worker : shared) routes_[worker] = {links_.back().get(), links_.back().get(), 0};
@@ -123,7 +127,7 @@ class Links {
     /// Short where cores are scarce: whoever yields while bulk is on its way can lose a whole time slice.
     Patience patience() const {
         const uint32_t cpus = usable_cpus();
-        return cpus > 2 * local_replicas_ ? Patience::for_threads(2 * local_replicas_, cpus) : Patience{0, 20};
+        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus) : Patience{0, 20};
     }
 
     std::vector<std::string> exchange(const std::string &blob) { return membership_.exchange(blob, timeout_ns_); }
@@ -133,9 +137,11 @@ class Links {
     const bool checksums_;
     const uint64_t timeout_ns_;
     const uint32_t local_replicas_;
+    uint32_t threads_; // that wait on this host
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
     std::unique_ptr<ShmGroup> shared_;
+    uint32_t per_host_ = 1;
     std::shared_ptr<MemorySource> memory_;
 };
 

@@ -213,6 +213,23 @@ void workers_of_other_hosts_share_nothing_and_say_why(void **) {
     assert_string_equal(mates.reason(2).c_str(), "its host is not known");
 }
 
+void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void **) {
+    const auto per_host = [](const std::vector<std::string> &opened) {
+        ShmMates mates(0, test_sizes(static_cast<uint32_t>(opened.size())), 1);
+        mates.settle(opened);
+        return mates.per_host();
+    };
+    assert_int_equal(per_host({"1100", "1100", "0011", "0011"}), 2);
+    assert_int_equal(per_host({"111111", "111111", "111111", "111111", "111111", "111111"}), 6);
+    assert_int_equal(per_host({"1000", "0100", "0010", "0001"}), 1);
+    assert_int_equal(per_host({"1010", "0101", "1010", "0101"}), 1);              // in turns
+    assert_int_equal(per_host({"11100", "11100", "11100", "00011", "00011"}), 1); // 3 + 2
+    assert_int_equal(per_host({"10000", "01111", "01111", "01111", "01111"}), 1); // 1 + 4
+    assert_int_equal(per_host({"1100", "0100", "0011", "0011"}), 1);              // one way only
+    assert_int_equal(per_host({"1100", "1100", "0011"}), 1);                      // somebody said nothing
+    assert_int_equal(per_host({"110000", "110000", "001111", "001111", "001111", "001111"}), 1);
+}
+
 } // namespace
 
 int main() {
@@ -224,6 +241,7 @@ int main() {
         cmocka_unit_test(a_wait_is_interrupted_and_ended_by_a_close_from_another_thread),
         cmocka_unit_test(what_is_no_segment_of_a_mate_is_refused_with_the_reason),
         cmocka_unit_test(workers_of_other_hosts_share_nothing_and_say_why),
+        cmocka_unit_test(hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
