@@ -19,6 +19,7 @@ using Collective = void (*)(Group &, uint32_t, const Call &, uint64_t);
 mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
                           const mdist_call_options_t *options, mdist_error_t **error) {
     return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        self.await_turn(call_name(call.kind));
         run(self.strategy().group(), self.local_index(), call, timeout);
     });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/frame.h"
 
-#include "comm/operation.h"
+#include "comm/operation_queue.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
 #include "util/callback.h"
@@ -31,32 +31,23 @@ void Replica::set_result(std::size_t index, Tensor tensor) {
     results[index] = std::move(tensor);
 }
 
-void Replica::require_together(const char *function) {
+void Replica::require_together(const char *function) const {
     if (!entered.load(std::memory_order_relaxed)) strategy_.require_concurrent(function);
-    if (!under_way) return;
-    if (!under_way->over())
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text(function, ": ", under_way->name(), "_start of this replica is under way; wait for it first"))
-            .replica(static_cast<int32_t>(id()))
-            .reason("work_under_way");
-    under_way.reset();
+}
+
+void Replica::await_turn(const char *function) {
+    require_together(function);
+    strategy_.operations().await_turn(local_index_);
 }
 
 bool Replica::end_work() noexcept {
-    const std::shared_ptr<Operation> work = std::move(under_way);
-    if (!work || work->over()) return false;
-    const auto end = [&](const Failure &cause) {
-        work->settle(cause);
-        release_failure(strategy_.group(), work->name(), id(), cause);
-    };
-    try {
-        end(Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ", work->name(),
-                                                        "_start was under way; wait for it first"))
-                .reason("work_under_way"));
-    } catch (const std::bad_alloc &) {
-        end(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-    }
-    return true;
+    return strategy_.operations().end(local_index_, [this](const Operation &first) {
+        return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
+                                                           first.name(), "_start was under way; wait for it first"))
+            .operation(first.name())
+            .replica(static_cast<int32_t>(id()))
+            .reason("work_under_way");
+    });
 }
 
 Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {

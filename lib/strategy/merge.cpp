@@ -50,7 +50,7 @@ void take_merged(Replica &replica) {
 
 void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
                      uint64_t timeout_ns) {
-    replica.require_together("mdist_merge_call");
+    replica.await_turn("mdist_merge_call");
     if (replica.entered) return merge_entered(replica, merge, std::move(arguments), result_count, timeout_ns);
     replica.merge_arguments = std::move(arguments);
     meet_to_merge(group_, replica, CallKind::kMerge, result_count, timeout_ns);

@@ -16,7 +16,6 @@
 namespace mdist {
 
 class Frame;
-class Operation;
 class Strategy;
 
 /// What the C edge keeps with a replica: its handle.
@@ -44,12 +43,11 @@ class Replica {
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.
     std::string last_failure;
     std::unique_ptr<Attachment> attachment;
-    /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`), or while
-    /// a started collective of this replica is under way.
-    void require_together(const char *function);
-    /// A collective that was started; nullptr, or over, if nothing is under way.
-    std::shared_ptr<Operation> under_way;
-    /// The step is over. A collective still under way is ended, which fails the run: true then.
+    /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`).
+    void require_together(const char *function) const;
+    /// The same for what the replica waits in: returns when all that it has started is over.
+    void await_turn(const char *function);
+    /// The step is over. What is still under way is ended, which fails the run: true then.
     bool end_work() noexcept;
 
     /// Entered by mdist_replica_enter: its handle is its context, whatever the thread.

@@ -15,7 +15,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     const uint32_t local = replica.local_index();
     if (!aggregated_in_step()) return apply(local, assign, tensor);
 
-    replica.require_together("mdist_replica_assign to a mirrored variable that is aggregated");
+    replica.await_turn("mdist_replica_assign to a mirrored variable that is aggregated");
     const std::string summary = text(spec_.text(), assign == MDIST_ASSIGN_SET   ? ", SET, "
                                                    : assign == MDIST_ASSIGN_ADD ? ", ADD, "
                                                                                 : ", SUB, ");
@@ -44,7 +44,7 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
                                           uint64_t timeout_ns) {
     spec.check();
     Strategy &strategy = replica.strategy();
-    replica.require_together("mdist_replica_variable_create");
+    replica.await_turn("mdist_replica_variable_create");
     const std::string summary = spec.text();
     Call call;
     call.kind = CallKind::kCreateVariable;
