@@ -6,7 +6,7 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   status, log what went wrong, and what goes on
+ *   checkpoint  variables in files                         status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -21,6 +21,7 @@
 #define MDIST_MDIST_H
 
 #include <mdist/base.h>
+#include <mdist/checkpoint.h>
 #include <mdist/cluster.h>
 #include <mdist/collective.h>
 #include <mdist/config.h>

@@ -120,9 +120,10 @@ constexpr KindName kNames[] = {
     {"a work", "a work that was destroyed"},
     {"a store", "a store that was destroyed"},
     {"a cluster", "a cluster that was destroyed"},
+    {"a checkpoint", "a checkpoint that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kCluster) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kCheckpoint) + 1, "every kind has a name");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 

@@ -25,6 +25,7 @@ class Dataset;
 class Iterator;
 class Work;
 class StoreService;
+class Checkpoint;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -38,6 +39,7 @@ enum class Kind : uint8_t {
     kWork,
     kStore,
     kCluster,
+    kCheckpoint,
 };
 
 /// What stands behind a public type.
@@ -92,6 +94,11 @@ template <>
 struct HandleTraits<mdist_cluster_t> {
     using Object = ExplainedCluster;
     static constexpr Kind kKind = Kind::kCluster;
+};
+template <>
+struct HandleTraits<mdist_checkpoint_t> {
+    using Object = Checkpoint;
+    static constexpr Kind kKind = Kind::kCheckpoint;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -105,6 +105,10 @@ const char *call_name(CallKind kind) {
             return "mdist_variable_read";
         case CallKind::kCreateVariableOutside:
             return "mdist_variable_create";
+        case CallKind::kSaveCheckpoint:
+            return "mdist_checkpoint_save";
+        case CallKind::kRestoreCheckpoint:
+            return "mdist_checkpoint_restore";
     }
     return "?";
 }

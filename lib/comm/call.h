@@ -31,6 +31,8 @@ enum class CallKind : uint8_t {
     kGather,
     kReadVariable,
     kCreateVariableOutside,
+    kSaveCheckpoint,
+    kRestoreCheckpoint,
 };
 
 /// What a call does with everybody's buffers.
