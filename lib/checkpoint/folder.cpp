@@ -93,14 +93,16 @@ void CheckpointFolder::add(uint64_t number, NewFile &file, uint32_t keep) {
     std::vector<uint64_t> all = numbers();
     const bool replaces = std::erase(all, number) > 0;
     all.push_back(number);
-    file.commit();
+    std::vector<std::string> gone; // known beforehand: once the list is written, nothing may fail any more
+    for (std::size_t i = 0; keep != 0 && i + keep < all.size(); ++i) gone.push_back(name_of(all[i]));
     try {
+        file.commit();
         write_manifest(folder_, all); // those that go are listed until they are gone, so that none is forgotten
-    } catch (const Failure &) {
+    } catch (...) {
         if (!replaces) folder_.remove(name_of(number));
         throw;
     }
-    for (std::size_t i = 0; keep != 0 && i + keep < all.size(); ++i) folder_.remove(name_of(all[i]));
+    for (const std::string &name : gone) folder_.remove(name);
 }
 
 void CheckpointFolder::remove_leftovers() {

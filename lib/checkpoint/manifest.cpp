@@ -8,33 +8,28 @@
 namespace mdist {
 namespace {
 
-constexpr const char *kFormat = "mdist checkpoints 1";
+constexpr std::string_view kFormat = "mdist checkpoints 1";
 
-std::string crc_of(const Json &numbers) {
-    const std::string text = numbers.dump();
-    return crc_text(crc32_of(text.data(), text.size()));
+std::string crc_of(const std::string &numbers) {
+    return crc_text(crc32_of(numbers.data(), numbers.size()));
 }
 
 } // namespace
 
 std::string encode_manifest(const std::vector<uint64_t> &numbers) {
-    const Json list = numbers;
-    return Json{{"format", kFormat}, {"numbers", list}, {"crc32", crc_of(list)}}.dump() + "\n";
+    const std::string list = json_of(numbers);
+    return text("{\"format\":", json_of(kFormat), ",\"numbers\":", list, ",\"crc32\":\"", crc_of(list), "\"}\n");
 }
 
-std::vector<uint64_t> parse_manifest(std::string_view text) {
-    const Json root = parse_json(text);
-    if (!root.is_object() || root.value("format", Json()) != kFormat)
-        throw bad_data(mdist::text("it has no \"format\": \"", kFormat, "\""));
-    const Json numbers = root.value("numbers", Json());
-    const bool fine = numbers.is_array() && root.value("crc32", Json()) == crc_of(numbers);
-    if (!fine) throw bad_data("its checksum is wrong");
-    std::vector<uint64_t> out;
-    for (const Json &number : numbers) {
-        if (!number.is_number_unsigned()) throw bad_data(mdist::text("it lists ", shown(number), " as a number"));
-        out.push_back(number.get<uint64_t>());
-    }
-    return out;
+std::vector<uint64_t> parse_manifest(std::string_view json) {
+    const Json root = parse_json(json);
+    const Json *const format = root.find("format", Json::Kind::kText);
+    if (format == nullptr || format->text != kFormat) throw bad_data(text("it has no \"format\": ", json_of(kFormat)));
+    const Json *const numbers = root.find("numbers", Json::Kind::kNumbers);
+    const Json *const crc = root.find("crc32", Json::Kind::kText);
+    if (numbers == nullptr || crc == nullptr || crc->text != crc_of(json_of(numbers->numbers)))
+        throw bad_data("the checksum of its numbers is wrong");
+    return numbers->numbers;
 }
 
 } // namespace mdist

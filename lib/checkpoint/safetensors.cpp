@@ -5,6 +5,7 @@
 #include "checkpoint/json.h"
 #include "util/dtype.h"
 #include "util/text.h"
+#include "util/utf8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -59,18 +60,15 @@ std::size_t find_header_crc(std::string_view json) {
                                                                                      : key + kHeaderCrc.size();
 }
 
-Json json_of(const StoredTensor &tensor) {
-    return {{"dtype", tensor.dtype_text}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
+std::string json_of_tensor(const StoredTensor &tensor) {
+    return text("{\"dtype\":", json_of(tensor.dtype_text), ",\"shape\":", json_of(tensor.shape),
+                ",\"data_offsets\":", json_of({tensor.begin, tensor.end}), "}");
 }
 
-uint64_t number_in(const Json &value, const std::string &place) {
-    if (!value.is_number_unsigned()) throw bad_data(text(place, " is ", shown(value), "; it is a whole number from 0"));
-    return value.get<uint64_t>();
-}
-
-const Json &list_in(const Json &tensor, const char *key, const std::string &place) {
-    const auto found = tensor.find(key);
-    if (found == tensor.end() || !found->is_array()) throw bad_data(text(place, " has no list \"", key, "\""));
+const Json &member(const Json &tensor, const char *key, Json::Kind kind, const std::string &place) {
+    const Json *const found = tensor.find(key, kind);
+    if (found == nullptr)
+        throw bad_data(text(place, " has no ", kind == Json::Kind::kText ? "text" : "list", " \"", key, "\""));
     return *found;
 }
 
@@ -91,18 +89,16 @@ void check_extent(const StoredTensor &tensor, const std::string &place) {
 
 StoredTensor tensor_in(const std::string &name, const Json &value) {
     const std::string place = text("tensor ", mdist::quoted(name));
-    if (!value.is_object()) throw bad_data(text(place, " is ", shown(value), "; it is an object"));
+    if (!value.is(Json::Kind::kObject)) throw bad_data(text(place, " is ", value.shown(), "; it is an object"));
     StoredTensor tensor;
     tensor.name = name;
-    const auto dtype = value.find("dtype");
-    if (dtype == value.end() || !dtype->is_string()) throw bad_data(text(place, " has no text \"dtype\""));
-    tensor.dtype_text = dtype->get<std::string>();
+    tensor.dtype_text = member(value, "dtype", Json::Kind::kText, place).text;
     if (const TypeName *type = type_of(tensor.dtype_text)) tensor.dtype = type->dtype;
-    for (const Json &dimension : list_in(value, "shape", place)) tensor.shape.push_back(number_in(dimension, place));
-    const Json &offsets = list_in(value, "data_offsets", place);
+    tensor.shape = member(value, "shape", Json::Kind::kNumbers, place).numbers;
+    const std::vector<uint64_t> &offsets = member(value, "data_offsets", Json::Kind::kNumbers, place).numbers;
     if (offsets.size() != 2) throw bad_data(text(place, " has ", offsets.size(), " data_offsets; there are two"));
-    tensor.begin = number_in(offsets[0], place);
-    tensor.end = number_in(offsets[1], place);
+    tensor.begin = offsets[0];
+    tensor.end = offsets[1];
     check_extent(tensor, place);
     return tensor;
 }
@@ -128,21 +124,25 @@ uint32_t checked_crc(const std::string &key, const std::string &digits) {
 
 /// The program's texts, and the tensors' checksums.
 void take_metadata(const Json &metadata, SafetensorsHeader &header) {
-    if (!metadata.is_object()) throw bad_data(text(kMetadataName, " is ", shown(metadata), "; it is an object"));
+    if (!metadata.is(Json::Kind::kObject))
+        throw bad_data(text(kMetadataName, " is ", metadata.shown(), "; it is an object"));
     bool ours = false;
-    for (const auto &[key, value] : metadata.items()) {
-        if (!value.is_string()) throw bad_data(text("the text of ", mdist::quoted(key), " is ", shown(value)));
+    for (const auto &[key, index] : metadata.keys) {
+        const Json &value = metadata.members[index];
+        if (!value.is(Json::Kind::kText))
+            throw bad_data(text("the text of ", mdist::quoted(key), " is ", value.shown()));
         if (key.starts_with(kOwnKeys))
             ours = true;
         else
-            header.texts[key] = value.get<std::string>();
+            header.texts[key] = value.text;
     }
     if (!ours) return;
-    if (metadata.value(kFormatKey, Json()) != kFormat || !metadata.contains(kHeaderCrcKey))
+    const Json *const format = metadata.find(kFormatKey, Json::Kind::kText);
+    if (format == nullptr || format->text != kFormat || metadata.keys.count(kHeaderCrcKey) == 0)
         throw bad_data(text("it has no \"", kFormatKey, "\": \"", kFormat, "\" or no \"", kHeaderCrcKey, "\""));
     for (StoredTensor &tensor : header.tensors)
-        if (const auto crc = metadata.find(kTensorCrcKey + tensor.name); crc != metadata.end())
-            tensor.crc = checked_crc(crc.key(), crc->get_ref<const std::string &>());
+        if (const Json *crc = metadata.find(kTensorCrcKey + tensor.name, Json::Kind::kText))
+            tensor.crc = checked_crc(kTensorCrcKey + tensor.name, crc->text);
 }
 
 void check_header_crc(std::string_view json) {
@@ -194,16 +194,15 @@ void place_tensors(std::vector<StoredTensor> &tensors) {
 }
 
 std::string encode_header(const SafetensorsHeader &header) {
-    Json root = Json::object();
-    Json &metadata = root[std::string(kMetadataName)] = header.texts;
-    metadata[kFormatKey] = kFormat;
-    metadata[kHeaderCrcKey] = kNoCrc;
+    std::string metadata = text(json_of(kFormatKey), ":", json_of(kFormat), ",", kHeaderCrc, kNoCrc, "\"");
+    std::string tensors;
+    for (const auto &[key, value] : header.texts) metadata += text(",", json_of(key), ":", json_of(value));
     for (const StoredTensor &tensor : header.tensors) {
-        root[tensor.name] = json_of(tensor);
-        metadata[kTensorCrcKey + tensor.name] = crc_text(tensor.crc.value_or(0));
+        metadata += text(",", json_of(kTensorCrcKey + tensor.name), ":\"", crc_text(tensor.crc.value_or(0)), "\"");
+        tensors += text(",", json_of(tensor.name), ":", json_of_tensor(tensor));
     }
     std::string out(sizeof(uint64_t), '\0');
-    out += root.dump();
+    out += text("{", json_of(kMetadataName), ":{", metadata, "}", tensors, "}");
     out.append((kDataAlignment - out.size() % kDataAlignment) % kDataAlignment, ' ');
     const uint64_t length = out.size() - sizeof length;
     if (length > kMostHeaderBytes)
@@ -218,15 +217,16 @@ std::string encode_header(const SafetensorsHeader &header) {
 SafetensorsHeader parse_header(std::string_view json, uint64_t data_bytes) {
     check_header_crc(json);
     const Json root = parse_json(json);
-    if (!root.is_object()) throw bad_data(text("the header is ", shown(root), "; it is an object"));
+    if (!root.is(Json::Kind::kObject)) throw bad_data(text("the header is ", root.shown(), "; it is an object"));
     SafetensorsHeader header;
-    for (const auto &[name, value] : root.items())
-        if (name != kMetadataName) header.tensors.push_back(tensor_in(name, value));
+    for (const auto &[name, index] : root.keys)
+        if (name != kMetadataName) header.tensors.push_back(tensor_in(name, root.members[index]));
     std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor &a, const StoredTensor &b) {
         return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
     });
     check_places(header.tensors, data_bytes);
-    if (const auto metadata = root.find(kMetadataName); metadata != root.end()) take_metadata(*metadata, header);
+    if (const auto metadata = root.keys.find(std::string(kMetadataName)); metadata != root.keys.end())
+        take_metadata(root.members[metadata->second], header);
     return header;
 }
 

@@ -45,8 +45,9 @@ struct SafetensorsHeader {
     uint64_t data_bytes() const { return tensors.empty() ? 0 : tensors.back().end; }
 };
 
-/// The longest header that is read or written; a tensor takes about 150 bytes and twice its name.
-constexpr uint64_t kMostHeaderBytes = 64 << 20;
+/// The longest header that is read or written; a tensor takes about 120 bytes and twice its name. While it is read, it
+/// takes up to fifty times as much memory.
+constexpr uint64_t kMostHeaderBytes = 16 << 20;
 /// The tensor that a file cannot have, and the beginning of texts' keys that are not the program's.
 constexpr std::string_view kMetadataName = "__metadata__";
 constexpr std::string_view kOwnKeys = "mdist.";

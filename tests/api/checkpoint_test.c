@@ -2,6 +2,9 @@
 // Checkpoints of one worker with 1 to 3 replicas: what is saved, what comes back, and what a damaged file does.
 #include "checkpoint_support.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 enum { W = MDIST_SYNC_ON_WRITE, R = MDIST_SYNC_ON_READ };
 enum {
     NONE = MDIST_AGGREGATION_NONE,
@@ -272,6 +275,23 @@ static void a_checkpoint_keeps_variables_and_works_after_the_collectives_have_en
     destroy_all(strategy, checkpoint, NULL, 0);
 }
 
+static void a_folder_that_somebody_saves_to_is_busy(void **state) {
+    char *const folder = *state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(1, NULL);
+    mdist_checkpoint_t *checkpoint = checkpoint_of(strategy, folder, 0, NULL, 0);
+    const int other = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(mdist_checkpoint_save(checkpoint, 1, NULL, &error), MDIST_ERR_FAILED_PRECONDITION);
+    assert_string_equal(mdist_error_reason(error), "busy");
+    mdist_error_free(error);
+    close(other);
+    write_content(folder, ".checkpoint-7.safetensors.new", "half", 4); // as a crash leaves it
+    OK(mdist_checkpoint_save(checkpoint, 1, NULL, &error));
+    expect_files(folder, "checkpoint-1.safetensors checkpoints.json");
+    destroy_all(strategy, checkpoint, NULL, 0);
+}
+
 /// Flips each bit, then cuts the file at each length; nothing but DATA_LOSS comes of it, and the variables stay.
 static void every_flipped_bit_and_every_cut_is_found(void **state) {
     char *const folder = *state;
@@ -326,6 +346,7 @@ int main(void) {
         IN_A_FOLDER(other_variables_than_the_files_are_named_and_nothing_changes),
         IN_A_FOLDER(arguments_are_checked),
         IN_A_FOLDER(a_checkpoint_keeps_variables_and_works_after_the_collectives_have_ended),
+        IN_A_FOLDER(a_folder_that_somebody_saves_to_is_busy),
         IN_A_FOLDER(every_flipped_bit_and_every_cut_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
