@@ -109,6 +109,10 @@ const char *call_name(CallKind kind) {
             return "mdist_variable_create";
         case CallKind::kCheckPreemption:
             return "mdist_preemption_check";
+        case CallKind::kSaveCheckpoint:
+            return "mdist_checkpoint_save";
+        case CallKind::kRestoreCheckpoint:
+            return "mdist_checkpoint_restore";
     }
     return "?";
 }

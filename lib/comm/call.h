@@ -33,6 +33,8 @@ enum class CallKind : uint8_t {
     kReadVariable,
     kCreateVariableOutside,
     kCheckPreemption,
+    kSaveCheckpoint,
+    kRestoreCheckpoint,
 };
 
 /// What a call does with everybody's buffers.

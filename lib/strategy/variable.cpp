@@ -121,19 +121,29 @@ void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const
 void Variable::assign(int32_t assign, const Value &value) {
     value.check_count(copies_.size());
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
-    const bool divided = spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
-    if (divided && assign != MDIST_ASSIGN_SET)
+    if (divided() && assign != MDIST_ASSIGN_SET)
         throw Failure(
             MDIST_ERR_FAILED_PRECONDITION,
             text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
                  strategy_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
-    for (uint32_t local = 0; local < copies_.size(); ++local) {
-        apply(local, assign, value.tensor_for(local));
-        const reduce::FloatEnvironment environment;
-        if (divided)
-            reduce::divide(spec_.dtype, copies_[local].data(), strategy_->replica_count(), copies_[local].elements());
-    }
+    for (uint32_t local = 0; local < copies_.size(); ++local) apply(local, assign, value.tensor_for(local));
+    if (divided()) divide();
+}
+
+void Variable::divide() const {
+    const reduce::FloatEnvironment environment;
+    for (const Tensor &copy : copies_)
+        reduce::divide(spec_.dtype, copy.data(), strategy_->replica_count(), copy.elements());
+}
+
+void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {
+    for (uint32_t local = 0; local < copies_.size(); ++local)
+        strategy_->device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
+}
+
+void Variable::finish_writing() {
+    if (divided()) divide();
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
@@ -142,16 +152,18 @@ void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     apply(local, assign, value.tensor_for(local));
 }
 
-Tensor Variable::read(uint64_t timeout_ns) const {
+void Variable::require_readable() const {
     if (spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_NONE)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("variable \"", spec_.name,
                            "\" is synchronized on read and has aggregation NONE, so that "
                            "nobody can say which copy to read; take mdist_variable_tensor"))
             .reason("no_aggregation");
-    const bool reduced =
-        spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
-    if (reduced) {
+}
+
+Tensor Variable::read(uint64_t timeout_ns) const {
+    require_readable();
+    if (reduced_when_read()) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
         return reduce_tensors(
             *strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),

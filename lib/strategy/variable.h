@@ -52,6 +52,17 @@ class Variable {
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
     Tensor read(uint64_t timeout_ns) const;
+    /// Throws FAILED_PRECONDITION where read() would, since nobody can say which copy to read.
+    void require_readable() const;
+    /// Whether reading takes all workers; else it is copy 0.
+    bool reduced_when_read() const {
+        return spec_.synchronization == MDIST_SYNC_ON_READ &&
+               (spec_.aggregation == MDIST_AGGREGATION_SUM || spec_.aggregation == MDIST_AGGREGATION_MEAN);
+    }
+    /// What assign(SET) does with a plain value, for one that comes piece by piece: host bytes for all copies, and,
+    /// when all are there, the rest.
+    void write(std::size_t offset, const void *bytes, std::size_t count);
+    void finish_writing();
     /// Whether writing it in a step takes all replicas.
     bool aggregated_in_step() const {
         return spec_.synchronization != MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_NONE;
@@ -62,6 +73,11 @@ class Variable {
   private:
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
     void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+    /// Whether what is written outside of steps is divided among the copies, so that their sum is it.
+    bool divided() const {
+        return spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
+    }
+    void divide() const;
     void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
     void give_memory_back() noexcept;
 

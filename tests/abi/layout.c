@@ -34,6 +34,11 @@ FIELD(mdist_variable_options_t, synchronization, 4);
 FIELD(mdist_variable_options_t, aggregation, 8);
 FIELD(mdist_variable_options_t, reserved, 12);
 
+SIZE(mdist_restore_options_t, 16);
+FIELD(mdist_restore_options_t, struct_size, 0);
+FIELD(mdist_restore_options_t, flags, 4);
+FIELD(mdist_restore_options_t, timeout_ns, 8);
+
 SIZE(mdist_input_options_t, 8);
 FIELD(mdist_input_options_t, struct_size, 0);
 FIELD(mdist_input_options_t, flags, 4);
@@ -122,6 +127,8 @@ NUMBER(MDIST_ASSIGN_SUB, 3);
 
 NUMBER(MDIST_MAX_RANK, 8);
 NUMBER(MDIST_FOREVER, INT64_MAX);
+NUMBER(MDIST_LATEST, INT64_MAX);
+NUMBER(MDIST_RESTORE_PARTIAL, 1);
 NUMBER(MDIST_ROWS, INT64_MAX);
 NUMBER(MDIST_VERSION, 10000 * MDIST_VERSION_MAJOR + 100 * MDIST_VERSION_MINOR + MDIST_VERSION_PATCH);
 

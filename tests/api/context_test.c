@@ -5,6 +5,9 @@
 #include "step_support.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/mdist-context-XXXXXX"; // holds checkpoint 1 of the variable
 
 typedef struct World {
     mdist_strategy_t *strategy;
@@ -19,6 +22,7 @@ typedef struct World {
     mdist_work_t *work; // done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
+    mdist_checkpoint_t *checkpoint; // of the variable
     float room[2][16];
 } World;
 
@@ -555,6 +559,38 @@ CALL(store_progress) {
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
 
+CALL(checkpoint_create) {
+    mdist_checkpoint_t *out = NULL;
+    const mdist_status_t status = mdist_checkpoint_create(w->strategy, folder, 0, &out, error);
+    mdist_checkpoint_destroy(out);
+    return status;
+}
+CALL(checkpoint_add) {
+    mdist_checkpoint_t *out = NULL;
+    mdist_checkpoint_create(w->strategy, folder, 0, &out, NULL); // none where that is not allowed either
+    const mdist_status_t status = mdist_checkpoint_add(out == NULL ? w->checkpoint : out, NULL, w->variable, error);
+    mdist_checkpoint_destroy(out);
+    return status;
+}
+CALL(checkpoint_set_text) {
+    return mdist_checkpoint_set_text(w->checkpoint, "key", "text", error);
+}
+CALL(checkpoint_text) {
+    char text[16];
+    return mdist_checkpoint_text(w->checkpoint, "kept", text, sizeof text, NULL, error);
+}
+CALL(checkpoint_save) {
+    return mdist_checkpoint_save(w->checkpoint, 1, NULL, error);
+}
+CALL(checkpoint_restore) {
+    return mdist_checkpoint_restore(w->checkpoint, 1, NULL, NULL, error);
+}
+CALL(checkpoint_latest) {
+    (void)w;
+    uint64_t number = 0;
+    return mdist_checkpoint_latest(folder, &number, error);
+}
+
 /// Queries and destructors: no error, no place where they would be wrong.
 CALL(queries) {
     (void)error;
@@ -571,6 +607,7 @@ CALL(queries) {
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
+    mdist_checkpoint_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
@@ -650,6 +687,13 @@ static const Entry table[] = {
     ENTRY(config_set_cluster, ANYWHERE),
     ENTRY(cluster_create, ANYWHERE),
     ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(checkpoint_create, OUTSIDE),
+    ENTRY(checkpoint_add, OUTSIDE),
+    ENTRY(checkpoint_set_text, OUTSIDE),
+    ENTRY(checkpoint_text, OUTSIDE),
+    ENTRY(checkpoint_save, OUTSIDE),
+    ENTRY(checkpoint_restore, OUTSIDE),
+    ENTRY(checkpoint_latest, ANYWHERE),
     ENTRY(cluster_from_tf_config, ANYWHERE),
     ENTRY(cluster_union, ANYWHERE),
     ENTRY(cluster_add_task, ANYWHERE),
@@ -725,6 +769,7 @@ static const Entry table[] = {
     QUERY(store_destroy),
     QUERY(preemption_announce),
     QUERY(preemption_destroy),
+    QUERY(checkpoint_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -802,6 +847,9 @@ static World make_world(void) {
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
+    OK(mdist_checkpoint_create(world.strategy, folder, 0, &world.checkpoint, &error));
+    OK(mdist_checkpoint_add(world.checkpoint, NULL, world.variable, &error));
+    OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
     return world;
 }
 
@@ -817,6 +865,7 @@ static void end_world(World *world) {
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
     mdist_preemption_destroy(world->preemption);
+    mdist_checkpoint_destroy(world->checkpoint);
     mdist_strategy_destroy(world->strategy);
 }
 
@@ -1078,7 +1127,7 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
             strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
             strcmp(table[i].name, "mdist_iterators_settle") == 0 || strcmp(table[i].name, "mdist_store_create") == 0 ||
-            strcmp(table[i].name, "mdist_iterators_settle") == 0 ||
+            strcmp(table[i].name, "mdist_checkpoint_latest") == 0 ||
             strcmp(table[i].name, "mdist_cluster_create") == 0 || strncmp(table[i].name, "mdist_current_", 14) == 0 ||
             strcmp(table[i].name, "mdist_cluster_from_tf_config") == 0 ||
             strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
@@ -1088,6 +1137,26 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
         try_it(&trial, 0, NULL, MDIST_ERR_BAD_HANDLE, table[i].name);
         assert_no_notes(&trial);
     }
+}
+
+static int save_once(void **state) {
+    (void)state;
+    if (mkdtemp(folder) == NULL) return -1;
+    World world = make_world();
+    const mdist_status_t status = call_checkpoint_save(&world, NULL);
+    end_world(&world);
+    return status;
+}
+
+static int remove_saved(void **state) {
+    (void)state;
+    static const char *const names[] = {"checkpoint-1.safetensors", "checkpoints.json"};
+    for (size_t i = 0; i < 2; ++i) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
 }
 
 int main(void) {
@@ -1103,5 +1172,5 @@ int main(void) {
         cmocka_unit_test(a_replica_is_only_its_own),
         cmocka_unit_test(stale_handles_are_bad_handles_everywhere),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, save_once, remove_saved);
 }
