@@ -3,7 +3,9 @@
 
 #include "api/check.h"
 #include "api/guard.h"
+#include "api/values.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
 #include "util/text.h"
 
 #include <utility>
@@ -61,6 +63,41 @@ mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t index, mdis
         const auto pinned = pin(value);
         need(out, "out");
         *out = pinned->tensor_at(index).describe();
+    });
+}
+
+mdist_status_t mdist_value_structure(const char *const *paths, mdist_value_t *const *leaves, size_t count,
+                                     mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_value_structure", error, [&] {
+        need_array(paths, count, "paths");
+        need(out, "out");
+        const std::vector<ValuePointer> values = values_of(leaves, count, "leaves");
+        std::vector<Leaf> named;
+        for (size_t i = 0; i < count; ++i) {
+            if (paths[i] == nullptr) throw invalid(text("path ", i, " of ", count, " is NULL"));
+            named.push_back({paths[i], values[i]});
+        }
+        *out = publish<mdist_value_t>(structure_of(std::move(named)));
+    });
+}
+
+size_t mdist_value_leaf_count(const mdist_value_t *value) {
+    const auto pinned = try_pin(value);
+    return pinned ? leaf_count(*pinned) : 0;
+}
+
+const char *mdist_value_leaf_path(const mdist_value_t *value, size_t index) {
+    const auto pinned = try_pin(value);
+    return pinned ? leaf_path(*pinned, index).c_str() : "";
+}
+
+mdist_status_t mdist_value_at(const mdist_value_t *value, const char *path, mdist_value_t **out,
+                              mdist_error_t **error) {
+    return guard("mdist_value_at", error, [&] {
+        const auto pinned = pin(value);
+        need(path, "path");
+        need(out, "out");
+        *out = publish<mdist_value_t>(part_of(pinned.shared(), path));
     });
 }
 
