@@ -34,8 +34,11 @@ auto told(Strategy &strategy, Body &&body) {
     }
 }
 
-std::string destination_of(const char *const *destinations, size_t i) {
-    return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
+/// Throws INVALID_ARGUMENT for a device that the strategy does not have.
+Target target_of(const Strategy &strategy, const char *destination) {
+    if (destination == nullptr || destination[0] == '\0') return Target::kEverywhere;
+    strategy.device_index(destination);
+    return Target::kHost;
 }
 
 constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
@@ -102,7 +105,10 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(told(self, [&] { return reduce_value(self, asker, op, *pinned, over); }));
+        *out = publish<mdist_value_t>(told(self, [&] {
+            return over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::kHost})[0]
+                                : reduce_value_axes(self, asker, op, *pinned, over);
+        }));
     });
 }
 
@@ -114,9 +120,9 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        const ValuePointer reduced =
-            told(self, [&] { return reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)); });
-        *out = publish<mdist_value_t>(reduced);
+        const Target target = target_of(self, destination);
+        *out = publish<mdist_value_t>(
+            told(self, [&] { return reduce_values(self, asker, op, {pinned.shared()}, {target})[0]; }));
     });
 }
 
@@ -124,16 +130,14 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
-        need_array(values, count, "values");
         need_array(out, count, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        std::vector<ValuePointer> reduced;
-        for (size_t i = 0; i < count; ++i)
-            reduced.push_back(told(self, [&] {
-                return reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i));
-            }));
-        const std::vector<mdist_value_t *> handles = publish_values(reduced);
+        const std::vector<ValuePointer> all = values_of(values, count, "values");
+        std::vector<Target> targets(count, Target::kEverywhere);
+        for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
+        const std::vector<mdist_value_t *> handles =
+            publish_values(told(self, [&] { return reduce_values(self, asker, op, all, targets); }));
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
 }

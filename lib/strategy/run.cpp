@@ -17,7 +17,7 @@ Frame &Strategy::frame_at(uint32_t depth) {
 void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
     require_sound();
     for (std::size_t i = 0; i < arguments.size(); ++i)
-        visit_leaves(*arguments[i], [&](const Value &leaf) {
+        visit_leaves(*arguments[i], [&](const Value &leaf, std::size_t) {
             leaf.check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
         });
 }

@@ -35,27 +35,29 @@ const Value &leaf_of(const Value &value, std::string_view path, const std::strin
 /// "a", "b.0" and 3 more
 std::string leaves_text(const std::vector<Leaf> &leaves);
 
-/// Each leaf of a structure in turn, by `visit(const Value &)`; of another value, itself. What is thrown for a leaf
-/// names it.
+/// Each leaf of a structure in turn, by `visit(const Value &leaf, std::size_t index)`; of another value, itself. What
+/// is thrown for a leaf names it.
 template <class Visit>
 void visit_leaves(const Value &value, Visit &&visit) {
-    if (!value.is_structure()) return visit(value);
+    if (!value.is_structure()) return visit(value, 0);
     for (const Leaf &leaf : value.leaves()) {
         try {
-            visit(*leaf.value);
+            visit(*leaf.value, static_cast<std::size_t>(&leaf - value.leaves().data()));
         } catch (Failure &failure) {
             throw std::move(failure).about("leaf \"" + leaf.path + "\"");
         }
     }
 }
 
-/// A structure with what `make(const Value &)` makes of each leaf; of another value, that itself.
+/// A structure with what `make`, called likewise, makes of each leaf; of another value, that itself.
 template <class Make>
 ValuePointer map_leaves(const Value &value, Make &&make) {
-    if (!value.is_structure()) return make(value);
+    if (!value.is_structure()) return make(value, std::size_t(0));
     std::vector<Leaf> made;
     made.reserve(value.leaves().size());
-    visit_leaves(value, [&](const Value &leaf) { made.push_back({value.leaves()[made.size()].path, make(leaf)}); });
+    visit_leaves(value, [&](const Value &leaf, std::size_t index) {
+        made.push_back({leaf_path(value, index), make(leaf, index)});
+    });
     return std::make_shared<Value>(std::move(made));
 }
 
