@@ -108,6 +108,23 @@ MDIST_API mdist_status_t mdist_value_at(const mdist_value_t *value, const char *
                                         mdist_error_t **error);
 
 /**
+ * Gives what replica @p replica_id of @p replica_count shall have: a plain value or a structure of such, which it made
+ * and hands over in @p out, also if it fails. Returns 0, or any other number to fail the call, which mdist_error_native
+ * then gives.
+ */
+typedef int32_t (*mdist_value_fn)(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data);
+
+/**
+ * Calls @p function for each local replica, one after another, and regroups what it gives: a per-replica value, also
+ * with one replica, or a structure of such. Paths and dtypes must be the same for all, else MDIST_ERR_MISMATCH. It
+ * shares the tensors. (TensorFlow: Strategy.experimental_distribute_values_from_function.)
+ * @thread any, in cross-replica context   @blocks until the last call has returned   @collective no
+ * @calls-back function, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_value_fn function,
+                                                    void *user_data, mdist_value_t **out, mdist_error_t **error);
+
+/**
  * Frees a value. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1
  */

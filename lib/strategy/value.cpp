@@ -56,4 +56,17 @@ Failure Value::refused(const std::string &what) const {
              "), and a tensor belongs here: take one of its leaves, mdist_value_at or mdist_replica_argument_at"));
 }
 
+const char *kind_text(mdist_value_kind_t kind) {
+    switch (kind) {
+        case MDIST_VALUE_PLAIN:
+            return "plain";
+        case MDIST_VALUE_MIRRORED:
+            return "mirrored";
+        case MDIST_VALUE_PER_REPLICA:
+            return "per-replica";
+        default:
+            return "structured";
+    }
+}
+
 } // namespace mdist

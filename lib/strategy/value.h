@@ -56,6 +56,9 @@ class Value {
     std::vector<Leaf> leaves_;
 };
 
+/// "per-replica"
+const char *kind_text(mdist_value_kind_t kind);
+
 using ValuePointer = std::shared_ptr<Value>;
 
 struct Leaf {

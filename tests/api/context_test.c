@@ -431,6 +431,16 @@ CALL(value_structure) {
     const mdist_status_t status = mdist_value_structure(&path, &leaf, 1, &out, error);
     return drop_value(status, out);
 }
+static int32_t idle_value(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+    (void)replica_id, (void)replica_count;
+    const mdist_tensor_t tensor = tensor_in(user_data);
+    return mdist_value_create(&tensor, out, NULL) != MDIST_OK;
+}
+CALL(values_from_function) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_values_from_function(w->strategy, idle_value, w, &out, error);
+    return drop_value(status, out);
+}
 CALL(value_at) {
     mdist_value_t *out = NULL;
     const mdist_status_t status = mdist_value_at(w->value, "", &out, error);
@@ -667,6 +677,7 @@ static const Entry table[] = {
     ENTRY(value_tensor, ANYWHERE),
     ENTRY(value_structure, ANYWHERE),
     ENTRY(value_at, ANYWHERE),
+    ENTRY(values_from_function, OUTSIDE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
@@ -750,6 +761,11 @@ static void the_table_knows_every_function(void **state) {
 /// What a replica function of the entry's kind is given where no replica belongs.
 static int takes_replica(const Entry *entry) {
     return entry->place == IN_STEP || entry->place == ENTERED;
+}
+
+/// Of cross-replica context, but whatever the strategy is busy with.
+static int is_free(const Entry *entry) {
+    return strcmp(entry->name, "mdist_iterator_next") == 0 || strcmp(entry->name, "mdist_values_from_function") == 0;
 }
 
 /// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
@@ -974,7 +990,7 @@ static void a_step_belongs_to_its_thread(void **state) {
     for (int i = 0; i < ENTRIES; ++i) {
         // An iterator belongs to no strategy, so that another thread may well use it.
         if (!takes_replica(&table[i]) && table[i].place != OUTSIDE && table[i].place != BRACKET) continue;
-        if (strcmp(table[i].name, "mdist_iterator_next") == 0) continue;
+        if (is_free(&table[i])) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
         assert_no_notes(&trial);
@@ -990,7 +1006,7 @@ static int32_t call_entered(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     const Place place = self->entry->place;
     if (!takes_replica(self->entry) && id == 1) return 0;
-    const int busy = (place == OUTSIDE && strcmp(self->entry->name, "mdist_iterator_next") != 0) || place == BRACKET;
+    const int busy = (place == OUTSIDE && !is_free(self->entry)) || place == BRACKET;
     try_it(self, id, replica, busy ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK, self->entry->name);
     return 0;
 }
