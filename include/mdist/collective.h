@@ -115,6 +115,8 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its
  * elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for
  * nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts.
+ * A structure is reduced leaf by leaf, without axes in one operation, and gives one with the same paths; all workers
+ * must have the same, too.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
@@ -125,7 +127,7 @@ MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_o
 /**
  * Reduces a per-replica value to where @p destination says: NULL or "" for the devices it came from (a mirrored value,
  * so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in
- * mdist_reduce (TensorFlow: StrategyExtended.reduce_to).
+ * mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to).
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
@@ -134,7 +136,8 @@ MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduc
                                          const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Many mdist_reduce_to in one: value i to destination i gives out i. All or none.
+ * Many mdist_reduce_to in one: value i to destination i gives out i. All or none. What goes to the devices it came from
+ * is one operation, however many values and leaves it is, and what goes to single devices another one.
  * @param destinations  NULL: all to the devices they came from
  * @thread one at a time per strategy   @blocks until the results are there   @collective all workers
  * @calls-back never   @since 0.1
@@ -154,7 +157,7 @@ MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const md
 /**
  * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
  * along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per
- * replica.
+ * replica. A structure is gathered leaf by leaf.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */

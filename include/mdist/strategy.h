@@ -136,7 +136,8 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a
  *                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
  * @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else
- *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH.
+ *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH. One
+ *                   that was set by mdist_replica_set_result_at is a structure; every replica sets the same paths.
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no
  * @calls-back step, as its type says   @since 0.1
  */
@@ -171,6 +172,14 @@ MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t
                                                 mdist_error_t **error);
 
 /**
+ * The same of an argument that is a structure: this replica's tensor at @p path ("grads.0"). MDIST_ERR_NOT_FOUND lists
+ * what there is. An argument without structure has the path "".
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                   mdist_tensor_t *out, mdist_error_t **error);
+
+/**
  * Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -178,10 +187,18 @@ MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size
                                                   mdist_error_t **error);
 
 /**
+ * Sets one leaf of a result that is a structure. The paths that a step sets must make one (value.h), the same on every
+ * replica; that is checked when all have returned. The last call for a path counts; "" is mdist_replica_set_result.
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                     const mdist_tensor_t *tensor, mdist_error_t **error);
+
+/**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
- * fail the run, as a step does. May call any function of cross-replica context.
+ * hands over, also if it fails (no structure, since replicas get tensors); one that it leaves alone is a result nobody
+ * gets. Returns 0, or any other number to fail the run, as a step does. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);

@@ -7,6 +7,7 @@
 
 #include <mdist/collective.h>
 
+#include <algorithm>
 #include <utility>
 
 using namespace mdist;
@@ -24,8 +25,11 @@ mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *rep
     });
 }
 
-std::string destination_of(const char *const *destinations, size_t i) {
-    return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
+/// Throws INVALID_ARGUMENT for a device that the strategy does not have.
+Target target_of(const Strategy &strategy, const char *destination) {
+    if (destination == nullptr || destination[0] == '\0') return Target::kEverywhere;
+    strategy.device_index(destination);
+    return Target::kHost;
 }
 
 constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
@@ -93,7 +97,9 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(reduce_value(self, asker, op, *pinned, over));
+        *out =
+            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::kHost})[0]
+                                                : reduce_value_axes(self, asker, op, *pinned, over));
     });
 }
 
@@ -106,7 +112,8 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        *out = publish<mdist_value_t>(reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)));
+        const Target target = target_of(self, destination);
+        *out = publish<mdist_value_t>(reduce_values(self, asker, op, {pinned.shared()}, {target})[0]);
     });
 }
 
@@ -114,18 +121,15 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
-        need_array(values, count, "values");
         need_array(out, count, "out");
         const Asker asker(self, CallKind::kBatchReduceTo, timeout_of(options));
         self.require_sound();
-        std::vector<ValuePointer> reduced;
-        for (size_t i = 0; i < count; ++i) {
-            others_wait = true;
-            const auto pinned = pin(values[i]);
-            others_wait = reduces_with_others(self, *pinned, false);
-            reduced.push_back(reduce_value_to(self, asker, op, *pinned, destination_of(destinations, i)));
-        }
-        const std::vector<mdist_value_t *> handles = publish_values(reduced);
+        const std::vector<ValuePointer> all = values_of(values, count, "values");
+        others_wait = std::any_of(all.begin(), all.end(),
+                                  [&](const ValuePointer &value) { return reduces_with_others(self, *value, false); });
+        std::vector<Target> targets(count, Target::kEverywhere);
+        for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
+        const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
 }

@@ -153,6 +153,26 @@ mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, 
     });
 }
 
+mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
+                                         mdist_error_t **error) {
+    return replica_guard("mdist_replica_argument_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        need(out, "out");
+        *out = self.argument_at(index, path).describe();
+    });
+}
+
+mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                           const mdist_tensor_t *tensor, mdist_error_t **error) {
+    return replica_guard("mdist_replica_set_result_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        need(tensor, "tensor");
+        checked_filled(*tensor, "tensor");
+        Tensor copy = Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor");
+        self.set_result_at(index, path, std::move(copy));
+    });
+}
+
 mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, void *user_data,
                                 const mdist_tensor_t *arguments, size_t argument_count, mdist_tensor_t *results,
                                 size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {

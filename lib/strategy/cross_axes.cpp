@@ -101,7 +101,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     for (uint32_t i = 0; i < cut.count(workers.self()); ++i)
         own.push_back(fold_local(op, tensors, first, cut.subtrees()[cut.first(workers.self()) + i], kept, reduced));
 
-    std::string subject = text("to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
+    std::string subject = text(asker.subject, "to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
     Call call;

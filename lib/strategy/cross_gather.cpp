@@ -3,6 +3,7 @@
 #include "comm/workers.h"
 #include "strategy/axes.h"
 #include "strategy/cross.h"
+#include "strategy/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -53,7 +54,8 @@ std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std
                                  int32_t along, const Rows &rows, Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
-    const std::string subject = text("axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
+    const std::string subject =
+        text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
     Call call;
     call.kind = asker.kind;
     call.subject = std::hash<std::string>()(subject);
@@ -82,9 +84,7 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
     return pieces;
 }
 
-} // namespace
-
-ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
     value.check_count(strategy.local_replica_count());
     std::vector<Tensor> tensors = value.tensors();
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
@@ -115,6 +115,14 @@ ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &v
         }
     }
     return Value::plain(std::move(out));
+}
+
+} // namespace
+
+ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+    return map_leaves(value, [&](const Value &leaf, std::size_t index) {
+        return gather_leaf(strategy, of_leaf(asker, value, index), leaf, axis);
+    });
 }
 
 } // namespace mdist

@@ -5,6 +5,7 @@
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
 #include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -117,6 +118,11 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
 
 void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
     for (std::size_t i = 0; i < merged.size(); ++i) {
+        if (merged[i] && merged[i]->is_structure())
+            throw Failure(
+                MDIST_ERR_CALLBACK,
+                text("the merge function gave a structure as result ", i, " (", leaves_text(merged[i]->leaves()),
+                     "); a replica gets tensors, so give its leaves as results (mdist_value_at)"));
         const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
         if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
         throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",

@@ -6,11 +6,12 @@
 // reads it when all steps are over.
 #pragma once
 
-#include "strategy/value.h"
+#include "strategy/regroup.h"
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mdist {
@@ -33,11 +34,18 @@ class Replica {
     /// Over the whole job.
     uint32_t id() const;
 
-    /// Throws INVALID_ARGUMENT for an index that the run does not have.
+    /// Throws INVALID_ARGUMENT for an index that the run does not have, and for a structure.
     const Tensor &argument(std::size_t index) const;
+    /// Of a structure; "" where there is none.
+    const Tensor &argument_at(std::size_t index, std::string_view path) const;
     void set_result(std::size_t index, Tensor tensor);
+    void set_result_at(std::size_t index, std::string_view path, Tensor tensor);
+    /// What was set for a result, which is unset again.
+    Part take_result(std::size_t index);
 
     std::vector<Tensor> results;
+    /// Those that were set at paths, by result; empty where none was.
+    std::vector<Part> structured_results;
     std::vector<Tensor> merge_arguments;
     std::vector<Tensor> merge_results;
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.

@@ -152,6 +152,14 @@ CALL(replica_argument) {
     mdist_tensor_t out;
     return mdist_replica_argument(w->replica, 0, &out, error);
 }
+CALL(replica_argument_at) {
+    mdist_tensor_t out;
+    return mdist_replica_argument_at(w->replica, 0, "", &out, error);
+}
+CALL(replica_set_result_at) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_result_at(w->replica, 0, "", &tensor, error);
+}
 CALL(replica_set_result) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_set_result(w->replica, 0, &tensor, error);
@@ -421,6 +429,28 @@ CALL(value_tensor) {
     mdist_tensor_t out;
     return mdist_value_tensor(w->value, 0, &out, error);
 }
+CALL(value_structure) {
+    mdist_value_t *out = NULL;
+    const char *const path = "a";
+    mdist_value_t *const leaf = w->value;
+    const mdist_status_t status = mdist_value_structure(&path, &leaf, 1, &out, error);
+    return drop_value(status, out);
+}
+static int32_t idle_value(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+    (void)replica_id, (void)replica_count;
+    const mdist_tensor_t tensor = tensor_in(user_data);
+    return mdist_value_create(&tensor, out, NULL) != MDIST_OK;
+}
+CALL(values_from_function) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_values_from_function(w->strategy, idle_value, w, &out, error);
+    return drop_value(status, out);
+}
+CALL(value_at) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_value_at(w->value, "", &out, error);
+    return drop_value(status, out);
+}
 CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
@@ -617,6 +647,7 @@ CALL(queries) {
                      mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
                      mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == -1 &&
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
+                     mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
                      mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
                      mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
@@ -650,7 +681,9 @@ static const Entry table[] = {
     ENTRY(update, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
+    ENTRY(replica_argument_at, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
+    ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
     ENTRY(broadcast, IN_STEP),
@@ -719,6 +752,9 @@ static const Entry table[] = {
     ENTRY(value_wrap, ANYWHERE),
     ENTRY(value_per_replica, ANYWHERE),
     ENTRY(value_tensor, ANYWHERE),
+    ENTRY(value_structure, ANYWHERE),
+    ENTRY(value_at, ANYWHERE),
+    ENTRY(values_from_function, OUTSIDE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
@@ -748,6 +784,8 @@ static const Entry table[] = {
     QUERY(strategy_is_chief),
     QUERY(value_kind),
     QUERY(value_count),
+    QUERY(value_leaf_count),
+    QUERY(value_leaf_path),
     QUERY(variable_name),
     QUERY(tensor_elements),
     QUERY(dataset_component_count),
@@ -806,6 +844,11 @@ static void the_table_knows_every_function(void **state) {
 /// What a replica function of the entry's kind is given where no replica belongs.
 static int takes_replica(const Entry *entry) {
     return entry->place == IN_STEP || entry->place == ENTERED;
+}
+
+/// Of cross-replica context, but whatever the strategy is busy with.
+static int is_free(const Entry *entry) {
+    return strcmp(entry->name, "mdist_iterator_next") == 0 || strcmp(entry->name, "mdist_values_from_function") == 0;
 }
 
 /// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
@@ -916,7 +959,7 @@ static void in_a_step_only_the_functions_of_a_step_work(void **state) {
         Trial trial = {.world = make_world(), .entry = &table[i]};
         mdist_value_t *result = NULL;
         // One that is refused is refused to everybody, so the run itself goes well.
-        const mdist_status_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        const mdist_status_t set = strncmp(table[i].name, "mdist_replica_set_result", 24) == 0;
         OK(mdist_run(trial.world.strategy, call_in_step, &trial, &trial.world.value, 1, &result, set ? 1 : 0, NULL,
                      &error));
         assert_no_notes(&trial);
@@ -1036,7 +1079,7 @@ static void a_step_belongs_to_its_thread(void **state) {
     for (int i = 0; i < ENTRIES; ++i) {
         // An iterator belongs to no strategy, so that another thread may well use it.
         if (!takes_replica(&table[i]) && table[i].place != OUTSIDE && table[i].place != BRACKET) continue;
-        if (strcmp(table[i].name, "mdist_iterator_next") == 0) continue;
+        if (is_free(&table[i])) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
         assert_no_notes(&trial);
@@ -1052,7 +1095,7 @@ static int32_t call_entered(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     const Place place = self->entry->place;
     if (!takes_replica(self->entry) && id == 1) return 0;
-    const int busy = (place == OUTSIDE && strcmp(self->entry->name, "mdist_iterator_next") != 0) || place == BRACKET;
+    const int busy = (place == OUTSIDE && !is_free(self->entry)) || place == BRACKET;
     try_it(self, id, replica, busy ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK, self->entry->name);
     return 0;
 }
@@ -1064,7 +1107,7 @@ static void entered_replicas_take_the_functions_of_a_step(void **state) {
         if (table[i].place == NOT_CALLED) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         mdist_value_t *result = NULL;
-        const size_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        const size_t set = strncmp(table[i].name, "mdist_replica_set_result", 24) == 0;
         OK(run_own(trial.world.strategy, call_entered, &trial, &trial.world.value, 1, &result, set, NULL, &error));
         assert_no_notes(&trial);
         mdist_value_destroy(result);
