@@ -78,6 +78,7 @@ bool Routed::stirs_soon(uint64_t timeout_ns) {
         if (stirs()) return true;
     for (uint32_t i = 0; i < patience_.yields; ++i) {
         if (stirs()) return true;
+        if (std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->takes_long(); })) break;
         sched_yield();
     }
     return false;

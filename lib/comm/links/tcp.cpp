@@ -76,6 +76,7 @@ class Tcp final : public Link, public Pollable {
 
     Pollable *pollable() override { return this; }
     bool stirs() override;
+    bool takes_long() const override { return bulk_; }
     uint64_t begin_wait(std::vector<pollfd> &descriptors) override;
     void end_wait(const pollfd *found) override;
 
