@@ -31,6 +31,7 @@ class Workers::Thread {
 
   private:
     static void *main(void *self) {
+        prefer_short_turns();
         static_cast<Thread *>(self)->work();
         return nullptr;
     }
