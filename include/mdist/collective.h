@@ -6,8 +6,7 @@
  * same dtypes, in the same order. That is checked before any byte moves; a difference is MDIST_ERR_MISMATCH on every
  * replica, with both sides in the message. (Those that come late to a step that has failed get MDIST_ERR_ABORTED; the
  * run returns the cause.) Several buffers in one call are one fused operation.
- * Outside of steps (functions that take a strategy) values are reduced, copied and gathered. With several workers, what
- * fails there on one of them ends the collectives of all, as in a step: they wait for it. So do wrong arguments.
+ * Outside of steps (with a strategy) values are reduced, copied and gathered; what fails on one worker ends it for all.
  *
  * Bits: a sum over N replicas follows one tree over replica ids, so that results do not depend on how replicas lie
  * on workers, on chunk sizes, or on the run: sum(lo, hi) is the leaf if there is one, else it splits at lo plus the
