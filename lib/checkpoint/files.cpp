@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -30,10 +29,27 @@ Failure failed(std::string_view doing, const std::string &path, int code) {
         .native(code);
 }
 
-int opened(int at, const std::string &name, int flags, const std::string &path) {
+int opened(std::string_view doing, int at, const std::string &name, int flags, const std::string &path) {
     const int fd = ::openat(at, name.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0) throw failed((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
+    if (fd < 0) throw failed(doing, path, errno);
     return fd;
+}
+
+std::string parent_of(const std::string &path) {
+    const std::size_t slash = path.find_last_of('/', path.find_last_not_of('/'));
+    return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// And those it lies in, each on the disk before the next.
+void make_folder(const std::string &path) {
+    const std::string parent = parent_of(path);
+    int made = ::mkdir(path.c_str(), 0777);
+    if (made != 0 && errno == ENOENT && parent != path) {
+        make_folder(parent);
+        made = ::mkdir(path.c_str(), 0777);
+    }
+    if (made == 0) return Folder(parent).flush();
+    if (errno != EEXIST) throw failed("create the folder", path, errno);
 }
 
 } // namespace
@@ -44,17 +60,12 @@ OpenFile::~OpenFile() {
     if (fd_ >= 0) ::close(fd_);
 }
 
-Folder::Folder(std::string path)
-    : path_(std::move(path)), file_(opened(AT_FDCWD, path_, O_RDONLY | O_DIRECTORY, path_)) {}
+Folder::Folder(std::string path, std::string_view doing)
+    : path_(std::move(path)), file_(opened(doing, AT_FDCWD, path_, O_RDONLY | O_DIRECTORY, path_)) {}
 
 Folder Folder::created(const std::string &path) {
-    std::error_code failure;
-    if (std::filesystem::create_directories(path, failure)) {
-        const auto parent = std::filesystem::absolute(path, failure).lexically_normal().parent_path();
-        Folder(parent.empty() ? "." : parent.string()).flush();
-    }
-    if (failure) throw failed("create the folder", path, failure.value());
-    return Folder(path);
+    make_folder(path);
+    return Folder(path, "save to");
 }
 
 std::string Folder::path_of(std::string_view name) const {
@@ -89,7 +100,7 @@ NewFile::NewFile(Folder &folder, std::string name)
     : folder_(folder),
       name_(std::move(name)),
       temporary_(temporary_name(name_)),
-      file_(opened(folder.fd(), temporary_, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
+      file_(opened("create", folder.fd(), temporary_, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
                    folder.path_of(temporary_))) {}
 
 NewFile::~NewFile() {
@@ -118,7 +129,7 @@ void NewFile::commit() {
 }
 
 OldFile::OldFile(const Folder &folder, const std::string &name)
-    : path_(folder.path_of(name)), file_(opened(folder.fd(), name, O_RDONLY | O_NONBLOCK, path_)), bytes_(0) {
+    : path_(folder.path_of(name)), file_(opened("open", folder.fd(), name, O_RDONLY | O_NONBLOCK, path_)), bytes_(0) {
     struct stat status {};
     if (::fstat(file_.fd(), &status) != 0) throw failed("look at", path_, errno);
     if (!S_ISREG(status.st_mode)) throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(path_), " is no regular file"));

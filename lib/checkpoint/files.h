@@ -29,7 +29,8 @@ class OpenFile {
 
 class Folder {
   public:
-    explicit Folder(std::string path);
+    /// `doing` is for messages; what is not there is NOT_FOUND for "open" alone.
+    explicit Folder(std::string path, std::string_view doing = "open");
     /// Makes it, and the folders it lies in, if it is not there.
     static Folder created(const std::string &path);
 
