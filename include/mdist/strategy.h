@@ -146,6 +146,32 @@ MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn ste
                                    size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
+ * Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets results
+ * as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other number to
+ * fail the run.
+ */
+typedef int32_t (*mdist_element_fn)(mdist_replica_t *replica, uint64_t element, void *user_data);
+
+/**
+ * Calls @p function for elements 0 to @p count - 1, element i on replica i mod mdist_strategy_replica_count: all
+ * replicas of the job at the same time, each one element after another. (Elements are numbers; what they stand for is
+ * the function's to know, say rows of an argument.) Results are stacked along a new first axis, a row for each element
+ * of a replica, so that mdist_reduce over axis 0 takes all elements together: MEAN divides by @p count.
+ * (TensorFlow: DistributionStrategy.map and its MapOutput.)
+ * Collectives and merges have no place in @p function: replicas have different numbers of elements.
+ * @param count      the same on all workers; where there are results, enough to give every worker an element
+ * @param arguments  plain and mirrored values, since an element must not see which replica it fell to
+ * @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,
+ *                   shapes or paths are MDIST_ERR_MISMATCH.
+ * @thread one at a time per strategy   @blocks until the last element is done   @collective no
+ * @calls-back function, as a step of mdist_run   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_element_fn function,
+                                   void *user_data, mdist_value_t *const *arguments, size_t argument_count,
+                                   mdist_value_t **results, size_t result_count, const mdist_call_options_t *options,
+                                   mdist_error_t **error);
+
+/**
  * Replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

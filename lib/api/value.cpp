@@ -132,12 +132,9 @@ mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_valu
         const auto pinned = pin(strategy);
         if (function == nullptr) throw invalid("function is NULL");
         need(out, "out");
-        const Context *context = Context::of(*pinned);
-        if (context != nullptr && context->kind() == Context::Kind::kReplica)
-            throw Failure(
-                MDIST_ERR_WRONG_CONTEXT,
-                "mdist_values_from_function belongs in cross-replica context, and this is a step: make values "
-                "before mdist_run and pass them as its arguments, or call mdist_merge_call first");
+        require_cross_replica(*pinned, "mdist_values_from_function",
+                              "make values before mdist_run and pass them as its arguments, or call mdist_merge_call "
+                              "first");
         const uint32_t first = pinned->first_replica_id();
         std::vector<Part> parts;
         for (uint32_t local = 0; local < pinned->local_replica_count(); ++local)

@@ -21,6 +21,11 @@ using Part = std::vector<NamedTensor>;
 /// Sorts, and of those with one path keeps the last.
 Part sorted_part(Part leaves);
 
+/// Throws MISMATCH unless two parts of `what` have the same paths. `a_where` and `b_where` say whose they are ("on
+/// replica 3").
+void require_same_paths(const std::string &what, const Part &a, const std::string &a_where, const Part &b,
+                        const std::string &b_where);
+
 /// How a part that is the same on all replicas comes out.
 enum class Grouping : uint8_t {
     kPlainIfAlone, // plain with one local replica, else per-replica

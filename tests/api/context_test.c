@@ -87,6 +87,13 @@ static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *datas
 CALL(run) {
     return mdist_run(w->strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, error);
 }
+static int32_t idle_element(mdist_replica_t *replica, uint64_t element, void *user_data) {
+    (void)replica, (void)element, (void)user_data;
+    return 0;
+}
+CALL(map) {
+    return mdist_map(w->strategy, 3, idle_element, NULL, NULL, 0, NULL, 0, NULL, error);
+}
 CALL(strategy_all_reduce) {
     float rows[8] = {0};
     mdist_buffer_t buffers[8];
@@ -669,6 +676,7 @@ typedef struct Entry {
 
 static const Entry table[] = {
     ENTRY(run, OUTSIDE),
+    ENTRY(map, OUTSIDE),
     ENTRY(strategy_all_reduce, OUTSIDE),
     ENTRY(reduce, OUTSIDE),
     ENTRY(reduce_to, OUTSIDE),

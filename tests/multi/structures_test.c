@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured values of several workers: reduced leaf by leaf over all of them, and refused where workers differ.
+// Structured and mapped values of several workers: reduced over all of them, and refused where workers differ.
 #include "multi.h"
 
 static float at(const mdist_value_t *value, const char *path, size_t index) {
@@ -117,6 +117,58 @@ static void differs_within_a_worker(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// Element squared, as a leaf.
+static int32_t square(mdist_replica_t *replica, uint64_t element, void *user_data) {
+    (void)user_data;
+    return set(replica, "square", (float)(element * element), 0);
+}
+
+/// The elements of the job, not of each worker: a mean over them is the same in every layout.
+static void maps_elements(void) {
+    mdist_strategy_t *strategy = join();
+    const uint32_t workers = mdist_strategy_worker_count(strategy);
+    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
+    const uint64_t fewest = (workers - 1) * locals + 1;
+    const int32_t axis = 0;
+    mdist_value_t *value = NULL, *out = NULL;
+    for (uint64_t count = fewest; count < fewest + 6; ++count) {
+        float sum = 0;
+        for (uint64_t i = 0; i < count; ++i) sum += (float)(i * i);
+        GIVES(MDIST_OK, mdist_map(strategy, count, square, NULL, NULL, 0, &value, 1, NULL, &error));
+        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, &error));
+        REQUIRE(at(out, "square", 0) == sum);
+        mdist_value_destroy(out);
+        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, value, &axis, 1, &out, NULL, &error));
+        REQUIRE(at(out, "square", 0) == (float)((double)sum / (double)count));
+        mdist_value_destroy(out);
+        mdist_value_destroy(value);
+    }
+    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_map(strategy, fewest - 1, square, NULL, NULL, 0, &value, 1, NULL, &error));
+    REQUIRE(strstr(message, "to give each worker one") != NULL);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t give_id(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+    *(uint32_t *)user_data = replica_count;
+    float x = (float)replica_id;
+    const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
+    return mdist_value_create(&tensor, out, NULL) != MDIST_OK;
+}
+
+static void makes_values_by_function(void) {
+    mdist_strategy_t *strategy = join();
+    const uint32_t n = mdist_strategy_replica_count(strategy);
+    mdist_value_t *value = NULL, *out = NULL;
+    uint32_t seen = 0;
+    GIVES(MDIST_OK, mdist_values_from_function(strategy, give_id, &seen, &value, &error));
+    REQUIRE(seen == n && mdist_value_kind(value) == MDIST_VALUE_PER_REPLICA);
+    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    REQUIRE(at(out, "", 0) == (float)(n * (n - 1) / 2));
+    mdist_value_destroy(out);
+    mdist_value_destroy(value);
+    mdist_strategy_destroy(strategy);
+}
+
 static void check(const char *scenario, uint32_t workers, const char *devices) {
     const Workers job = {.scenario = scenario, .count = workers, .devices = devices};
     assert_int_equal(run_workers(&job), 0);
@@ -136,9 +188,24 @@ static void different_paths_are_an_error_on_all_workers(void **unused) {
     check("differs_within_a_worker", 2, "cpu*2");
 }
 
+static void elements_are_mapped_once_in_the_job(void **unused) {
+    (void)unused;
+    check("maps_elements", 2, "cpu*1");
+    check("maps_elements", 2, "cpu*2");
+    check("maps_elements", 3, "cpu*1");
+}
+
+static void functions_see_replicas_of_the_whole_job(void **unused) {
+    (void)unused;
+    check("makes_values_by_function", 2, "cpu*1");
+    check("makes_values_by_function", 2, "cpu*2");
+}
+
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures_are_reduced_over_all_workers),
+        cmocka_unit_test(elements_are_mapped_once_in_the_job),
+        cmocka_unit_test(functions_see_replicas_of_the_whole_job),
         cmocka_unit_test(different_paths_are_an_error_on_all_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -146,8 +213,8 @@ static int test_all(void) {
 
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
-        {"reduces_leaf_by_leaf", reduces_leaf_by_leaf},
-        {"differs_between_workers", differs_between_workers},
+        {"reduces_leaf_by_leaf", reduces_leaf_by_leaf},         {"maps_elements", maps_elements},
+        {"makes_values_by_function", makes_values_by_function}, {"differs_between_workers", differs_between_workers},
         {"differs_within_a_worker", differs_within_a_worker},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
