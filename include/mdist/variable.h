@@ -47,6 +47,8 @@ typedef struct mdist_variable_options {
     int32_t  synchronization; /* mdist_synchronization_t */
     int32_t  aggregation;     /* mdist_aggregation_t */
     int32_t  reserved;        /* must be 0 */
+    const mdist_variable_t *colocate_with; /* NULL, or a variable of the same strategy on whose devices to lie. Every
+                                              variable has a copy on each of them, so it is only checked. */
 } mdist_variable_options_t;
 
 /**
@@ -131,22 +133,47 @@ MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, 
                                               uint32_t local_replica, mdist_buffer_t *out, mdist_error_t **error);
 
 /**
- * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns
- * 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called
- * mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand
- * only.
+ * Says which variable holds the memory at @p address, and which local replica's copy it is; MDIST_ERR_NOT_FOUND if none
+ * of this strategy does (TensorFlow: value_container, variable_created_in_scope). For functions that see tensors only.
+ * @param out            receives a handle of your own to the variable, which goes with the last of its handles
+ * @param local_replica  may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *address,
+                                           mdist_variable_t **out, uint32_t *local_replica, mdist_error_t **error);
+
+/**
+ * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each
+ * result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other
+ * number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call
+ * any function of cross-replica context, where mdist_variable_assign writes the copy at hand only.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                                   size_t argument_count, void *user_data);
+                                   size_t argument_count, mdist_value_t **results, size_t result_count,
+                                   void *user_data);
 
 /**
  * Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first
  * failure; copies already changed stay so. In a step, call mdist_merge_call first.
+ * @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain
+ *                   value. May be NULL if the count is 0.
+ * @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped
  * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
  * @calls-back update, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                                      mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error);
+                                      mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                                      size_t result_count, mdist_error_t **error);
+
+/**
+ * The same for state that belongs to no single variable, such as an optimizer's step counter: calls @p update once per
+ * device of the strategy, with NULL for the copy. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)
+ * @thread one at a time per strategy   @blocks until the last device is done   @collective no
+ * @calls-back update, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
+                                               mdist_value_t *const *arguments, size_t argument_count,
+                                               mdist_value_t **results, size_t result_count, mdist_error_t **error);
 
 /**
  * Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from

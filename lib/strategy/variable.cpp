@@ -42,11 +42,19 @@ void VariableSpec::check() {
 std::string VariableSpec::text() const {
     return mdist::text("\"", name, "\" ", dtype_name(dtype), " ", shape.text(),
                        synchronization == MDIST_SYNC_ON_READ ? ", ON_READ, " : ", ON_WRITE, ",
-                       kAggregations[aggregation]);
+                       kAggregations[aggregation],
+                       colocated_with.empty() ? "" : mdist::text(", with \"", colocated_with, "\""));
 }
 
 uint64_t VariableSpec::hash() const {
     return std::hash<std::string>()(text());
+}
+
+std::shared_ptr<Variable> Variable::create(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial,
+                                           CallKind kind, uint64_t timeout_ns) {
+    auto created = std::make_shared<Variable>(std::move(strategy), std::move(spec), initial, kind, timeout_ns);
+    created->store_->know(created, created->spec_.dtype, created->offset_);
+    return created;
 }
 
 Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,

@@ -20,6 +20,7 @@ namespace mdist {
 
 struct VariableSpec {
     std::string name;
+    std::string colocated_with; // another variable's name, or empty
     int32_t dtype = 0;
     Shape shape;
     int32_t synchronization = MDIST_SYNC_ON_WRITE;
@@ -37,6 +38,9 @@ class Variable {
   public:
     /// With a copy of the chief's `initial` on every replica of the job; zeros if it is undefined there. All workers
     /// create it alike, by `kind`.
+    static std::shared_ptr<Variable> create(std::shared_ptr<Strategy> strategy, VariableSpec spec,
+                                            const Tensor &initial, CallKind kind, uint64_t timeout_ns);
+    /// As create(), but unknown to VariableStore::find().
     Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
              uint64_t timeout_ns);
     ~Variable();

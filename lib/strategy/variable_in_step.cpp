@@ -58,8 +58,8 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
         shared.create_failure = nullptr;
         shared.create_out_of_memory = true; // unless it turns out otherwise
         try {
-            shared.created = std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial,
-                                                        CallKind::kCreateVariable, timeout_ns);
+            shared.created = Variable::create(strategy.shared_from_this(), std::move(spec), initial,
+                                              CallKind::kCreateVariable, timeout_ns);
             shared.create_out_of_memory = false;
         } catch (const Failure &failure) {
             shared.create_failure = std::make_shared<Failure>(failure);

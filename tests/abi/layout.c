@@ -28,11 +28,12 @@ FIELD(mdist_call_options_t, struct_size, 0);
 FIELD(mdist_call_options_t, flags, 4);
 FIELD(mdist_call_options_t, timeout_ns, 8);
 
-SIZE(mdist_variable_options_t, 16);
+SIZE(mdist_variable_options_t, 24);
 FIELD(mdist_variable_options_t, struct_size, 0);
 FIELD(mdist_variable_options_t, synchronization, 4);
 FIELD(mdist_variable_options_t, aggregation, 8);
 FIELD(mdist_variable_options_t, reserved, 12);
+FIELD(mdist_variable_options_t, colocate_with, 16);
 
 SIZE(mdist_input_options_t, 8);
 FIELD(mdist_input_options_t, struct_size, 0);

@@ -46,8 +46,8 @@ static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
 }
 
 static int32_t idle_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                           size_t argument_count, void *user_data) {
-    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)user_data;
+                           size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
     return 0;
 }
 
@@ -131,7 +131,10 @@ CALL(variable_read) {
     return drop_value(status, out);
 }
 CALL(update) {
-    return mdist_update(w->variable, idle_update, NULL, NULL, 0, error);
+    return mdist_update(w->variable, idle_update, NULL, NULL, 0, NULL, 0, error);
+}
+CALL(update_non_slot) {
+    return mdist_update_non_slot(w->strategy, idle_update, NULL, NULL, 0, NULL, 0, error);
 }
 CALL(iterator_next) {
     mdist_value_t *out = NULL;
@@ -420,6 +423,14 @@ CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
 }
+CALL(variable_of) {
+    mdist_variable_t *out = NULL;
+    mdist_buffer_t arena = {NULL, 0, 0, 0};
+    mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &arena, NULL);
+    const mdist_status_t status = mdist_variable_of(w->strategy, arena.data, &out, NULL, error);
+    mdist_variable_destroy(out);
+    return status;
+}
 CALL(variable_arena) {
     mdist_buffer_t out;
     return mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &out, error);
@@ -583,6 +594,7 @@ static const Entry table[] = {
     ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),
     ENTRY(update, OUTSIDE),
+    ENTRY(update_non_slot, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
@@ -644,6 +656,7 @@ static const Entry table[] = {
     ENTRY(value_tensor, ANYWHERE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
+    ENTRY(variable_of, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
     ENTRY(dataset_shard, ANYWHERE),
     ENTRY(dataset_shuffle, ANYWHERE),

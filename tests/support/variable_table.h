@@ -184,10 +184,11 @@ typedef struct Updating {
 } Updating;
 
 MDIST_TEST_HELPER int32_t table_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                                       size_t argument_count, void *user_data) {
+                                       size_t argument_count, mdist_value_t **results, size_t result_count,
+                                       void *user_data) {
     Updating *const self = (Updating *)user_data;
     mdist_error_t *error = NULL;
-    (void)local, (void)copy, (void)arguments, (void)argument_count;
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
     const mdist_status_t status =
         mdist_variable_assign(self->cell->variable, (mdist_assign_t)self->cell->assign, self->value, &error);
     return note(&self->cell->note, MDIST_OK, status, &error, "mdist_variable_assign in an update");
@@ -203,7 +204,7 @@ MDIST_TEST_HELPER void write_to_variable(Cell *cell, Reaches reaches) {
     mdist_value_t *const value = value_to_write(cell);
     if (cell->place == IN_AN_UPDATE) {
         Updating updating = {cell, value};
-        const mdist_status_t status = mdist_update(cell->variable, table_update, &updating, NULL, 0, &error);
+        const mdist_status_t status = mdist_update(cell->variable, table_update, &updating, NULL, 0, NULL, 0, &error);
         note(&cell->note, MDIST_OK, status, &error, "mdist_update");
     } else {
         const mdist_status_t status =
