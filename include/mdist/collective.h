@@ -151,6 +151,25 @@ MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const md
                                             mdist_value_t **out, mdist_error_t **error);
 
 /**
+ * Computes what is fetched where it lies, from what lies there: makes @p result, a plain value that it hands over, also
+ * if it fails. Returns 0, or any other number to fail the call, which mdist_error_native then gives. May call any
+ * function of cross-replica context.
+ */
+typedef int32_t (*mdist_fetch_fn)(const mdist_tensor_t *source, mdist_value_t **result, void *user_data);
+
+/**
+ * A plain value on the device named @p destination (NULL or "": in host memory) with the content of a plain or mirrored
+ * value, or what @p fetch makes of it on the device where it lies, so that only that need travel (TensorFlow 1: fetch).
+ * Of a mirrored value the copy at the destination is taken if there is one. A per-replica value is
+ * MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant; variables go through mdist_variable_read.
+ * @param fetch  NULL for the content itself
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
+                                     mdist_fetch_fn fetch, void *user_data, mdist_value_t **out,
+                                     mdist_error_t **error);
+
+/**
  * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
  * along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per
  * replica.

@@ -55,6 +55,7 @@ SIZE(mdist_log_fn, 8);
 SIZE(mdist_step_fn, 8);
 SIZE(mdist_merge_fn, 8);
 SIZE(mdist_update_fn, 8);
+SIZE(mdist_fetch_fn, 8);
 
 NUMBER(MDIST_SUM, 1);
 NUMBER(MDIST_MEAN, 2);

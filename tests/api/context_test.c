@@ -115,6 +115,11 @@ CALL(gather) {
     const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
     return drop_value(status, out);
 }
+CALL(fetch) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_fetch(w->strategy, w->value, "cpu:1", NULL, NULL, &out, error);
+    return drop_value(status, out);
+}
 CALL(variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
@@ -590,6 +595,7 @@ static const Entry table[] = {
     ENTRY(batch_reduce_to, OUTSIDE),
     ENTRY(broadcast_to, OUTSIDE),
     ENTRY(gather, OUTSIDE),
+    ENTRY(fetch, OUTSIDE),
     ENTRY(variable_create, OUTSIDE),
     ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),
