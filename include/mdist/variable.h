@@ -38,6 +38,10 @@ typedef enum mdist_assign {
     MDIST_ASSIGN_SET       = 1,
     MDIST_ASSIGN_ADD       = 2,
     MDIST_ASSIGN_SUB       = 3,
+    MDIST_ASSIGN_MUL       = 4, /* this one and the following are for rows only */
+    MDIST_ASSIGN_DIV       = 5, /* integers: cut off towards zero; 0 is refused */
+    MDIST_ASSIGN_MIN       = 6,
+    MDIST_ASSIGN_MAX       = 7,
     MDIST_ASSIGN_PIN_INT32 = -0x7fffffff - 1
 } mdist_assign_t;
 
@@ -81,6 +85,8 @@ MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica,
  * its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are
  * MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)
  * Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value.
+ * A value of rows (mdist_value_rows) writes those rows of the copies and leaves the others alone, as
+ * mdist_replica_assign_rows does.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t assign,
@@ -96,6 +102,24 @@ MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist
 MDIST_API mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable,
                                               mdist_assign_t assign, const mdist_tensor_t *tensor,
                                               const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Writes rows from inside a step: row i of @p values into row indices[i] of the copy, one after another in their order,
+ * the same one twice, too (TensorFlow: scatter_update, _add, _sub, _mul, _div, _min, _max). Mirrored variables only:
+ * with NONE this replica's copy and rows; ONLY_FIRST_REPLICA replica 0's rows into every copy; SUM the rows of all
+ * replicas, in replica order, into every copy; MEAN the same, each row divided by the number of replicas. Those three
+ * need every replica to call, with any number of rows. With SUM and MEAN, SET, MIN and MAX are MDIST_ERR_UNSUPPORTED,
+ * reason `rows_aggregation`; sync-on-read is, too, reason `rows_on_read`. An index that the variable has not is
+ * MDIST_ERR_INVALID_ARGUMENT, and nothing is written.
+ * @param indices  int64 [k]
+ * @param values   [k, ...]: like the variable but for the first dimension
+ * @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable,
+                                                   mdist_assign_t assign, const mdist_tensor_t *indices,
+                                                   const mdist_tensor_t *values, const mdist_call_options_t *options,
+                                                   mdist_error_t **error);
 
 /**
  * Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all

@@ -20,6 +20,7 @@ uint32_t place_of(const Strategy &strategy, const char *destination) {
 /// The copy at the destination if there is one, else the first.
 const Tensor &source_of(const Value &value, uint32_t place, uint32_t local_replicas) {
     value.check_count(local_replicas);
+    value.check_whole();
     if (value.kind() == MDIST_VALUE_PER_REPLICA)
         throw invalid(
             "a per-replica value has a content for each replica, so that nobody could say which to fetch; reduce it "

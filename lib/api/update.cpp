@@ -30,8 +30,10 @@ Update update_of(Strategy &strategy, std::string what, mdist_update_fn function,
     need_array(results, result_count, "results");
     Update update{strategy,    std::move(what), function, user_data, values_of(arguments, argument_count, "arguments"),
                   result_count};
-    for (size_t i = 0; i < argument_count; ++i)
+    for (size_t i = 0; i < argument_count; ++i) {
         update.arguments[i]->check_count(strategy.local_replica_count(), static_cast<std::ptrdiff_t>(i));
+        update.arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
+    }
     return update;
 }
 
@@ -48,9 +50,10 @@ Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *c
     if (code != 0) throw callback_returned(who(), code);
     Results results = values_or_none(made.get(), update.result_count, "results");
     for (size_t i = 0; i < results.size(); ++i)
-        if (results[i] && results[i]->kind() != MDIST_VALUE_PLAIN)
-            throw Failure(MDIST_ERR_CALLBACK, text(who(), " gave a result ", i, " of ", results[i]->tensors().size(),
-                                                   " tensors; each copy gives plain values of its own"));
+        if (results[i] && (results[i]->kind() != MDIST_VALUE_PLAIN || results[i]->has_rows()))
+            throw Failure(MDIST_ERR_CALLBACK,
+                          text(who(), " gave a result ", i, " of ", results[i]->tensors().size(),
+                               " tensors; each copy gives plain values of its own, of whole tensors"));
     return results;
 }
 

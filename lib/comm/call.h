@@ -24,6 +24,8 @@ enum class CallKind : uint8_t {
     kOpenMerge,
     kCreateVariable,
     kAssign,
+    kAllReduceRows,
+    kAssignRows,
     // In cross-replica context, for workers:
     kStrategyAllReduce,
     kReduce,
@@ -49,6 +51,8 @@ struct Call {
 };
 
 Pattern pattern_of(const Call &call);
+/// Inputs are joined: they may differ in length.
+bool gathers(CallKind kind);
 
 /// Name of the public function, "mdist_all_reduce".
 const char *call_name(CallKind kind);

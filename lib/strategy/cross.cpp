@@ -8,6 +8,7 @@
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "strategy/rows.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -80,6 +81,17 @@ void perform_into(Workers &workers, const Asker &asker, int32_t op, const std::v
     perform(workers, asker.with(text(asker.subject, out.shape().text())), calls);
 }
 
+/// Rows are summed up by taking all of them.
+ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, const Value &value) {
+    const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", rows_for(value, 0).text(), ", ");
+    std::vector<Tensor> indices;
+    for (uint32_t i = 0; i < value.tensors().size(); ++i) indices.push_back(value.indices_for(i));
+    const Rows all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
+                      gather_tensors(strategy, asker.with(subject), value.tensors(), 0)};
+    if (op == MDIST_MEAN) divide_rows(all, strategy.replica_count());
+    return Value::rows(*Value::plain(all.indices), *Value::plain(all.values));
+}
+
 Tensor on_host(const Tensor &tensor) {
     Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
     host()->copy_out(copy.data(), tensor.data(), copy.bytes());
@@ -111,16 +123,20 @@ ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, co
     value.check_count(strategy.local_replica_count());
     const uint32_t replicas = strategy.replica_count();
     const bool differs = differs_by_replica(strategy, value);
+    if (value.has_rows()) check_rows_op(op, value.tensors()[0].dtype());
     if (!axes.empty()) {
+        value.check_whole();
         Workers *const workers = value.kind() == MDIST_VALUE_PLAIN && !differs ? nullptr : strategy.workers();
         Tensor reduced = reduce_axes(workers, asker, op, value.tensors(), axes);
         if (value.kind() == MDIST_VALUE_PLAIN && !differs)
             require_reduces_to_itself(op, value.kind(), reduced, replicas);
         return Value::plain(std::move(reduced));
     }
+    if (differs && value.has_rows()) return reduce_rows(strategy, asker, op, value);
     if (differs) return Value::plain(reduce_tensors(strategy, asker, op, value.tensors()));
     require_reduces_to_itself(op, value.kind(), value.tensors()[0], replicas);
-    return Value::plain(on_host(value.tensors()[0]));
+    const ValuePointer itself = Value::plain(on_host(value.tensors()[0]));
+    return value.has_rows() ? Value::rows(*Value::plain(on_host(value.indices_for(0))), *itself) : itself;
 }
 
 /// Straight into every device's own result, by all replicas' threads where that is worth it.
@@ -145,9 +161,12 @@ ValuePointer reduce_value_to(Strategy &strategy, const Asker &asker, int32_t op,
                              const std::string &destination) {
     const bool everywhere = destination.empty();
     if (!everywhere) strategy.device_index(destination);
-    if (everywhere && differs_by_replica(strategy, value)) return all_reduce_value(strategy, asker, op, value);
+    if (everywhere && !value.has_rows() && differs_by_replica(strategy, value))
+        return all_reduce_value(strategy, asker, op, value);
     const ValuePointer reduced = reduce_value(strategy, asker, op, value, {});
-    return everywhere ? broadcast_value(strategy, reduced->tensors()[0]) : reduced;
+    if (!everywhere) return reduced;
+    const ValuePointer copies = broadcast_value(strategy, reduced->tensors()[0]);
+    return value.has_rows() ? Value::rows(*broadcast_value(strategy, reduced->indices_for(0)), *copies) : copies;
 }
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {

@@ -45,6 +45,8 @@ ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, co
 ValuePointer reduce_value_to(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
                              const std::string &destination);
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor);
+/// One tensor from one per replica of the job, of which `tensors` are the local ones.
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
 ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis);
 
 } // namespace mdist

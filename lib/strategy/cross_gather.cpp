@@ -38,7 +38,8 @@ std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std
                                  int32_t along, const Rows &rows, Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
-    const std::string subject = text("axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
+    const std::string subject =
+        text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
     Call call;
     call.kind = asker.kind;
     call.subject = std::hash<std::string>()(subject);
@@ -79,8 +80,13 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
 
 ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
     value.check_count(strategy.local_replica_count());
+    value.check_whole();
     std::vector<Tensor> tensors = value.tensors();
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
+    return Value::plain(gather_tensors(strategy, asker, tensors, axis));
+}
+
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis) {
     Shape shape = tensors[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};
@@ -107,7 +113,7 @@ ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &v
             to += bytes;
         }
     }
-    return Value::plain(std::move(out));
+    return out;
 }
 
 } // namespace mdist

@@ -118,6 +118,7 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
 void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
     for (std::size_t i = 0; i < merged.size(); ++i) {
         const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
+        if (merged[i]) merged[i]->check_whole();
         if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
         throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",
                                                local_replica_count(), " local replicas"));

@@ -15,8 +15,10 @@ Frame &Strategy::frame_at(uint32_t depth) {
 
 void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
     require_sound();
-    for (std::size_t i = 0; i < arguments.size(); ++i)
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
         arguments[i]->check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
+        arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
+    }
 }
 
 void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,

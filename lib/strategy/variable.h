@@ -34,6 +34,15 @@ struct VariableSpec {
     uint64_t hash() const;
 };
 
+struct Rows;
+
+/// "ADD"
+const char *assign_name(int32_t assign);
+/// "SUM"
+const char *aggregation_name(int32_t aggregation);
+/// Any operation but SET on two arrays apart, or the same. Under a FloatEnvironment.
+void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
+
 class Variable {
   public:
     /// With a copy of the chief's `initial` on every replica of the job; zeros if it is undefined there. All workers
@@ -55,6 +64,8 @@ class Variable {
     void assign(int32_t assign, const Value &value);
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
+    /// Writes rows, and takes no others.
+    void assign_rows(int32_t assign, const Value &value);
     Tensor read(uint64_t timeout_ns) const;
     /// Whether writing it in a step takes all replicas.
     bool aggregated_in_step() const {
@@ -62,10 +73,17 @@ class Variable {
     }
     /// In a step.
     void assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns);
+    void assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns);
 
   private:
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
+    void check_rows_assign(int32_t assign) const;
+    void check_rows(int32_t assign, const Rows &rows) const;
+    void check_owner(const Replica &replica) const;
+    /// Throws unless a caller's memory is apart from all copies or, if `or_same`, is a copy itself.
+    void check_apart(const Tensor &tensor, const char *what, bool or_same) const;
     void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+    void apply_rows(uint32_t local, int32_t assign, const Rows &rows) const;
     void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
     void give_memory_back() noexcept;
 

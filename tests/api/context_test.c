@@ -166,6 +166,13 @@ CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
 }
+CALL(all_reduce_rows) {
+    int64_t index = 0;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
+    return drop_value(status, out);
+}
 CALL(broadcast) {
     const mdist_buffer_t in = in_of(w);
     return mdist_broadcast(w->replica, 0, &in, 1, NULL, error);
@@ -195,6 +202,12 @@ CALL(replica_variable_create) {
 CALL(replica_assign) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
+}
+
+CALL(replica_assign_rows) {
+    int64_t index = 1;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    return mdist_replica_assign_rows(w->replica, w->variable, MDIST_ASSIGN_MAX, &which, &row, NULL, error);
 }
 
 // Started: waited for at once, so that the step goes on as after the blocking form.
@@ -420,6 +433,19 @@ CALL(value_per_replica) {
         mdist_value_per_replica(w->strategy, tensors, mdist_strategy_local_replica_count(w->strategy), &out, error);
     return drop_value(status, out);
 }
+CALL(value_rows) {
+    int64_t indices[2] = {0, 1};
+    const mdist_tensor_t tensor = tensor_of(indices, MDIST_INT64, 2);
+    mdist_value_t *which = NULL, *out = NULL;
+    mdist_value_create(&tensor, &which, NULL);
+    const mdist_status_t status = mdist_value_rows(which, w->value, &out, error);
+    mdist_value_destroy(which);
+    return drop_value(status, out);
+}
+CALL(value_indices) {
+    mdist_tensor_t out;
+    return mdist_value_indices(w->value, 0, &out, error);
+}
 CALL(value_tensor) {
     mdist_tensor_t out;
     return mdist_value_tensor(w->value, 0, &out, error);
@@ -606,6 +632,7 @@ static const Entry table[] = {
     ENTRY(replica_set_result, IN_STEP),
     ENTRY(merge_call, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
+    ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
     ENTRY(all_gather, IN_STEP),
     ENTRY(reduce_scatter, IN_STEP),
@@ -613,6 +640,7 @@ static const Entry table[] = {
     ENTRY(barrier, IN_STEP),
     ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_assign, IN_STEP),
+    ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(all_reduce_start, IN_STEP),
     ENTRY(broadcast_start, IN_STEP),
     ENTRY(all_gather_start, IN_STEP),
@@ -660,6 +688,8 @@ static const Entry table[] = {
     ENTRY(value_wrap, ANYWHERE),
     ENTRY(value_per_replica, ANYWHERE),
     ENTRY(value_tensor, ANYWHERE),
+    ENTRY(value_rows, ANYWHERE),
+    ENTRY(value_indices, ANYWHERE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
     ENTRY(variable_of, ANYWHERE),
