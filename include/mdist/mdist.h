@@ -6,7 +6,7 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   status, log what went wrong, and what goes on
+ *   status, log what went wrong, and what goes on             loss        divided by what all replicas have
  *
  * and for other languages than C:
  *
@@ -27,6 +27,7 @@
 #include <mdist/dataset.h>
 #include <mdist/dlpack.h>
 #include <mdist/log.h>
+#include <mdist/loss.h>
 #include <mdist/memory.h>
 #include <mdist/status.h>
 #include <mdist/step.h>

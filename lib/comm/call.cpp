@@ -93,6 +93,8 @@ const char *call_name(CallKind kind) {
             return "mdist_all_reduce_rows";
         case CallKind::kAssignRows:
             return "mdist_replica_assign_rows";
+        case CallKind::kAverageLoss:
+            return "mdist_average_loss";
         case CallKind::kStrategyAllReduce:
             return "mdist_strategy_all_reduce";
         case CallKind::kReduce:

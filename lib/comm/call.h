@@ -26,6 +26,7 @@ enum class CallKind : uint8_t {
     kAssign,
     kAllReduceRows,
     kAssignRows,
+    kAverageLoss,
     // In cross-replica context, for workers:
     kStrategyAllReduce,
     kReduce,

@@ -96,6 +96,19 @@ void divide_integers_each(void *to, const void *from, std::size_t elements) {
     }
 }
 
+double load_real(int32_t dtype, const void *data, std::size_t i) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return static_cast<double>(load<float>(data, i));
+        case MDIST_FLOAT64:
+            return load<double>(data, i);
+        case MDIST_FLOAT16:
+            return half_to_double(load<uint16_t>(data, i));
+        default:
+            return bfloat16_to_double(load<uint16_t>(data, i));
+    }
+}
+
 bool is_zero(int32_t dtype, const char *element, std::size_t size) {
     for (std::size_t byte = 0; byte < size; ++byte) {
         const bool sign = byte + 1 == size && !dtype_is_integer(dtype);
@@ -165,6 +178,15 @@ void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements
         default:
             return divide_integers_each<uint64_t>(to, from, elements);
     }
+}
+
+double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements) {
+    double sum = 0;
+    for (std::size_t i = 0; i < elements; ++i) {
+        const double weight = weights == nullptr ? 1 : load_real(dtype, weights, i / share);
+        sum += load_real(dtype, data, i) * weight;
+    }
+    return sum;
 }
 
 bool all_zero(int32_t dtype, const void *data, std::size_t elements) {

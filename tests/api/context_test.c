@@ -173,6 +173,17 @@ CALL(all_reduce_rows) {
     const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
     return drop_value(status, out);
 }
+CALL(average_loss) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    uint64_t global_batch = 0;
+    double loss = 0;
+    return mdist_average_loss(w->replica, &tensor, NULL, &global_batch, &loss, NULL, error);
+}
+CALL(scale_regularization) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    double loss = 0;
+    return mdist_scale_regularization(w->replica, &tensor, &loss, error);
+}
 CALL(broadcast) {
     const mdist_buffer_t in = in_of(w);
     return mdist_broadcast(w->replica, 0, &in, 1, NULL, error);
@@ -638,6 +649,8 @@ static const Entry table[] = {
     ENTRY(reduce_scatter, IN_STEP),
     ENTRY(all_to_all, IN_STEP),
     ENTRY(barrier, IN_STEP),
+    ENTRY(average_loss, IN_STEP),
+    ENTRY(scale_regularization, IN_STEP),
     ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_assign, IN_STEP),
     ENTRY(replica_assign_rows, IN_STEP),
