@@ -5,6 +5,7 @@
 //   ON_WRITE      reduce by aggregation, apply to every copy   apply to every copy; read copy 0
 //   ON_READ       own copy only                                divide over copies; read reduces by aggregation
 //
+// Rows (variable_rows.cpp): ON_WRITE only; what is reduced in a step is then all replicas' rows, one after another.
 // Writes from steps come on the replicas' threads, each for its own copy; all else from whoever holds the turn.
 #pragma once
 

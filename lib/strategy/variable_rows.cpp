@@ -20,8 +20,8 @@ void reduce_two(int32_t dtype, reduce::Op op, void *to, const void *from, std::s
     reduce::reduce({dtype, op, 1}, sources, 2, &to, 1, elements);
 }
 
-/// Whether it is as good for the rows of several replicas, one after another.
-bool adds_up(int32_t assign) {
+/// Whether rows of several replicas can be applied one after another; with the others, one of them would win.
+bool goes_in_turn(int32_t assign) {
     return assign >= MDIST_ASSIGN_ADD && assign <= MDIST_ASSIGN_DIV;
 }
 
@@ -59,7 +59,7 @@ void Variable::check_rows_assign(int32_t assign) const {
             .reason("rows_on_read");
     const bool one =
         spec_.aggregation == MDIST_AGGREGATION_NONE || spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
-    if (!one && !adds_up(assign))
+    if (!one && !goes_in_turn(assign))
         throw Failure(MDIST_ERR_UNSUPPORTED,
                       text(assign_name(assign), " of rows is not for variable \"", spec_.name,
                            "\", whose aggregation is ", aggregation_name(spec_.aggregation),
