@@ -47,6 +47,20 @@ MDIST_API mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce
                                           const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
+ * Reduces rows (see mdist_value_rows) of all replicas: a sum is all of them, one after another in replica order; MEAN
+ * divides them by the number of replicas. Rows of one index are not merged. Replicas may have different numbers of
+ * rows, and none. Other operations are MDIST_ERR_UNSUPPORTED. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)
+ * @param indices  int64 [k]
+ * @param values   [k, ...]: alike on all replicas but for k
+ * @param out      receives a plain value of rows, yours, with the same content on every replica
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op,
+                                               const mdist_tensor_t *indices, const mdist_tensor_t *values,
+                                               mdist_value_t **out, const mdist_call_options_t *options,
+                                               mdist_error_t **error);
+
+/**
  * Copies the buffers of replica @p root over those of all others.
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
@@ -111,6 +125,7 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * in, as in the rows of a last batch that is not full; integers are summed
  * in 64 bits and give float64 then. Of no elements, MEAN is NaN, SUM 0,
  * PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types).
+ * Rows (mdist_value_rows) are reduced as by mdist_all_reduce_rows, and not over axes.
  * A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its
  * elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for
  * nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts.
@@ -154,9 +169,28 @@ MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const md
                                             mdist_value_t **out, mdist_error_t **error);
 
 /**
+ * Computes what is fetched where it lies, from what lies there: makes @p result, a plain value that it hands over, also
+ * if it fails. Returns 0, or any other number to fail the call, which mdist_error_native then gives. May call any
+ * function of cross-replica context.
+ */
+typedef int32_t (*mdist_fetch_fn)(const mdist_tensor_t *source, mdist_value_t **result, void *user_data);
+
+/**
+ * A plain value on the device named @p destination (NULL or "": in host memory) with the content of a plain or mirrored
+ * value, or what @p fetch makes of it on the device where it lies, so that only that need travel (TensorFlow 1: fetch).
+ * Of a mirrored value the copy at the destination is taken if there is one. A per-replica value is
+ * MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant; variables go through mdist_variable_read.
+ * @param fetch  NULL for the content itself
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
+                                     mdist_fetch_fn fetch, void *user_data, mdist_value_t **out,
+                                     mdist_error_t **error);
+
+/**
  * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
  * along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per
- * replica. A structure is gathered leaf by leaf.
+ * replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their sum joins them.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */

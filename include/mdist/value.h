@@ -125,6 +125,26 @@ MDIST_API mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, 
                                                     void *user_data, mdist_value_t **out, mdist_error_t **error);
 
 /**
+ * Rows of larger tensors, without those that are not there: tensor i of @p values holds rows (slices along its first
+ * dimension), and tensor i of @p indices, int64 and as long as that dimension, says which rows of the larger one they
+ * are; in any order, the same one twice, too. Both values are of one kind. mdist_reduce, mdist_reduce_to,
+ * mdist_batch_reduce_to and mdist_variable_assign take rows; elsewhere they are MDIST_ERR_UNSUPPORTED.
+ * (TensorFlow: IndexedSlices.)
+ * @param out  shares the tensors of both, which may be destroyed
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_value_rows(const mdist_value_t *indices, const mdist_value_t *values,
+                                          mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * Describes the indices of tensor @p index, which mdist_value_tensor gives the rows of; data NULL and dtype 0 for a
+ * value of whole tensors. Borrowed until the value is destroyed; only read it.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_value_indices(const mdist_value_t *value, size_t index, mdist_tensor_t *out,
+                                             mdist_error_t **error);
+
+/**
  * Frees a value. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1
  */

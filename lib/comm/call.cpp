@@ -17,10 +17,6 @@ bool reduces(CallKind kind) {
     return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter;
 }
 
-bool input_lengths_agree(CallKind kind) {
-    return kind != CallKind::kAllGather;
-}
-
 /// `which`: "input " or "output ". Put into words only for a failure: this runs in every call.
 void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
     const bool fine = dtype_size(buffer.dtype) != 0 && buffer.reserved == 0 &&
@@ -64,7 +60,7 @@ std::string buffer_text(const mdist_buffer_t &buffer) {
 std::size_t different_buffer(const Call &a, const Call &b) {
     for (std::size_t i = 0; i < a.buffer_count; ++i) {
         if (a.inputs[i].dtype != b.inputs[i].dtype) return i;
-        if (input_lengths_agree(a.kind) && a.inputs[i].elements != b.inputs[i].elements) return i;
+        if (!gathers(a.kind) && a.inputs[i].elements != b.inputs[i].elements) return i;
     }
     return a.buffer_count;
 }
@@ -93,6 +89,12 @@ const char *call_name(CallKind kind) {
             return "mdist_replica_variable_create";
         case CallKind::kAssign:
             return "mdist_replica_assign";
+        case CallKind::kAllReduceRows:
+            return "mdist_all_reduce_rows";
+        case CallKind::kAssignRows:
+            return "mdist_replica_assign_rows";
+        case CallKind::kAverageLoss:
+            return "mdist_average_loss";
         case CallKind::kStrategyAllReduce:
             return "mdist_strategy_all_reduce";
         case CallKind::kReduce:
@@ -120,6 +122,8 @@ const char *call_name(CallKind kind) {
 Pattern pattern_of(const Call &call) {
     switch (call.kind) {
         case CallKind::kAllGather:
+        case CallKind::kAllReduceRows:
+        case CallKind::kAssignRows:
             return Pattern::kGather;
         case CallKind::kReduceScatter:
             return Pattern::kScatter;
@@ -132,6 +136,12 @@ Pattern pattern_of(const Call &call) {
         default:
             return call.op == 0 ? Pattern::kMeet : Pattern::kReduce;
     }
+}
+
+bool gathers(CallKind kind) {
+    Call call;
+    call.kind = kind;
+    return pattern_of(call) == Pattern::kGather;
 }
 
 void check_op(int32_t op) {
@@ -192,7 +202,7 @@ uint64_t fingerprint(const Call &call) {
     mix(call.subject);
     for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
         mix(static_cast<uint32_t>(call.inputs[i].dtype));
-        if (input_lengths_agree(call.kind)) mix(call.inputs[i].elements);
+        if (!gathers(call.kind)) mix(call.inputs[i].elements);
     }
     return hash;
 }

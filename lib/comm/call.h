@@ -24,6 +24,9 @@ enum class CallKind : uint8_t {
     kOpenMerge,
     kCreateVariable,
     kAssign,
+    kAllReduceRows,
+    kAssignRows,
+    kAverageLoss,
     // In cross-replica context, for workers:
     kStrategyAllReduce,
     kReduce,
@@ -53,6 +56,8 @@ struct Call {
 };
 
 Pattern pattern_of(const Call &call);
+/// Inputs are joined: they may differ in length.
+bool gathers(CallKind kind);
 
 /// Name of the public function, "mdist_all_reduce".
 const char *call_name(CallKind kind);

@@ -47,6 +47,8 @@ void Exchange::deliver(uint32_t receiver) {
     const Call &to = group_.call_of(receiver);
     switch (kind_) {
         case CallKind::kAllGather:
+        case CallKind::kAllReduceRows:
+        case CallKind::kAssignRows:
             return gather(to);
         case CallKind::kReduceScatter:
             return reduce(receiver, to);

@@ -67,6 +67,8 @@ bool differs_by_replica(const Strategy &strategy, const Value &leaf);
 /// Throws INVALID_ARGUMENT unless one content for all reduces to itself without asking anybody, as in TensorFlow.
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor);
+/// One tensor from one per replica of the job, of which `tensors` are the local ones.
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
 /// Leaf by leaf.
 ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis);
 /// The same asker, of one leaf of a value: all workers must mean the same.

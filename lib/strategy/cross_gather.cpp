@@ -86,8 +86,15 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
 
 ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
     value.check_count(strategy.local_replica_count());
+    value.check_whole();
     std::vector<Tensor> tensors = value.tensors();
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
+    return Value::plain(gather_tensors(strategy, asker, tensors, axis));
+}
+
+} // namespace
+
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis) {
     Shape shape = tensors[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};
@@ -114,10 +121,8 @@ ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &va
             to += bytes;
         }
     }
-    return Value::plain(std::move(out));
+    return out;
 }
-
-} // namespace
 
 ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {

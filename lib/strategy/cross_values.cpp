@@ -3,6 +3,7 @@
 #include "reduce/arithmetic.h"
 #include "strategy/axes.h"
 #include "strategy/cross.h"
+#include "strategy/rows.h"
 #include "strategy/structure.h"
 #include "util/text.h"
 
@@ -26,9 +27,33 @@ Tensor on_host(const Tensor &tensor) {
     return copy;
 }
 
-/// Those that need nobody are reduced at once, the others are checked.
-Item item_of(Strategy &strategy, int32_t op, const Value &leaf, const std::string &path, Target target) {
+ValuePointer placed(Strategy &strategy, const Tensor &tensor, Target target) {
+    return target == Target::kHost ? Value::plain(on_host(tensor)) : broadcast_value(strategy, tensor);
+}
+
+/// Rows are summed up by taking all of them.
+ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, Target target) {
+    check_rows_op(op, leaf.tensors()[0].dtype());
+    Rows all = rows_for(leaf, 0);
+    if (differs_by_replica(strategy, leaf)) {
+        const std::string subject = text(asker.subject, op == MDIST_MEAN ? "MEAN, " : "SUM, ", all.text(),
+                                         target == Target::kHost ? ", " : " everywhere, ");
+        std::vector<Tensor> indices;
+        for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
+        all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
+               gather_tensors(strategy, asker.with(subject), leaf.tensors(), 0)};
+        if (op == MDIST_MEAN) divide_rows(all, strategy.replica_count());
+    } else {
+        require_reduces_to_itself(op, leaf.kind(), all.values, strategy.replica_count());
+    }
+    return Value::rows(*placed(strategy, all.indices, target), *placed(strategy, all.values, target));
+}
+
+/// Those that need nobody are reduced at once, and rows; the others are checked.
+Item item_of(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, const std::string &path,
+             Target target) {
     leaf.check_count(strategy.local_replica_count());
+    if (leaf.has_rows()) return {leaf, path, target, reduce_rows(strategy, asker, op, leaf, target)};
     const Tensor &first = leaf.tensors()[0];
     if (differs_by_replica(strategy, leaf)) {
         require_alike(leaf.tensors());
@@ -36,8 +61,7 @@ Item item_of(Strategy &strategy, int32_t op, const Value &leaf, const std::strin
         return {leaf, path, target, nullptr};
     }
     require_reduces_to_itself(op, leaf.kind(), first, strategy.replica_count());
-    return {leaf, path, target,
-            target == Target::kHost ? Value::plain(on_host(first)) : broadcast_value(strategy, first)};
+    return {leaf, path, target, placed(strategy, first, target)};
 }
 
 /// What all workers must mean by these: their paths and shapes. Words for the first few.
@@ -120,7 +144,8 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
     std::vector<Item> items;
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
-            items.push_back(item_of(strategy, op, leaf, leaf_path(*values[i], index), targets[i]));
+            items.push_back(item_of(strategy, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index),
+                                    targets[i]));
         });
     std::vector<Item *> everywhere;
     std::vector<Item *> to_host;
@@ -141,6 +166,7 @@ ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t o
     check_op(op);
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
         leaf.check_count(strategy.local_replica_count());
+        leaf.check_whole();
         const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(strategy, leaf);
         Tensor reduced =
             reduce_axes(alone ? nullptr : strategy.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);

@@ -124,6 +124,7 @@ void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
                 text("the merge function gave a structure as result ", i, " (", leaves_text(merged[i]->leaves()),
                      "); a replica gets tensors, so give its leaves as results (mdist_value_at)"));
         const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
+        if (merged[i]) merged[i]->check_whole();
         if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
         throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",
                                                local_replica_count(), " local replicas"));

@@ -19,6 +19,7 @@ void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i)
         visit_leaves(*arguments[i], [&](const Value &leaf, std::size_t) {
             leaf.check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
+            leaf.check_whole(static_cast<std::ptrdiff_t>(i));
         });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/value.h"
 
+#include "strategy/rows.h"
 #include "strategy/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -8,7 +9,6 @@
 #include <utility>
 
 namespace mdist {
-
 Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
@@ -33,6 +33,27 @@ std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const cha
                                dtype_name(tensors[i].dtype()), " on local replica ", i, "; it must be one type"))
                 .reason("different_dtypes");
     return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
+}
+
+std::shared_ptr<Value> Value::rows(const Value &indices, const Value &values) {
+    indices.check_whole();
+    values.check_whole();
+    if (indices.kind_ != values.kind_ || indices.tensors_.size() != values.tensors_.size())
+        throw invalid(text("the indices are a ", kind_text(indices.kind_), " value of ", indices.tensors_.size(),
+                           " tensors and the rows a ", kind_text(values.kind_), " value of ", values.tensors_.size(),
+                           "; they must be of one kind"));
+    for (std::size_t i = 0; i < values.tensors_.size(); ++i) Rows{indices.tensors_[i], values.tensors_[i]}.check();
+    const auto made = std::make_shared<Value>(values.kind_, values.tensors_);
+    made->indices_ = indices.tensors_;
+    return made;
+}
+
+void Value::check_whole(std::ptrdiff_t argument) const {
+    if (!has_rows()) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  text(argument < 0 ? std::string("the value") : text("argument ", argument),
+                       " holds rows of larger tensors, and this call takes whole ones; give it indices and rows as "
+                       "values of their own, or reduce or assign the rows first"));
 }
 
 const Tensor &Value::tensor_at(std::size_t index) const {

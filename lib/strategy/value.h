@@ -24,6 +24,9 @@ class Value {
     /// Throws MISMATCH if the dtypes differ. `what` names the value ("result 2", "tensor").
     static std::shared_ptr<Value> per_replica(std::vector<Tensor> tensors, const char *what = "tensor");
 
+    /// Rows of larger tensors, which `indices` names. Throws INVALID_ARGUMENT unless the two go together.
+    static std::shared_ptr<Value> rows(const Value &indices, const Value &values);
+
     mdist_value_kind_t kind() const { return kind_; }
     bool is_structure() const { return kind_ == MDIST_VALUE_STRUCTURE; }
     /// Of a structure, in the order of their paths.
@@ -35,6 +38,13 @@ class Value {
         if (is_structure()) throw refused("the value");
         return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local];
     }
+
+    /// Whether its tensors are rows of larger ones.
+    bool has_rows() const { return !indices_.empty(); }
+    /// Which rows local replica `local` sees, if it has rows.
+    const Tensor &indices_for(uint32_t local) const { return indices_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
+    /// Throws UNSUPPORTED if it has rows, for those who would take them for whole tensors.
+    void check_whole(std::ptrdiff_t argument = -1) const;
 
     /// Throws INVALID_ARGUMENT for an index that it does not have.
     const Tensor &tensor_at(std::size_t index) const;
@@ -54,6 +64,7 @@ class Value {
     mdist_value_kind_t kind_;
     std::vector<Tensor> tensors_;
     std::vector<Leaf> leaves_;
+    std::vector<Tensor> indices_; // of rows; empty if the tensors are whole
 };
 
 /// "per-replica"

@@ -51,8 +51,8 @@ static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
 }
 
 static int32_t idle_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                           size_t argument_count, void *user_data) {
-    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)user_data;
+                           size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
     return 0;
 }
 
@@ -127,6 +127,11 @@ CALL(gather) {
     const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
     return drop_value(status, out);
 }
+CALL(fetch) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_fetch(w->strategy, w->value, "cpu:1", NULL, NULL, &out, error);
+    return drop_value(status, out);
+}
 CALL(variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
@@ -143,7 +148,10 @@ CALL(variable_read) {
     return drop_value(status, out);
 }
 CALL(update) {
-    return mdist_update(w->variable, idle_update, NULL, NULL, 0, error);
+    return mdist_update(w->variable, idle_update, NULL, NULL, 0, NULL, 0, error);
+}
+CALL(update_non_slot) {
+    return mdist_update_non_slot(w->strategy, idle_update, NULL, NULL, 0, NULL, 0, error);
 }
 CALL(iterator_next) {
     mdist_value_t *out = NULL;
@@ -178,6 +186,24 @@ CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
 }
+CALL(all_reduce_rows) {
+    int64_t index = 0;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(average_loss) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    uint64_t global_batch = 0;
+    double loss = 0;
+    return mdist_average_loss(w->replica, &tensor, NULL, &global_batch, &loss, NULL, error);
+}
+CALL(scale_regularization) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    double loss = 0;
+    return mdist_scale_regularization(w->replica, &tensor, &loss, error);
+}
 CALL(broadcast) {
     const mdist_buffer_t in = in_of(w);
     return mdist_broadcast(w->replica, 0, &in, 1, NULL, error);
@@ -207,6 +233,12 @@ CALL(replica_variable_create) {
 CALL(replica_assign) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
+}
+
+CALL(replica_assign_rows) {
+    int64_t index = 1;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    return mdist_replica_assign_rows(w->replica, w->variable, MDIST_ASSIGN_MAX, &which, &row, NULL, error);
 }
 
 // Started: waited for at once, so that the step goes on as after the blocking form.
@@ -432,6 +464,19 @@ CALL(value_per_replica) {
         mdist_value_per_replica(w->strategy, tensors, mdist_strategy_local_replica_count(w->strategy), &out, error);
     return drop_value(status, out);
 }
+CALL(value_rows) {
+    int64_t indices[2] = {0, 1};
+    const mdist_tensor_t tensor = tensor_of(indices, MDIST_INT64, 2);
+    mdist_value_t *which = NULL, *out = NULL;
+    mdist_value_create(&tensor, &which, NULL);
+    const mdist_status_t status = mdist_value_rows(which, w->value, &out, error);
+    mdist_value_destroy(which);
+    return drop_value(status, out);
+}
+CALL(value_indices) {
+    mdist_tensor_t out;
+    return mdist_value_indices(w->value, 0, &out, error);
+}
 CALL(value_tensor) {
     mdist_tensor_t out;
     return mdist_value_tensor(w->value, 0, &out, error);
@@ -461,6 +506,14 @@ CALL(value_at) {
 CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
+}
+CALL(variable_of) {
+    mdist_variable_t *out = NULL;
+    mdist_buffer_t arena = {NULL, 0, 0, 0};
+    mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &arena, NULL);
+    const mdist_status_t status = mdist_variable_of(w->strategy, arena.data, &out, NULL, error);
+    mdist_variable_destroy(out);
+    return status;
 }
 CALL(variable_arena) {
     mdist_buffer_t out;
@@ -683,10 +736,12 @@ static const Entry table[] = {
     ENTRY(batch_reduce_to, OUTSIDE),
     ENTRY(broadcast_to, OUTSIDE),
     ENTRY(gather, OUTSIDE),
+    ENTRY(fetch, OUTSIDE),
     ENTRY(variable_create, OUTSIDE),
     ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),
     ENTRY(update, OUTSIDE),
+    ENTRY(update_non_slot, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
     ENTRY(replica_argument_at, IN_STEP),
@@ -694,13 +749,17 @@ static const Entry table[] = {
     ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
+    ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
     ENTRY(all_gather, IN_STEP),
     ENTRY(reduce_scatter, IN_STEP),
     ENTRY(all_to_all, IN_STEP),
     ENTRY(barrier, IN_STEP),
+    ENTRY(average_loss, IN_STEP),
+    ENTRY(scale_regularization, IN_STEP),
     ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_assign, IN_STEP),
+    ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(all_reduce_start, IN_STEP),
     ENTRY(broadcast_start, IN_STEP),
     ENTRY(all_gather_start, IN_STEP),
@@ -763,8 +822,11 @@ static const Entry table[] = {
     ENTRY(value_structure, ANYWHERE),
     ENTRY(value_at, ANYWHERE),
     ENTRY(values_from_function, OUTSIDE),
+    ENTRY(value_rows, ANYWHERE),
+    ENTRY(value_indices, ANYWHERE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
+    ENTRY(variable_of, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
     ENTRY(dataset_shard, ANYWHERE),
     ENTRY(dataset_shuffle, ANYWHERE),

@@ -9,7 +9,7 @@ namespace mdist::joint {
 namespace {
 
 bool gathers(const Call &call) {
-    return pattern_of(call) == Pattern::kGather;
+    return mdist::gathers(call.kind);
 }
 
 } // namespace
