@@ -53,7 +53,7 @@ mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t
                                        weights == nullptr ? nullptr : weights->data, share, shape.elements());
         }
         if (together) {
-            self.require_together("mdist_average_loss that counts the examples");
+            self.await_turn("mdist_average_loss that counts the examples");
             *global_batch = count_together(self, shape.dims[0], timeout_ns);
         }
         *loss = *global_batch == 0 ? 0 : sum / static_cast<double>(*global_batch);

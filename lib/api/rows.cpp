@@ -54,7 +54,7 @@ mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t
         need(out, "out");
         const uint64_t timeout_ns = timeout_of(options);
         check_rows_op(op, own.values.dtype());
-        self.require_together("mdist_all_reduce_rows");
+        self.await_turn("mdist_all_reduce_rows");
         const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
         const Rows all = gather_rows(self, CallKind::kAllReduceRows, subject, own, timeout_ns);
         if (op == MDIST_MEAN) divide_rows(all, self.strategy().replica_count());

@@ -115,7 +115,7 @@ void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows 
     const uint32_t local = replica.local_index();
     if (!aggregated_in_step()) return apply_rows(local, assign, rows);
 
-    replica.require_together("mdist_replica_assign_rows to a mirrored variable that is aggregated");
+    replica.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
     const bool first_only = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     const Rows none = {rows.indices.rows(0, 0), rows.values.rows(0, 0)};
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
