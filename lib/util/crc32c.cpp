@@ -6,7 +6,7 @@
 #include <cstring>
 
 #ifdef __x86_64__
-#include <nmmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace mdist {
