@@ -146,9 +146,9 @@ MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn ste
                                    size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets results
- * as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other number to
- * fail the run.
+ * Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets
+ * results as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other
+ * number to fail the run.
  */
 typedef int32_t (*mdist_element_fn)(mdist_replica_t *replica, uint64_t element, void *user_data);
 
