@@ -40,7 +40,8 @@ bool concerns_everyone(const Failure &cause) {
 }
 
 bool has_parts(const Call &call) {
-    return call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
+    return call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter ||
+           call.kind == CallKind::kGatherToRoot || call.kind == CallKind::kScatter;
 }
 
 } // namespace

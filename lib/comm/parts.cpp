@@ -8,7 +8,7 @@ namespace mdist {
 namespace {
 
 bool gathers(const Call &call) {
-    return call.kind == CallKind::kAllGather;
+    return call.kind == CallKind::kAllGather || call.kind == CallKind::kGatherToRoot;
 }
 
 const mdist_buffer_t &part_of(const Call &call, std::size_t b) {
@@ -49,6 +49,7 @@ void check_parts(const Group &group) {
         const uint64_t total = part_offset(group, group.parties(), b);
         for (uint32_t party = 0; party < group.parties(); ++party) {
             const Call &call = group.call_of(party);
+            if (has_root(call.kind) && party != call.root) continue; // has no whole
             if (whole_of(call, b).elements != total)
                 throw Failure(MDIST_ERR_MISMATCH,
                               text(gathers(call) ? "output " : "input ", b, " of replica ", party, " has ",
