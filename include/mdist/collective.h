@@ -98,6 +98,35 @@ MDIST_API mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_
                                           const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
+ * mdist_all_reduce with a result for replica @p root alone: its outputs are as long as its inputs, and may be the same.
+ * @param outputs  of other replicas are not looked at; may be NULL there
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                              const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                              size_t buffer_count, const mdist_call_options_t *options,
+                                              mdist_error_t **error);
+
+/**
+ * mdist_all_gather with a result for replica @p root alone.
+ * @param outputs  of other replicas are not looked at; may be NULL there
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                              const mdist_buffer_t *outputs, size_t buffer_count,
+                                              const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Gives each replica its part of the inputs of replica @p root. The parts lie there in replica order, as long as each
+ * replica's output, which may differ. In place at the root: its output is its part.
+ * @param inputs  of other replicas are not looked at; may be NULL there
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                       const mdist_buffer_t *outputs, size_t buffer_count,
+                                       const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
  * Returns when every replica has called it.
  * @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1
  */

@@ -81,6 +81,32 @@ MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const 
                                                 mdist_error_t **error);
 
 /**
+ * mdist_reduce_to_root, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * mdist_gather_to_root, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * mdist_scatter, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                             const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                             const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
  * mdist_barrier, started.
  * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
  */

@@ -25,6 +25,15 @@ mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *rep
     });
 }
 
+mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
+                      mdist_error_t **error) {
+    return rooted_guard(call_name(call.kind), call, replica, options, error,
+                        [&](Replica &self, const Call &own, uint64_t timeout) {
+                            self.await_turn(call_name(call.kind));
+                            run(self.strategy().group(), self.local_index(), own, timeout);
+                        });
+}
+
 /// Throws INVALID_ARGUMENT for a device that the strategy does not have.
 Target target_of(const Strategy &strategy, const char *destination) {
     if (destination == nullptr || destination[0] == '\0') return Target::kEverywhere;
@@ -65,6 +74,27 @@ mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
     return collective(exchange, call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, options,
                       error);
+}
+
+mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t buffer_count,
+                                    const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted(all_reduce, rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica,
+                  options, error);
+}
+
+mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                    const mdist_buffer_t *outputs, size_t buffer_count,
+                                    const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted(exchange, rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica,
+                  options, error);
+}
+
+mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                             const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
+                             mdist_error_t **error) {
+    return rooted(exchange, rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica,
+                  options, error);
 }
 
 mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {

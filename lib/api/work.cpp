@@ -47,23 +47,33 @@ using namespace mdist;
 
 namespace {
 
+void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
+    need(out, "out");
+    Strategy &strategy = self.strategy();
+    OperationQueue &operations = strategy.operations();
+    const auto operation = operations.start(self.local_index(), call, timeout_ns);
+    try {
+        *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
+    } catch (const Failure &failure) {
+        operations.settle(*operation, failure);
+        throw;
+    } catch (...) {
+        operations.settle(*operation, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        throw;
+    }
+}
+
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, options, error, [&](Replica &self, uint64_t timeout_ns) {
-        need(out, "out");
-        Strategy &strategy = self.strategy();
-        OperationQueue &operations = strategy.operations();
-        const auto operation = operations.start(self.local_index(), call, timeout_ns);
-        try {
-            *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
-        } catch (const Failure &failure) {
-            operations.settle(*operation, failure);
-            throw;
-        } catch (...) {
-            operations.settle(*operation, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-            throw;
-        }
-    });
+    return collective_guard(function, call, replica, options, error,
+                            [&](Replica &self, uint64_t timeout_ns) { start(self, call, timeout_ns, out); });
+}
+
+mdist_status_t start_rooted(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
+                            const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted_guard(
+        function, call, replica, options, error,
+        [&](Replica &self, const Call &own, uint64_t timeout_ns) { start(self, own, timeout_ns, out); });
 }
 
 } // namespace
@@ -100,6 +110,31 @@ mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buff
                                       const mdist_call_options_t *options, mdist_error_t **error) {
     return start("mdist_all_to_all_start", call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
                  options, error);
+}
+
+mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                          const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                          size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
+                                          mdist_error_t **error) {
+    return start_rooted("mdist_reduce_to_root_start",
+                        rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
+}
+
+mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                          const mdist_call_options_t *options, mdist_error_t **error) {
+    return start_rooted("mdist_gather_to_root_start",
+                        rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
+}
+
+mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                   const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                   const mdist_call_options_t *options, mdist_error_t **error) {
+    return start_rooted("mdist_scatter_start",
+                        rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
 }
 
 mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,

@@ -40,7 +40,7 @@ bool concerns_everyone(const Failure &cause) {
 }
 
 bool has_parts(const Call &call) {
-    return gathers(call.kind) || call.kind == CallKind::kReduceScatter;
+    return gathers(call.kind) || call.kind == CallKind::kReduceScatter || call.kind == CallKind::kScatter;
 }
 
 } // namespace

@@ -37,7 +37,7 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
         static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {
         header.dtype = call.inputs[0].dtype;
-        if (!gathers(call.kind)) header.elements = call.inputs[0].elements;
+        if (input_lengths_agree(call.kind)) header.elements = call.inputs[0].elements;
     }
     header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
     std::memcpy(header.subject, call.subject_text, std::min(std::strlen(call.subject_text), sizeof header.subject));
@@ -57,7 +57,7 @@ std::string OperationHeader::text() const {
     out.pop_back();
     if (dtype != 0) {
         append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer: " : " buffers: ", dtype_name(dtype)));
-        if (!gathers(call.kind)) append_text(out, mdist::text(" x ", elements));
+        if (input_lengths_agree(call.kind)) append_text(out, mdist::text(" x ", elements));
         if (buffer_count > 1) out += ", ...";
     }
     return out + ")";

@@ -15,7 +15,8 @@ static mdist_variable_t *variable(mdist_strategy_t *strategy, const char *name, 
                                   int aggregation) {
     mdist_tensor_t tensor;
     mdist_variable_t *out = NULL;
-    const mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0};
+    const mdist_variable_options_t options = {
+        .struct_size = sizeof options, .synchronization = synchronization, .aggregation = aggregation};
     GIVES(MDIST_OK, mdist_tensor_describe(&initial, MDIST_FLOAT32, NULL, 0, &tensor, &error));
     GIVES(MDIST_OK, mdist_variable_create(strategy, name, &tensor, &out, &options, &error));
     return out;

@@ -47,6 +47,8 @@ void Parts::check(const Call &call) const {
     for (std::size_t slot = 0; slot < wholes_.size(); ++slot) {
         const auto replica = static_cast<uint32_t>(slot / buffers_);
         const std::size_t b = slot % buffers_;
+        const bool has_whole = !has_root(call.kind) || replica == call.root || call.kind == CallKind::kReduceToRoot;
+        if (!has_whole) continue;
         if (wholes_[slot] == offset(replicas_, b)) continue;
         throw Failure(MDIST_ERR_MISMATCH,
                       text(gathers(call) ? "output " : "input ", b, " of replica ", replica, " has ", wholes_[slot],
