@@ -47,6 +47,8 @@ class Operation {
     bool move_on() noexcept { return advance(Share::kAll); }
     /// Whether all parties have come; from then on it ends by library code alone.
     bool met() const { return group_.decided(arrival_); }
+    /// Whether this party has seen that, and done its share: there is nothing left but the others' pieces.
+    bool working() const { return working_; }
     /// Whether a call of move_on() would find something new.
     bool news() const;
     /// When it will have taken too long; kNoDeadline once the parties have met.

@@ -119,7 +119,7 @@ OperationQueue::Pause OperationQueue::advance(Operation &operation) noexcept {
     do {
         const std::lock_guard lock(line.mutex);
         operation.has_alarm() ? move_on_quietly(line, operation) : move_on(line, operation);
-        if (!operation.over()) pause = {line.operations.front()->met(), line.operations.front()->deadline()};
+        if (!operation.over()) pause = {line.operations.front()->working(), line.operations.front()->deadline()};
     } while (hand_on() && !operation.over());
     return pause;
 }
@@ -140,7 +140,7 @@ bool OperationQueue::wait(Operation &operation, uint64_t timeout_ns) {
         const uint64_t now = monotonic_clock().now_ns();
         if (now - begin >= timeout_ns) return false;
         const uint64_t left = timeout_ns - (now - begin);
-        if (pause.met)
+        if (pause.working)
             group_.wait_finish(finishes, left);
         else
             group_.wait_round(round, std::min(left, pause.deadline - std::min(now, pause.deadline)));
@@ -177,6 +177,7 @@ void OperationQueue::settle(Operation &operation, const Failure &cause) noexcept
                 group_.release(cause); // before the next one's turn
                 return drop(line, operation);
             }
+            if (!first.working()) continue; // its parties have met since it was looked at
             if (group_.workers() != nullptr) group_.workers()->fail(cause); // nobody knows when the others would come
         }
         // What the others do of it is done inside calls of the library, which wait for nobody but other workers.

@@ -59,7 +59,7 @@ class OperationQueue {
     };
     /// What who wants to sleep has to know of the line.
     struct Pause {
-        bool met;
+        bool working;
         uint64_t deadline;
     };
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CALLS = 36, MOST_BUFFERS = 4, MOST_REPLICAS = 12, ARENA = 1 << 21 };
+enum { CALLS = 24, MOST_BUFFERS = 4, MOST_REPLICAS = 12, ARENA = 1 << 21 };
 
 typedef enum Kind {
     ALL_REDUCE,
