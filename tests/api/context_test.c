@@ -279,6 +279,37 @@ CALL(all_to_all_start) {
     const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
     return wait_for(status, work);
 }
+CALL(reduce_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status =
+        mdist_reduce_to_root_start(w->replica, MDIST_SUM, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(gather_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_gather_to_root_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(scatter_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_scatter_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_reduce_to_root(w->replica, MDIST_SUM, 0, &in, &out, 1, NULL, error);
+}
+CALL(gather_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    return mdist_gather_to_root(w->replica, 0, &in, &out, 1, NULL, error);
+}
+CALL(scatter) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    return mdist_scatter(w->replica, 0, &in, &out, 1, NULL, error);
+}
 CALL(barrier_start) {
     mdist_work_t *work = NULL;
     const mdist_status_t status = mdist_barrier_start(w->replica, &work, NULL, error);
@@ -327,6 +358,12 @@ CALL(work_test) {
 CALL(work_wait) {
     int32_t done = 0;
     return mdist_work_wait(w->work, 0, &done, error);
+}
+CALL(work_descriptor) {
+    int32_t descriptor = -1;
+    const mdist_status_t status = mdist_work_descriptor(w->work, &descriptor, error);
+    if (descriptor >= 0) close(descriptor);
+    return status;
 }
 CALL(alloc) {
     void *memory = NULL;
@@ -766,6 +803,12 @@ static const Entry table[] = {
     ENTRY(reduce_scatter_start, IN_STEP),
     ENTRY(all_to_all_start, IN_STEP),
     ENTRY(barrier_start, IN_STEP),
+    ENTRY(reduce_to_root, IN_STEP),
+    ENTRY(gather_to_root, IN_STEP),
+    ENTRY(scatter, IN_STEP),
+    ENTRY(reduce_to_root_start, IN_STEP),
+    ENTRY(gather_to_root_start, IN_STEP),
+    ENTRY(scatter_start, IN_STEP),
     ENTRY(merge_begin, ENTERED),
     ENTRY(merge_end, ENTERED),
     ENTRY(replica_exit, ENTERED),
@@ -774,6 +817,7 @@ static const Entry table[] = {
     ENTRY(replica_enter, BRACKET),
     ENTRY(work_test, ANYWHERE),
     ENTRY(work_wait, ANYWHERE),
+    ENTRY(work_descriptor, ANYWHERE),
     ENTRY(alloc, ANYWHERE),
     ENTRY(value_from_dlpack, ANYWHERE),
     ENTRY(value_from_dlpack_versioned, ANYWHERE),

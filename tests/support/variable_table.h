@@ -361,6 +361,10 @@ MDIST_TEST_HELPER void read_from_outside(Cell *cell) {
 }
 
 /// Creates the cell's variable, which a mean of integers cannot be: 0 then.
+MDIST_TEST_HELPER int cannot_be_created(const Cell *cell) {
+    return cell->aggregation == MDIST_AGGREGATION_MEAN && cell->dtype == MDIST_INT64;
+}
+
 MDIST_TEST_HELPER int create_for(Cell *cell) {
     mdist_error_t *error = NULL;
     Elements elements;
@@ -370,7 +374,7 @@ MDIST_TEST_HELPER int create_for(Cell *cell) {
     options.struct_size = sizeof options;
     options.synchronization = cell->synchronization;
     options.aggregation = cell->aggregation;
-    const int refused = cell->aggregation == MDIST_AGGREGATION_MEAN && cell->dtype == MDIST_INT64;
+    const int refused = cannot_be_created(cell);
     const mdist_status_t status =
         mdist_variable_create(cell->strategy, "cell", &initial, &cell->variable, &options, &error);
     note(&cell->note, refused ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK, status, &error, "mdist_variable_create");
@@ -402,10 +406,11 @@ MDIST_TEST_HELPER int check_cell(Cell *cell) {
 
 // ---- All cells.
 
-/// A failed step ends a job of several workers, so what is refused in one is tried with one worker only.
+/// A failed step, or a variable that cannot be created, ends a job of several workers; so what is refused there is
+/// tried with one worker only.
 MDIST_TEST_HELPER int ends_the_job(const Cell *cell) {
-    return mdist_strategy_worker_count(cell->strategy) > 1 && cell->place == IN_A_STEP &&
-           reaches_of(cell) == REFUSED_TO_MERGE;
+    return mdist_strategy_worker_count(cell->strategy) > 1 &&
+           (cannot_be_created(cell) || (cell->place == IN_A_STEP && reaches_of(cell) == REFUSED_TO_MERGE));
 }
 
 /// One operation in all places; how many of them are wrong.
