@@ -35,6 +35,7 @@ constexpr const char *kKeys[] = {
     "communication.join_timeout",
     "communication.heartbeat_timeout",
     "communication.bytes_per_pack",
+    "communication.checksum",
     "secret_file",
     "data.auto_shard_policy",
     "data.order",

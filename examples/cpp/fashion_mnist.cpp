@@ -6,6 +6,7 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 #include "mdist.hpp"
@@ -203,6 +204,7 @@ double accuracy(Trainer &trainer, const mdist::Dataset &batches) {
 }
 
 void work(const Options &options) {
+    if (options.checkpoint) throw std::runtime_error("--checkpoint is for the program in C");
     openblas_set_num_threads(1); // a sum over more threads would have another order, and other bits
     const Images training(options.data, "train"), test(options.data, "t10k");
     mdist::Strategy strategy(configure(options));

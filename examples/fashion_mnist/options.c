@@ -16,6 +16,7 @@ static const char help[] =
     "  --epochs N       times over the training images (default 10)\n"
     "  --batch N        images per step, over all replicas (default 128)\n"
     "  --config FILE    YAML configuration of libmdist\n"
+    "  --checkpoint DIR save each epoch there, and go on behind the last one saved\n"
     "  --limit-steps N  stop training after N steps\n"
     "  --data DIR       folder of the four IDX files\n"
     "                   (default " MNIST_FOLDER
@@ -60,6 +61,7 @@ int options_parse(int argument_count, char **arguments, Options *out) {
         {"epochs", &out->epochs, 10000, NULL},
         {"batch", &out->batch, 1000000, NULL},
         {"config", NULL, 0, &out->config},
+        {"checkpoint", NULL, 0, &out->checkpoint},
         {"limit-steps", &out->limit_steps, 1000000000, NULL},
         {"data", NULL, 0, &out->data},
     };

@@ -7,9 +7,10 @@
 typedef struct Options {
     uint64_t replicas; // 0: what the configuration says, else 2
     uint64_t epochs;
-    uint64_t batch;       // over all replicas
-    uint64_t limit_steps; // 0: none
-    const char *config;   // NULL: none
+    uint64_t batch;         // over all replicas
+    uint64_t limit_steps;   // 0: none
+    const char *config;     // NULL: none
+    const char *checkpoint; // NULL: none
     const char *data;
 } Options;
 

@@ -6,8 +6,9 @@
  *   tensor    a typed piece of memory                          collective  what replicas do together
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   preemption   saving when one worker is told to go          context     which strategy a thread works for
- *   status, log  what went wrong, and what goes on
+ *   checkpoint   variables in files                            context     which strategy a thread works for
+ *   loss         divided by what all replicas have
+ *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -22,6 +23,7 @@
 #define MDIST_MDIST_H
 
 #include <mdist/base.h>
+#include <mdist/checkpoint.h>
 #include <mdist/cluster.h>
 #include <mdist/collective.h>
 #include <mdist/config.h>
@@ -29,6 +31,7 @@
 #include <mdist/dataset.h>
 #include <mdist/dlpack.h>
 #include <mdist/log.h>
+#include <mdist/loss.h>
 #include <mdist/memory.h>
 #include <mdist/preemption.h>
 #include <mdist/status.h>

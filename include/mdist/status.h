@@ -21,7 +21,7 @@ typedef enum mdist_status {
     MDIST_ERR_FAILED_PRECONDITION = -4,  /* not in this state, or not while another call is under way */
     MDIST_ERR_CONFIG              = -5,  /* a configuration that cannot be used; the message says where it stands */
     MDIST_ERR_NOT_FOUND           = -6,
-    MDIST_ERR_UNSUPPORTED         = -7,  /* this build or this host lacks it */
+    MDIST_ERR_UNSUPPORTED         = -7,  /* this build or host lacks it, or this call does not do it */
     MDIST_ERR_OUT_OF_MEMORY       = -8,
     MDIST_ERR_RESOURCE            = -9,  /* threads, file descriptors, handles */
     MDIST_ERR_IO                  = -10,

@@ -136,13 +136,40 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a
  *                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0.
  * @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else
- *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH.
+ *                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH. One
+ *                   that was set by mdist_replica_set_result_at is a structure; every replica sets the same paths.
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no
  * @calls-back step, as its type says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
                                    mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
                                    size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets
+ * results as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other
+ * number to fail the run.
+ */
+typedef int32_t (*mdist_element_fn)(mdist_replica_t *replica, uint64_t element, void *user_data);
+
+/**
+ * Calls @p function for elements 0 to @p count - 1, element i on replica i mod mdist_strategy_replica_count: all
+ * replicas of the job at the same time, each one element after another. (Elements are numbers; what they stand for is
+ * the function's to know, say rows of an argument.) Results are stacked along a new first axis, a row for each element
+ * of a replica, so that mdist_reduce over axis 0 takes all elements together: MEAN divides by @p count.
+ * (TensorFlow: DistributionStrategy.map and its MapOutput.)
+ * Collectives and merges have no place in @p function: replicas have different numbers of elements.
+ * @param count      the same on all workers; where there are results, enough to give every worker an element
+ * @param arguments  plain and mirrored values, since an element must not see which replica it fell to
+ * @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,
+ *                   shapes or paths are MDIST_ERR_MISMATCH.
+ * @thread one at a time per strategy   @blocks until the last element is done   @collective no
+ * @calls-back function, as a step of mdist_run   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_element_fn function,
+                                   void *user_data, mdist_value_t *const *arguments, size_t argument_count,
+                                   mdist_value_t **results, size_t result_count, const mdist_call_options_t *options,
+                                   mdist_error_t **error);
 
 /**
  * Replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle.
@@ -171,6 +198,14 @@ MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t
                                                 mdist_error_t **error);
 
 /**
+ * The same of an argument that is a structure: this replica's tensor at @p path ("grads.0"). MDIST_ERR_NOT_FOUND lists
+ * what there is. An argument without structure has the path "".
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                   mdist_tensor_t *out, mdist_error_t **error);
+
+/**
  * Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -178,10 +213,18 @@ MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size
                                                   mdist_error_t **error);
 
 /**
+ * Sets one leaf of a result that is a structure. The paths that a step sets must make one (value.h), the same on every
+ * replica; that is checked when all have returned. The last call for a path counts; "" is mdist_replica_set_result.
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                     const mdist_tensor_t *tensor, mdist_error_t **error);
+
+/**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
- * fail the run, as a step does. May call any function of cross-replica context.
+ * hands over, also if it fails (no structure, since replicas get tensors); one that it leaves alone is a result nobody
+ * gets. Returns 0, or any other number to fail the run, as a step does. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);

@@ -38,6 +38,10 @@ typedef enum mdist_assign {
     MDIST_ASSIGN_SET       = 1,
     MDIST_ASSIGN_ADD       = 2,
     MDIST_ASSIGN_SUB       = 3,
+    MDIST_ASSIGN_MUL       = 4, /* this one and the following are for rows only */
+    MDIST_ASSIGN_DIV       = 5, /* integers: cut off towards zero; 0 is refused */
+    MDIST_ASSIGN_MIN       = 6,
+    MDIST_ASSIGN_MAX       = 7,
     MDIST_ASSIGN_PIN_INT32 = -0x7fffffff - 1
 } mdist_assign_t;
 
@@ -47,6 +51,8 @@ typedef struct mdist_variable_options {
     int32_t  synchronization; /* mdist_synchronization_t */
     int32_t  aggregation;     /* mdist_aggregation_t */
     int32_t  reserved;        /* must be 0 */
+    const mdist_variable_t *colocate_with; /* NULL, or a variable of the same strategy on whose devices to lie. Every
+                                              variable has a copy on each of them, so it is only checked. */
 } mdist_variable_options_t;
 
 /**
@@ -79,6 +85,8 @@ MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica,
  * its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are
  * MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)
  * Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value.
+ * A value of rows (mdist_value_rows) writes those rows of the copies and leaves the others alone, as
+ * mdist_replica_assign_rows does.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t assign,
@@ -94,6 +102,24 @@ MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist
 MDIST_API mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable,
                                               mdist_assign_t assign, const mdist_tensor_t *tensor,
                                               const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Writes rows from inside a step: row i of @p values into row indices[i] of the copy, one after another in their order,
+ * the same one twice, too (TensorFlow: scatter_update, _add, _sub, _mul, _div, _min, _max). Mirrored variables only:
+ * with NONE this replica's copy and rows; ONLY_FIRST_REPLICA replica 0's rows into every copy; SUM the rows of all
+ * replicas, in replica order, into every copy; MEAN the same, each row divided by the number of replicas. Those three
+ * need every replica to call, with any number of rows. With SUM and MEAN, SET, MIN and MAX are MDIST_ERR_UNSUPPORTED,
+ * reason `rows_aggregation`; sync-on-read is, too, reason `rows_on_read`. An index that the variable has not is
+ * MDIST_ERR_INVALID_ARGUMENT, and nothing is written.
+ * @param indices  int64 [k]
+ * @param values   [k, ...]: like the variable but for the first dimension
+ * @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no
+ * @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable,
+                                                   mdist_assign_t assign, const mdist_tensor_t *indices,
+                                                   const mdist_tensor_t *values, const mdist_call_options_t *options,
+                                                   mdist_error_t **error);
 
 /**
  * Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all
@@ -131,22 +157,47 @@ MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, 
                                               uint32_t local_replica, mdist_buffer_t *out, mdist_error_t **error);
 
 /**
- * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns
- * 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called
- * mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand
- * only.
+ * Says which variable holds the memory at @p address, and which local replica's copy it is; MDIST_ERR_NOT_FOUND if none
+ * of this strategy does (TensorFlow: value_container, variable_created_in_scope). For functions that see tensors only.
+ * @param out            receives a handle of your own to the variable, which goes with the last of its handles
+ * @param local_replica  may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *address,
+                                           mdist_variable_t **out, uint32_t *local_replica, mdist_error_t **error);
+
+/**
+ * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each
+ * result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other
+ * number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call
+ * any function of cross-replica context, where mdist_variable_assign writes the copy at hand only.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                                   size_t argument_count, void *user_data);
+                                   size_t argument_count, mdist_value_t **results, size_t result_count,
+                                   void *user_data);
 
 /**
  * Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first
  * failure; copies already changed stay so. In a step, call mdist_merge_call first.
+ * @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain
+ *                   value. May be NULL if the count is 0.
+ * @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped
  * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
  * @calls-back update, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                                      mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error);
+                                      mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                                      size_t result_count, mdist_error_t **error);
+
+/**
+ * The same for state that belongs to no single variable, such as an optimizer's step counter: calls @p update once per
+ * device of the strategy, with NULL for the copy. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)
+ * @thread one at a time per strategy   @blocks until the last device is done   @collective no
+ * @calls-back update, on this thread   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
+                                               mdist_value_t *const *arguments, size_t argument_count,
+                                               mdist_value_t **results, size_t result_count, mdist_error_t **error);
 
 /**
  * Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from

@@ -7,13 +7,23 @@
  * destroyed. (The arrays of mdist_buffer_t are copied.) In languages that move or collect memory, take memory from
  * mdist_alloc.
  *
- * With one worker nothing happens behind your back: the operation moves on inside the calls of the replicas that take
- * part in it, test and wait among them. With several, a thread of the library goes on with it as soon as all local
- * replicas have come, so that it overlaps with what they compute. Some replicas may start what others call in the
- * blocking form. Whoever comes last need not wait.
- * A replica has one operation under way at most: until it is done, its other collectives, merges and joint assignments
- * are MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`. A step that ends with one under way fails its run for the
- * same reason. Every work is to be destroyed, also when it is done or has failed.
+ * A replica may start several, and need not wait for one before the next: they take their turn in the order of their
+ * starts, which must be the same on all replicas, as with the blocking forms. Test and wait for them in any order. The
+ * blocking calls of a replica (collectives, merges, joint assignments) take effect in that order, too: they first wait
+ * for all that it has started. At most 1024 are under way per replica; one more is MDIST_ERR_RESOURCE, reason
+ * `too_many_works`. The timeout of each counts from when its turn has come.
+ *
+ * With one worker nothing happens behind your back: operations move on inside the calls of the replicas that take part
+ * in them, test and wait among them, and whoever is in such a call lets the others' operations move on, too. With
+ * several, a thread of the library goes on with each as soon as all local replicas have come to it, so that it overlaps
+ * with what they compute. Some replicas may start what others call in the blocking form. Whoever comes last need not
+ * wait.
+ *
+ * A step that ends with one under way fails its run: MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`. Every work
+ * is to be destroyed, also when it is done or has failed.
+ *
+ * In an event loop (libuv, tokio, Go, Julia) take mdist_work_descriptor, and whenever it is readable, call
+ * mdist_work_test: no thread waits, and nothing is polled in vain.
  */
 #ifndef MDIST_WORK_H
 #define MDIST_WORK_H
@@ -71,6 +81,32 @@ MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const 
                                                 mdist_error_t **error);
 
 /**
+ * mdist_reduce_to_root, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * mdist_gather_to_root, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * mdist_scatter, started.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                             const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                             const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
  * mdist_barrier, started.
  * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
  */
@@ -79,7 +115,7 @@ MDIST_API mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_wor
 
 /**
  * Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done.
- * It fails as the blocking form would: for ever, with the same error. The timeout counts from the start.
+ * It fails as the blocking form would: for ever, with the same error.
  * @param done  receives 1 or 0
  * @thread any   @blocks no, but it takes part in the computing
  * @collective no   @calls-back never   @since 0.1
@@ -93,6 +129,17 @@ MDIST_API mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdis
  */
 MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done,
                                          mdist_error_t **error);
+
+/**
+ * A descriptor for poll, epoll and their kin, which is readable when mdist_work_test has something to do or to say: all
+ * replicas have come and there is work to take part in, the operation is done, it has failed or timed out, its work was
+ * destroyed. So: call mdist_work_test when it is readable; if that says 0, go on polling. From the end of the operation
+ * on it stays readable. Never read from it. (There is no callback, since with one worker no thread stands behind an
+ * operation that could make the call.)
+ * @param out  receives a new descriptor, closed on exec and yours to close, before or after mdist_work_destroy
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_error_t **error);
 
 /**
  * Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step (with

@@ -7,6 +7,7 @@
 
 #include <mdist/collective.h>
 
+#include <algorithm>
 #include <utility>
 
 using namespace mdist;
@@ -19,23 +20,25 @@ using Collective = void (*)(Group &, uint32_t, const Call &, uint64_t);
 mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
                           const mdist_call_options_t *options, mdist_error_t **error) {
     return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        self.await_turn(call_name(call.kind));
         run(self.strategy().group(), self.local_index(), call, timeout);
     });
 }
 
-/// What local replicas disagree about, the other workers must hear of: they wait for this one in the same call.
-template <class Body>
-auto told(Strategy &strategy, Body &&body) {
-    try {
-        return body();
-    } catch (const Failure &failure) {
-        if (strategy.worker_count() > 1 && failure.status() == MDIST_ERR_MISMATCH) strategy.group().fail(failure);
-        throw;
-    }
+mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
+                      mdist_error_t **error) {
+    return rooted_guard(call_name(call.kind), call, replica, options, error,
+                        [&](Replica &self, const Call &own, uint64_t timeout) {
+                            self.await_turn(call_name(call.kind));
+                            run(self.strategy().group(), self.local_index(), own, timeout);
+                        });
 }
 
-std::string destination_of(const char *const *destinations, size_t i) {
-    return destinations == nullptr || destinations[i] == nullptr ? std::string() : std::string(destinations[i]);
+/// Throws INVALID_ARGUMENT for a device that the strategy does not have.
+Target target_of(const Strategy &strategy, const char *destination) {
+    if (destination == nullptr || destination[0] == '\0') return Target::kEverywhere;
+    strategy.device_index(destination);
+    return Target::kHost;
 }
 
 constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
@@ -73,6 +76,27 @@ mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *
                       error);
 }
 
+mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t buffer_count,
+                                    const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted(all_reduce, rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica,
+                  options, error);
+}
+
+mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                    const mdist_buffer_t *outputs, size_t buffer_count,
+                                    const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted(exchange, rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica,
+                  options, error);
+}
+
+mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                             const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
+                             mdist_error_t **error) {
+    return rooted(exchange, rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica,
+                  options, error);
+}
+
 mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {
     return collective(barrier, call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
 }
@@ -80,20 +104,21 @@ mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_
 mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                          const mdist_buffer_t *outputs, size_t buffer_count,
                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
+    return joint_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
         const Asker asker(self, CallKind::kStrategyAllReduce, timeout_of(options));
         self.require_sound();
-        told(self, [&] { all_reduce_local(self, asker, op, inputs, outputs, buffer_count); });
+        all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
     });
 }
 
 mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                             const int32_t *axes, size_t axis_count, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, axis_count != 0);
         need_array(axes, axis_count, "axes");
         if (axis_count > MDIST_MAX_RANK)
             throw invalid(
@@ -102,38 +127,39 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         const Asker asker(self, CallKind::kReduce, timeout_of(options));
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
-        *out = publish<mdist_value_t>(told(self, [&] { return reduce_value(self, asker, op, *pinned, over); }));
+        *out =
+            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::kHost})[0]
+                                                : reduce_value_axes(self, asker, op, *pinned, over));
     });
 }
 
 mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                                const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
                                mdist_error_t **error) {
-    return strategy_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
+    return joint_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, *pinned, false);
         need(out, "out");
         const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
         self.require_sound();
-        const ValuePointer reduced =
-            told(self, [&] { return reduce_value_to(self, asker, op, *pinned, destination_of(&destination, 0)); });
-        *out = publish<mdist_value_t>(reduced);
+        const Target target = target_of(self, destination);
+        *out = publish<mdist_value_t>(reduce_values(self, asker, op, {pinned.shared()}, {target})[0]);
     });
 }
 
 mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self) {
-        need_array(values, count, "values");
+    return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         need_array(out, count, "out");
-        const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
+        const Asker asker(self, CallKind::kBatchReduceTo, timeout_of(options));
         self.require_sound();
-        std::vector<ValuePointer> reduced;
-        for (size_t i = 0; i < count; ++i)
-            reduced.push_back(told(self, [&] {
-                return reduce_value_to(self, asker, op, *pin(values[i]), destination_of(destinations, i));
-            }));
-        const std::vector<mdist_value_t *> handles = publish_values(reduced);
+        const std::vector<ValuePointer> all = values_of(values, count, "values");
+        others_wait = std::any_of(all.begin(), all.end(),
+                                  [&](const ValuePointer &value) { return reduces_with_others(self, *value, false); });
+        std::vector<Target> targets(count, Target::kEverywhere);
+        for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
+        const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];
     });
 }
@@ -151,11 +177,11 @@ mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor
 
 mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
+    return joint_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
         const Asker asker(self, CallKind::kGather, timeout_of(options));
         self.require_sound();
-        *out = publish<mdist_value_t>(told(self, [&] { return gather_value(self, asker, *pinned, axis); }));
+        *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });
 }

@@ -5,6 +5,8 @@
 #include "api/replica_guard.h"
 #include "comm/call.h"
 
+#include <vector>
+
 namespace mdist {
 
 inline Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
@@ -24,6 +26,13 @@ inline Call broadcast_of(uint32_t root, const mdist_buffer_t *buffers, size_t co
     return call;
 }
 
+inline Call rooted_call_of(CallKind kind, int32_t op, uint32_t root, const mdist_buffer_t *inputs,
+                           const mdist_buffer_t *outputs, size_t count) {
+    Call call = call_of(kind, op, inputs, outputs, count);
+    call.root = root;
+    return call;
+}
+
 /// Checks `call` and runs `body(Replica &, timeout_ns)` with it.
 template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
@@ -35,6 +44,34 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
         self.require_together(function);
         check_call(call, self.strategy().replica_count());
         body(self, timeout_ns);
+    });
+}
+
+/// The same for calls with a side that only the root has: elsewhere that is not looked at, and empty in what
+/// `body(Replica
+/// &, const Call &, timeout_ns)` gets.
+template <class Body>
+mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
+                            const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
+    return replica_guard(function, replica, true, error, [&](Replica &self) {
+        const bool scatters = call.kind == CallKind::kScatter;
+        const bool is_root = self.id() == call.root;
+        if (is_root || !scatters) need_array(call.inputs, call.buffer_count, "inputs");
+        if (is_root || scatters) need_array(call.outputs, call.buffer_count, "outputs");
+        const uint64_t timeout_ns = timeout_of(options);
+        self.require_together(function);
+        Call own = call;
+        std::vector<mdist_buffer_t> absent;
+        if (!is_root) {
+            const mdist_buffer_t *present = scatters ? call.outputs : call.inputs;
+            absent.reserve(call.buffer_count + 1); // NULL would say that calls of this kind have no buffers
+            for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
+            (scatters ? own.inputs : own.outputs) = absent.data();
+        }
+        check_call(own, self.strategy().replica_count());
+        for (size_t b = 0; is_root && call.kind == CallKind::kReduceToRoot && b < call.buffer_count; ++b)
+            check_as_long(call, b);
+        body(self, own, timeout_ns);
     });
 }
 

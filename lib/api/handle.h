@@ -26,6 +26,7 @@ class Iterator;
 class Work;
 class Preemption;
 class StoreService;
+class Checkpoint;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -40,6 +41,7 @@ enum class Kind : uint8_t {
     kStore,
     kCluster,
     kPreemption,
+    kCheckpoint,
 };
 
 /// What stands behind a public type.
@@ -99,6 +101,11 @@ template <>
 struct HandleTraits<mdist_preemption_t> {
     using Object = Preemption;
     static constexpr Kind kKind = Kind::kPreemption;
+};
+template <>
+struct HandleTraits<mdist_checkpoint_t> {
+    using Object = Checkpoint;
+    static constexpr Kind kKind = Kind::kCheckpoint;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -14,6 +14,21 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
     if (together) release_failure(replica.strategy().group(), function, replica.id(), failure);
 }
 
+void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
+    if (strategy.worker_count() == 1 || strategy.group().failed()) return;
+    try {
+        Failure told(failure.status(), text(function, ": ", failure.message()));
+        strategy.group().fail(std::move(told)
+                                  .operation(failure.operation().empty() ? function : failure.operation())
+                                  .reason(failure.reason())
+                                  .replica(failure.replica())
+                                  .worker(failure.worker())
+                                  .native(failure.native()));
+    } catch (const std::exception &) {
+        strategy.group().fail(failure);
+    }
+}
+
 uint64_t timeout_of(const mdist_call_options_t *options) {
     const mdist_call_options_t known = read_options(options, "options");
     need_zero(known.flags, "options.flags");

@@ -51,6 +51,31 @@ mdist_status_t strategy_guard(const char *function, mdist_strategy_t *handle, co
     });
 }
 
+/// Ends the job's collectives for all workers, if there are several.
+void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept;
+
+/// The same for calls that all workers make together, and therefore wait for each other in: what fails here, be it only
+/// this worker's own arguments, they are told. `body(Strategy &, bool &others_wait)` says where they do not.
+template <class Body>
+mdist_status_t joint_guard(const char *function, mdist_strategy_t *handle, const char *instead, mdist_error_t **error,
+                           Body &&body) {
+    return strategy_guard(function, handle, instead, error, [&](Strategy &strategy) {
+        bool others_wait = true;
+        try {
+            if constexpr (std::is_invocable_v<Body, Strategy &, bool &>)
+                body(strategy, others_wait);
+            else
+                body(strategy);
+        } catch (const Failure &failure) {
+            if (others_wait) tell_workers(strategy, function, failure);
+            throw;
+        } catch (const std::exception &) {
+            if (others_wait) tell_workers(strategy, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            throw;
+        }
+    });
+}
+
 /// The timeout of one call; 0: the strategy's.
 uint64_t timeout_of(const mdist_call_options_t *options);
 

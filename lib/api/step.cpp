@@ -78,7 +78,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
         OpenRuns &runs = pinned->strategy().open_runs();
         note_failures(*pinned, "mdist_merge_begin", true, [&] {
             need_array(values, argument_count, "values");
-            pinned->require_together("mdist_merge_begin");
+            pinned->await_turn("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Tensor> copies = copies_of(*pinned, arguments, argument_count);
             runs.open_merge(*pinned, CallKind::kOpenMerge, std::move(copies), 0, timeout_ns,

@@ -5,6 +5,7 @@
 #include "api/replica_handle.h"
 #include "api/values.h"
 #include "cluster/config.h"
+#include "strategy/map.h"
 #include "util/callback.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -15,15 +16,22 @@ using namespace mdist;
 
 namespace {
 
-int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
+/// `who` begins a sentence, `call` takes the replica's handle, which dies with it.
+template <class Who, class Call>
+int32_t call_with_handle(Replica &replica, const Who &who, const Call &call) {
     struct Retirement {
         Replica &replica;
         ~Retirement() { retire_handle(replica); }
     };
     const Retirement retirement{replica};
     mdist_replica_t *const handle = renew_handle(replica);
-    return call_back([&] { return text("the step of replica ", replica.id()); },
-                     [&] { return step(handle, user_data); });
+    return call_back(who, [&] { return call(handle); });
+}
+
+int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
+    return call_with_handle(
+        replica, [&] { return text("the step of replica ", replica.id()); },
+        [&](mdist_replica_t *handle) { return step(handle, user_data); });
 }
 
 int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
@@ -121,6 +129,26 @@ mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *u
     });
 }
 
+mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_element_fn function, void *user_data,
+                         mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                         size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+    return guard("mdist_map", error, [&] {
+        const auto pinned = pin(strategy);
+        if (function == nullptr) throw invalid("function is NULL");
+        need_array(results, result_count, "results");
+        const uint64_t timeout_ns = timeout_of(options);
+        const auto call = [&](Replica &replica, uint64_t element) {
+            return call_with_handle(
+                replica, [&] { return text("the function of element ", element); },
+                [&](mdist_replica_t *handle) { return function(handle, element, user_data); });
+        };
+        std::vector<ValuePointer> values(result_count);
+        map_elements(*pinned, count, call, values_of(arguments, argument_count, "arguments"), values, timeout_ns);
+        const std::vector<mdist_value_t *> handles = publish_values(values);
+        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+    });
+}
+
 int32_t mdist_replica_id(const mdist_replica_t *replica) {
     const auto pinned = try_pin(replica);
     return pinned ? static_cast<int32_t>(pinned->id()) : -1;
@@ -150,6 +178,26 @@ mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, 
         need(tensor, "tensor");
         checked_filled(*tensor, "tensor");
         self.set_result(index, Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor"));
+    });
+}
+
+mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
+                                         mdist_error_t **error) {
+    return replica_guard("mdist_replica_argument_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        need(out, "out");
+        *out = self.argument_at(index, path).describe();
+    });
+}
+
+mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                           const mdist_tensor_t *tensor, mdist_error_t **error) {
+    return replica_guard("mdist_replica_set_result_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        need(tensor, "tensor");
+        checked_filled(*tensor, "tensor");
+        Tensor copy = Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor");
+        self.set_result_at(index, path, std::move(copy));
     });
 }
 

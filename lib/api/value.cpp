@@ -3,12 +3,39 @@
 
 #include "api/check.h"
 #include "api/guard.h"
+#include "api/values.h"
+#include "strategy/context.h"
+#include "strategy/regroup.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
+#include "util/callback.h"
 #include "util/text.h"
 
 #include <utility>
 
 using namespace mdist;
+
+namespace {
+
+/// What the caller's function gives one replica.
+Part part_from(mdist_value_fn function, uint32_t replica_id, uint32_t replica_count, void *user_data) {
+    const auto who = [&] { return text("the value function of replica ", replica_id); };
+    ValueHandles made({nullptr});
+    const int32_t code = call_back(who, [&] { return function(replica_id, replica_count, made.get(), user_data); });
+    if (code != 0) throw callback_returned(who(), code);
+    if (made.get()[0] == nullptr) throw Failure(MDIST_ERR_CALLBACK, text(who(), " returned 0 without a value"));
+    const auto value = pin(made.get()[0]);
+    Part part;
+    visit_leaves(*value, [&](const Value &leaf, std::size_t index) {
+        if (leaf.kind() != MDIST_VALUE_PLAIN)
+            throw Failure(MDIST_ERR_CALLBACK, text(who(), " gave a ", kind_text(leaf.kind()),
+                                                   " value; it gives what one replica has, so a plain one"));
+        part.push_back({leaf_path(*value, index), leaf.tensors()[0]});
+    });
+    return part;
+}
+
+} // namespace
 
 mdist_status_t mdist_value_create(const mdist_tensor_t *tensor, mdist_value_t **out, mdist_error_t **error) {
     return guard("mdist_value_create", error, [&] {
@@ -61,6 +88,59 @@ mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t index, mdis
         const auto pinned = pin(value);
         need(out, "out");
         *out = pinned->tensor_at(index).describe();
+    });
+}
+
+mdist_status_t mdist_value_structure(const char *const *paths, mdist_value_t *const *leaves, size_t count,
+                                     mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_value_structure", error, [&] {
+        need_array(paths, count, "paths");
+        need(out, "out");
+        const std::vector<ValuePointer> values = values_of(leaves, count, "leaves");
+        std::vector<Leaf> named;
+        for (size_t i = 0; i < count; ++i) {
+            if (paths[i] == nullptr) throw invalid(text("path ", i, " of ", count, " is NULL"));
+            named.push_back({paths[i], values[i]});
+        }
+        *out = publish<mdist_value_t>(structure_of(std::move(named)));
+    });
+}
+
+size_t mdist_value_leaf_count(const mdist_value_t *value) {
+    const auto pinned = try_pin(value);
+    return pinned ? leaf_count(*pinned) : 0;
+}
+
+const char *mdist_value_leaf_path(const mdist_value_t *value, size_t index) {
+    const auto pinned = try_pin(value);
+    return pinned ? leaf_path(*pinned, index).c_str() : "";
+}
+
+mdist_status_t mdist_value_at(const mdist_value_t *value, const char *path, mdist_value_t **out,
+                              mdist_error_t **error) {
+    return guard("mdist_value_at", error, [&] {
+        const auto pinned = pin(value);
+        need(path, "path");
+        need(out, "out");
+        *out = publish<mdist_value_t>(part_of(pinned.shared(), path));
+    });
+}
+
+mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_value_fn function, void *user_data,
+                                          mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_values_from_function", error, [&] {
+        const auto pinned = pin(strategy);
+        if (function == nullptr) throw invalid("function is NULL");
+        need(out, "out");
+        require_cross_replica(*pinned, "mdist_values_from_function",
+                              "make values before mdist_run and pass them as its arguments, or call mdist_merge_call "
+                              "first");
+        const uint32_t first = pinned->first_replica_id();
+        std::vector<Part> parts;
+        for (uint32_t local = 0; local < pinned->local_replica_count(); ++local)
+            parts.push_back(part_from(function, first + local, pinned->replica_count(), user_data));
+        ValuePointer value = regroup("the value", std::move(parts), first, Grouping::kPerReplica);
+        *out = publish<mdist_value_t>(value ? std::move(value) : structure_of({}));
     });
 }
 

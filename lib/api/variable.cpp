@@ -2,23 +2,37 @@
 #include "strategy/variable.h"
 
 #include "api/replica_guard.h"
-#include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
+#include <cstddef>
+#include <cstdio>
 #include <utility>
 
 using namespace mdist;
 
 namespace {
 
-VariableSpec spec_of(const char *name, const mdist_tensor_t *initial, const mdist_variable_options_t *options) {
+/// The name of the variable to lie beside; empty if there is none.
+std::string colocated_with(const Strategy &strategy, const mdist_variable_t *other) {
+    if (other == nullptr) return {};
+    const auto pinned = pin(other);
+    if (pinned->strategy().get() != &strategy)
+        throw invalid(text("options.colocate_with is variable \"", pinned->spec().name,
+                           "\" of another strategy; it must be one of this strategy"));
+    return pinned->spec().name;
+}
+
+VariableSpec spec_of(const Strategy &strategy, const char *name, const mdist_tensor_t *initial,
+                     const mdist_variable_options_t *options) {
+    constexpr size_t kFirstSize = offsetof(mdist_variable_options_t, colocate_with);
     need(name, "name");
     need(initial, "initial");
-    const mdist_variable_options_t known = read_options(options, "options");
+    const mdist_variable_options_t known = read_options(options, "options", kFirstSize);
     need_zero(static_cast<uint64_t>(known.reserved), "options.reserved");
     VariableSpec spec;
     spec.name = name;
+    spec.colocated_with = colocated_with(strategy, known.colocate_with);
     spec.shape = checked_shape(*initial, "initial");
     spec.dtype = initial->dtype;
     spec.synchronization = known.synchronization;
@@ -32,36 +46,18 @@ Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
     return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
 }
 
-void update_copy(Variable &variable, uint32_t local, mdist_update_fn update, void *user_data,
-                 const std::vector<Pinned<Value>> &arguments) {
-    std::vector<mdist_tensor_t> tensors;
-    for (const auto &argument : arguments) tensors.push_back(argument->tensor_for(local).describe());
-    const mdist_tensor_t copy = variable.copy(local).describe();
-    const auto who = [&] { return text("the update of variable \"", variable.spec().name, "\", copy ", local, ","); };
-    const auto id = static_cast<int32_t>(variable.strategy()->first_replica_id() + local);
-    try {
-        const Context context(*variable.strategy(), Context::Kind::kUpdate, local);
-        const int32_t code =
-            call_back(who, [&] { return update(local, &copy, tensors.data(), tensors.size(), user_data); });
-        if (code != 0) throw callback_returned(who(), code);
-    } catch (Failure &failure) {
-        throw std::move(failure).replica(id);
-    }
-}
-
 } // namespace
 
 mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name, const mdist_tensor_t *initial,
                                      mdist_variable_t **out, const mdist_variable_options_t *options,
                                      mdist_error_t **error) {
-    return strategy_guard(
-        "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
-            need(out, "out");
-            VariableSpec spec = spec_of(name, initial, options);
-            const Tensor values = view_of(*initial, spec.shape);
-            *out = publish<mdist_variable_t>(std::make_shared<Variable>(self.shared_from_this(), std::move(spec),
-                                                                        values, CallKind::kCreateVariableOutside, 0));
-        });
+    return joint_guard("mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
+        need(out, "out");
+        VariableSpec spec = spec_of(self, name, initial, options);
+        const Tensor values = view_of(*initial, spec.shape);
+        *out = publish<mdist_variable_t>(
+            Variable::create(self.shared_from_this(), std::move(spec), values, CallKind::kCreateVariableOutside, 0));
+    });
 }
 
 mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,
@@ -69,7 +65,7 @@ mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const cha
                                              mdist_error_t **error) {
     return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
         need(out, "out");
-        VariableSpec spec = spec_of(name, initial, options);
+        VariableSpec spec = spec_of(self.strategy(), name, initial, options);
         const Tensor values = view_of(*initial, spec.shape);
         *out = publish<mdist_variable_t>(create_together(self, std::move(spec), values, 0));
     });
@@ -146,20 +142,21 @@ mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtyp
     });
 }
 
-mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                            mdist_value_t *const *arguments, size_t argument_count, mdist_error_t **error) {
-    return guard("mdist_update", error, [&] {
-        const auto self = pin(variable);
-        if (update == nullptr) throw invalid("update is NULL");
-        need_array(arguments, argument_count, "arguments");
-        const Turn turn(*self->strategy(), "mdist_update", "mdist_merge_call first, and update inside the merge");
-        const uint32_t count = self->strategy()->local_replica_count();
-        std::vector<Pinned<Value>> values;
-        for (size_t i = 0; i < argument_count; ++i) {
-            values.push_back(pin(arguments[i]));
-            values[i]->check_count(count, static_cast<std::ptrdiff_t>(i));
-        }
-        for (uint32_t local = 0; local < count; ++local) update_copy(*self, local, update, user_data, values);
+mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *address, mdist_variable_t **out,
+                                 uint32_t *local_replica, mdist_error_t **error) {
+    return guard("mdist_variable_of", error, [&] {
+        const auto self = pin(strategy);
+        need(out, "out");
+        uint32_t local = 0;
+        const std::shared_ptr<Variable> found = self->variables()->find(address, local);
+        char hexadecimal[32];
+        std::snprintf(hexadecimal, sizeof hexadecimal, "%p", address);
+        if (!found)
+            throw Failure(MDIST_ERR_NOT_FOUND,
+                          text("address ", hexadecimal,
+                               " lies in no variable of this strategy; mdist_variable_tensor says where they lie"));
+        *out = publish<mdist_variable_t>(found);
+        if (local_replica != nullptr) *local_replica = local;
     });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/collective_call.h"
 #include "api/replica_guard.h"
-#include "comm/operation.h"
+#include "comm/operation_queue.h"
 #include "util/text.h"
 
 #include <mdist/work.h>
@@ -10,7 +10,7 @@
 
 namespace mdist {
 
-/// What a handle of a work holds: the operation, which its replica knows too until it is over.
+/// What a handle of a work holds: the operation, which its replica's line holds too until it is over.
 class Work {
   public:
     Work(std::shared_ptr<Strategy> strategy, std::shared_ptr<Operation> operation, uint32_t replica)
@@ -19,18 +19,23 @@ class Work {
     void settle() noexcept {
         if (operation_->over()) return;
         try {
-            operation_->settle(Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
-                                                               operation_->name(), "_start before it was done"))
-                                   .operation(operation_->name())
-                                   .replica(static_cast<int32_t>(replica_))
-                                   .reason("work_destroyed"));
+            operations().settle(*operation_,
+                                Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
+                                                                operation_->name(), "_start before it was done"))
+                                    .operation(operation_->name())
+                                    .replica(static_cast<int32_t>(replica_))
+                                    .reason("work_destroyed"));
         } catch (const std::bad_alloc &) {
-            operation_->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            operations().settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     }
-    Operation &operation() const { return *operation_; }
+    bool test() const { return operations().test(*operation_); }
+    bool wait(uint64_t timeout_ns) const { return operations().wait(*operation_, timeout_ns); }
+    int descriptor() const { return operations().descriptor(*operation_); }
 
   private:
+    OperationQueue &operations() const { return strategy_->operations(); }
+
     std::shared_ptr<Strategy> strategy_; // whose group the operation is of
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;
@@ -42,23 +47,33 @@ using namespace mdist;
 
 namespace {
 
+void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
+    need(out, "out");
+    Strategy &strategy = self.strategy();
+    OperationQueue &operations = strategy.operations();
+    const auto operation = operations.start(self.local_index(), call, timeout_ns);
+    try {
+        *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
+    } catch (const Failure &failure) {
+        operations.settle(*operation, failure);
+        throw;
+    } catch (...) {
+        operations.settle(*operation, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        throw;
+    }
+}
+
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, options, error, [&](Replica &self, uint64_t timeout_ns) {
-        need(out, "out");
-        Strategy &strategy = self.strategy();
-        const auto operation = std::make_shared<Operation>(strategy.group(), self.local_index(), call, timeout_ns);
-        try {
-            *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
-        } catch (const Failure &failure) {
-            operation->settle(failure);
-            throw;
-        } catch (...) {
-            operation->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-            throw;
-        }
-        self.under_way = operation;
-    });
+    return collective_guard(function, call, replica, options, error,
+                            [&](Replica &self, uint64_t timeout_ns) { start(self, call, timeout_ns, out); });
+}
+
+mdist_status_t start_rooted(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
+                            const mdist_call_options_t *options, mdist_error_t **error) {
+    return rooted_guard(
+        function, call, replica, options, error,
+        [&](Replica &self, const Call &own, uint64_t timeout_ns) { start(self, own, timeout_ns, out); });
 }
 
 } // namespace
@@ -97,6 +112,31 @@ mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buff
                  options, error);
 }
 
+mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                          const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                          size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
+                                          mdist_error_t **error) {
+    return start_rooted("mdist_reduce_to_root_start",
+                        rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
+}
+
+mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                          const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                          const mdist_call_options_t *options, mdist_error_t **error) {
+    return start_rooted("mdist_gather_to_root_start",
+                        rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
+}
+
+mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                   const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                   const mdist_call_options_t *options, mdist_error_t **error) {
+    return start_rooted("mdist_scatter_start",
+                        rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica, out,
+                        options, error);
+}
+
 mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,
                                    mdist_error_t **error) {
     return start("mdist_barrier_start", call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, out, options,
@@ -107,7 +147,7 @@ mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdist_error_t 
     return guard("mdist_work_test", error, [&] {
         const auto pinned = pin(work);
         need(done, "done");
-        *done = pinned->operation().advance() ? 1 : 0;
+        *done = pinned->test() ? 1 : 0;
     });
 }
 
@@ -115,7 +155,15 @@ mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t 
     return guard("mdist_work_wait", error, [&] {
         const auto pinned = pin(work);
         need(done, "done");
-        *done = pinned->operation().wait(timeout_ns) ? 1 : 0;
+        *done = pinned->wait(timeout_ns) ? 1 : 0;
+    });
+}
+
+mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_error_t **error) {
+    return guard("mdist_work_descriptor", error, [&] {
+        const auto pinned = pin(work);
+        need(out, "out");
+        *out = pinned->descriptor();
     });
 }
 

@@ -34,6 +34,8 @@ constexpr ConfigKey kKeys[] = {
     {"communication.join_timeout", kDuration, "300s", "", 0, "longest wait for all workers to come up"},
     {"communication.heartbeat_timeout", kDuration, "10s", "", 0, "silence after which a worker counts as lost"},
     {"communication.bytes_per_pack", kBytes, "0", "", 0, "size at which fused tensors are cut; 0: the library chooses"},
+    {"communication.checksum", kChoice, "none", "none, crc32c", 0,
+     "what finds out bytes that change between hosts without TCP's notice; not with gloo"},
     {"secret_file", kText, "", "", 0, "file with the secret that workers of the job prove to each other"},
     {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, hint", 0, "how workers share out the input"},
     {"data.order", kChoice, "tf", "tf, replica", 0,

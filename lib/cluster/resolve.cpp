@@ -200,6 +200,11 @@ void refuse_unbuilt(const Config &config) {
     };
     if (config.text("communication.implementation") == "nccl")
         refuse("communication.implementation", "auto, ring, inproc, shm, tcp, gloo");
+    if (config.text("communication.implementation") == "gloo" && config.text("communication.checksum") != "none")
+        throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin("communication.checksum"),
+                                                  ": communication.checksum = ", config.text("communication.checksum"),
+                                                  " is not for Gloo, which has no checksums; take tcp"))
+            .reason("not_built");
     std::string_view policy = config.text("data.auto_shard_policy");
     if (policy != "auto" && policy != "data") refuse("data.auto_shard_policy", "auto, data");
 }

@@ -3,6 +3,8 @@
 
 #include "comm/workers.h"
 
+#include <utility>
+
 namespace mdist {
 
 uint64_t Across::run() {
@@ -11,12 +13,13 @@ uint64_t Across::run() {
     return 1;
 }
 
-uint64_t Across::start() {
+uint64_t Across::start(std::function<void()> then) {
     if (!group_.claim(0)) return 0;
     Group &group = group_;
-    group.workers()->run_later([&group, timeout_ns = timeout_ns_] {
+    group.workers()->run_later([&group, timeout_ns = timeout_ns_, then = std::move(then)] {
         group.lead(timeout_ns);
         group.add_work(1, 1);
+        then();
     });
     return 0;
 }

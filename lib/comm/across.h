@@ -7,6 +7,8 @@
 
 #include "comm/group.h"
 
+#include <functional>
+
 namespace mdist {
 
 class Across {
@@ -16,8 +18,8 @@ class Across {
     uint64_t total() const { return 1; }
     /// Leads, unless another party does.
     uint64_t run();
-    /// The same without waiting: a thread of the library leads, and counts the work as done.
-    uint64_t start();
+    /// The same without waiting: a thread of the library leads, counts the work as done, and calls `then`.
+    uint64_t start(std::function<void()> then);
     /// When all is done: throws what went wrong.
     void check() const { group_.check_led(); }
 

@@ -63,7 +63,7 @@ uint64_t StagedReduce::run() {
     for (std::size_t b = 0; b < call_.buffer_count; ++b) {
         for (uint32_t other = 0; other < parties; ++other) sources_[other] = group_.stage(other, round_) + offset;
         reduce::reduce(operation(call_, b, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
-                       call_.inputs[b].elements);
+                       call_.outputs[b].elements); // none but at the root, if there is one
         offset += padded(bytes_of(call_.inputs[b]));
     }
     return 0;
@@ -113,13 +113,14 @@ void ChunkedReduce::reduce_chunk(std::size_t b, uint64_t index) {
     const bool one = call_.buffer_count == 1;
     const uint64_t begin = index * chunk_elements(b);
     const std::size_t offset = begin * dtype_size(call_.inputs[b].dtype);
+    const bool rooted = call_.kind == CallKind::kReduceToRoot;
     for (uint32_t other = 0; other < parties; ++other) {
         const void *in = one ? group_.input_of(other) : group_.call_of(other).inputs[b].data;
         void *out = one ? group_.output_of(other) : group_.call_of(other).outputs[b].data;
         sources_[other] = static_cast<const char *>(in) + offset;
-        destinations_[other] = static_cast<char *>(out) + offset;
+        if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + offset;
     }
-    reduce::reduce(operation(call_, b, parties), sources_.get(), parties, destinations_.get(), parties,
+    reduce::reduce(operation(call_, b, parties), sources_.get(), parties, destinations_.get(), rooted ? 1 : parties,
                    std::min(chunk_elements(b), call_.inputs[b].elements - begin));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One party's part in an all-reduce, in two ways; the size decides which. See perform.h for what a part is.
+// One party's part in an all-reduce or a reduction to a root, in two ways; the size decides which. See perform.h for
+// what a part is.
 #pragma once
 
 #include "comm/group.h"

@@ -14,11 +14,7 @@ namespace {
 constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD"};
 
 bool reduces(CallKind kind) {
-    return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter;
-}
-
-bool input_lengths_agree(CallKind kind) {
-    return kind != CallKind::kAllGather;
+    return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter || kind == CallKind::kReduceToRoot;
 }
 
 /// `which`: "input " or "output ". Put into words only for a failure: this runs in every call.
@@ -45,9 +41,7 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
         throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " and output ", i, " ", dtype_name(out.dtype),
                            "; they must be one type"));
     const bool equal_lengths = call.kind == CallKind::kAllReduce || call.kind == CallKind::kAllToAll;
-    if (equal_lengths && in.elements != out.elements)
-        throw invalid(text("input ", i, " has ", in.elements, " elements and output ", i, " ", out.elements,
-                           "; they must be as long"));
+    if (equal_lengths) check_as_long(call, i);
     if (call.kind == CallKind::kAllToAll && in.elements % parties != 0)
         throw invalid(
             text("input ", i, " has ", in.elements, " elements, which ", parties, " replicas cannot share equally"));
@@ -71,6 +65,15 @@ std::size_t different_buffer(const Call &a, const Call &b) {
 
 } // namespace
 
+bool has_root(CallKind kind) {
+    return kind == CallKind::kBroadcast || kind == CallKind::kReduceToRoot || kind == CallKind::kGatherToRoot ||
+           kind == CallKind::kScatter;
+}
+
+bool input_lengths_agree(CallKind kind) {
+    return !gathers(kind) && kind != CallKind::kScatter;
+}
+
 const char *call_name(CallKind kind) {
     switch (kind) {
         case CallKind::kAllReduce:
@@ -93,12 +96,20 @@ const char *call_name(CallKind kind) {
             return "mdist_replica_variable_create";
         case CallKind::kAssign:
             return "mdist_replica_assign";
+        case CallKind::kAllReduceRows:
+            return "mdist_all_reduce_rows";
+        case CallKind::kAssignRows:
+            return "mdist_replica_assign_rows";
+        case CallKind::kAverageLoss:
+            return "mdist_average_loss";
         case CallKind::kStrategyAllReduce:
             return "mdist_strategy_all_reduce";
         case CallKind::kReduce:
             return "mdist_reduce";
         case CallKind::kReduceTo:
             return "mdist_reduce_to";
+        case CallKind::kBatchReduceTo:
+            return "mdist_batch_reduce_to";
         case CallKind::kGather:
             return "mdist_gather";
         case CallKind::kReadVariable:
@@ -107,6 +118,16 @@ const char *call_name(CallKind kind) {
             return "mdist_variable_create";
         case CallKind::kCheckPreemption:
             return "mdist_preemption_check";
+        case CallKind::kSaveCheckpoint:
+            return "mdist_checkpoint_save";
+        case CallKind::kRestoreCheckpoint:
+            return "mdist_checkpoint_restore";
+        case CallKind::kReduceToRoot:
+            return "mdist_reduce_to_root";
+        case CallKind::kGatherToRoot:
+            return "mdist_gather_to_root";
+        case CallKind::kScatter:
+            return "mdist_scatter";
     }
     return "?";
 }
@@ -114,9 +135,16 @@ const char *call_name(CallKind kind) {
 Pattern pattern_of(const Call &call) {
     switch (call.kind) {
         case CallKind::kAllGather:
+        case CallKind::kAllReduceRows:
+        case CallKind::kAssignRows:
             return Pattern::kGather;
         case CallKind::kReduceScatter:
+        case CallKind::kReduceToRoot: // the root's part is all of it
             return Pattern::kScatter;
+        case CallKind::kGatherToRoot:
+            return Pattern::kToRoot;
+        case CallKind::kScatter:
+            return Pattern::kFromRoot;
         case CallKind::kAllToAll:
             return Pattern::kTranspose;
         case CallKind::kBroadcast:
@@ -126,6 +154,18 @@ Pattern pattern_of(const Call &call) {
         default:
             return call.op == 0 ? Pattern::kMeet : Pattern::kReduce;
     }
+}
+
+bool gathers(CallKind kind) {
+    Call call;
+    call.kind = kind;
+    return pattern_of(call) == Pattern::kGather || pattern_of(call) == Pattern::kToRoot;
+}
+
+void check_as_long(const Call &call, std::size_t i) {
+    if (call.inputs[i].elements != call.outputs[i].elements)
+        throw invalid(text("input ", i, " has ", call.inputs[i].elements, " elements and output ", i, " ",
+                           call.outputs[i].elements, "; they must be as long"));
 }
 
 void check_op(int32_t op) {
@@ -143,7 +183,7 @@ void check_op_takes(int32_t op, int32_t dtype) {
 std::string call_text(const Call &call) {
     std::string out = text(call_name(call.kind), "(");
     if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
-    if (call.kind == CallKind::kBroadcast) out += text("root ", call.root, ", ");
+    if (has_root(call.kind)) out += text("root ", call.root, ", ");
     out += call.subject_text;
     if (call.inputs != nullptr) out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers");
     for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
@@ -154,7 +194,7 @@ std::string call_text(const Call &call) {
 
 void check_call(const Call &call, uint32_t parties) {
     if (reduces(call.kind)) check_op(call.op);
-    if (call.kind == CallKind::kBroadcast && call.root >= parties)
+    if (has_root(call.kind) && call.root >= parties)
         throw invalid(text("root is ", call.root, "; the replicas are 0 to ", parties - 1));
     for (std::size_t i = 0; i < call.buffer_count; ++i) check_pair(call, i, parties);
     check_overlap(call);

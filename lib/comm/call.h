@@ -24,23 +24,33 @@ enum class CallKind : uint8_t {
     kOpenMerge,
     kCreateVariable,
     kAssign,
+    kAllReduceRows,
+    kAssignRows,
+    kAverageLoss,
     // In cross-replica context, for workers:
     kStrategyAllReduce,
     kReduce,
     kReduceTo,
+    kBatchReduceTo,
     kGather,
     kReadVariable,
     kCreateVariableOutside,
     kCheckPreemption,
+    kSaveCheckpoint,
+    kRestoreCheckpoint,
+    // In replica context again, with one replica that has what all others give or take:
+    kReduceToRoot,
+    kGatherToRoot,
+    kScatter,
 };
 
 /// What a call does with everybody's buffers.
-enum class Pattern : uint8_t { kMeet, kReduce, kBroadcast, kGather, kScatter, kTranspose };
+enum class Pattern : uint8_t { kMeet, kReduce, kBroadcast, kGather, kScatter, kTranspose, kToRoot, kFromRoot };
 
 struct Call {
     CallKind kind = CallKind::kBarrier;
     int32_t op = 0;    // mdist_reduce_op_t where the kind reduces
-    uint32_t root = 0; // broadcast
+    uint32_t root = 0; // where has_root()
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
     std::size_t buffer_count = 0;
@@ -50,7 +60,12 @@ struct Call {
 };
 
 Pattern pattern_of(const Call &call);
-
+/// Inputs are joined: they may differ in length.
+bool gathers(CallKind kind);
+/// Whether one replica is special: its id is the call's root.
+bool has_root(CallKind kind);
+/// Whether all replicas' inputs are as long.
+bool input_lengths_agree(CallKind kind);
 /// Name of the public function, "mdist_all_reduce".
 const char *call_name(CallKind kind);
 /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
@@ -65,6 +80,8 @@ uint64_t fingerprint(const Call &call);
 /// "; buffer 7 is float32 x 3 and int8 x 3" where call_text() of both does not show how they differ, else "".
 std::string difference_text(const Call &a, const Call &b);
 
+/// Throws INVALID_ARGUMENT where a pair of buffers differs in length.
+void check_as_long(const Call &call, std::size_t buffer);
 void check_op(int32_t op);
 void check_op_takes(int32_t op, int32_t dtype);
 

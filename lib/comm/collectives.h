@@ -14,8 +14,9 @@
 
 namespace mdist {
 
+/// all_reduce, reduce_to_root.
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
-/// broadcast, all_gather, reduce_scatter, all_to_all: the call says which.
+/// broadcast, all_gather, reduce_scatter, all_to_all, gather_to_root, scatter: the call says which.
 void exchange(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
 void barrier(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns);
 

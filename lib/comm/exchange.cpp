@@ -47,11 +47,17 @@ void Exchange::deliver(uint32_t receiver) {
     const Call &to = group_.call_of(receiver);
     switch (kind_) {
         case CallKind::kAllGather:
+        case CallKind::kAllReduceRows:
+        case CallKind::kAssignRows:
             return gather(to);
         case CallKind::kReduceScatter:
             return reduce(receiver, to);
         case CallKind::kAllToAll:
             return transpose(receiver, to);
+        case CallKind::kGatherToRoot:
+            return receiver == to.root ? gather(to) : void();
+        case CallKind::kScatter:
+            return scatter(receiver, to);
         default:
             return broadcast_from(group_.call_of(to.root), to);
     }
@@ -77,6 +83,14 @@ void Exchange::reduce(uint32_t receiver, const Call &to) {
             sources_[other] = static_cast<const char *>(group_.call_of(other).inputs[b].data) + offset;
         reduce::reduce({to.inputs[b].dtype, static_cast<reduce::Op>(to.op), parties}, sources_.get(), parties,
                        &to.outputs[b].data, 1, to.outputs[b].elements);
+    }
+}
+
+void Exchange::scatter(uint32_t receiver, const Call &to) {
+    const Call &root = group_.call_of(to.root);
+    for (std::size_t b = 0; b < to.buffer_count; ++b) {
+        const std::size_t offset = part_offset(group_, receiver, b) * dtype_size(to.outputs[b].dtype);
+        copy(to.outputs[b].data, static_cast<const char *>(root.inputs[b].data) + offset, bytes_of(to.outputs[b]));
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchange: one party's part in a collective in which every party receives something of its own: broadcast, all_gather,
-// reduce_scatter, all_to_all.
+// reduce_scatter, all_to_all, gather_to_root (all but the root nothing), scatter.
 //
 // What a party receives is one piece of work, done by that party unless another one finds it undone: so nobody waits
 // for a party that is asleep, or that only started its call.
@@ -24,6 +24,7 @@ class Exchange {
     void deliver(uint32_t receiver);
     void gather(const Call &to);
     void reduce(uint32_t receiver, const Call &to);
+    void scatter(uint32_t receiver, const Call &to);
     void transpose(uint32_t receiver, const Call &to);
 
     Group &group_;

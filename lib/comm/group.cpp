@@ -7,6 +7,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <string>
 
 #include <sched.h>
@@ -35,11 +36,11 @@ std::string seconds(uint64_t ns) {
 /// Those that are wrong together are told alike; a step's failure lets the others go with ABORTED.
 bool concerns_everyone(const Failure &cause) {
     return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT ||
-           cause.status() == MDIST_ERR_PEER_LOST;
+           cause.status() == MDIST_ERR_PEER_LOST || cause.status() == MDIST_ERR_DATA_LOSS;
 }
 
 bool has_parts(const Call &call) {
-    return call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
+    return gathers(call.kind) || call.kind == CallKind::kReduceScatter || call.kind == CallKind::kScatter;
 }
 
 } // namespace
@@ -160,7 +161,7 @@ void Group::complete(uint64_t print) noexcept {
                                          std::memory_order_seq_cst)) {
     }
     completed_.store((generation(tally) + 1) & 0xffffffff, std::memory_order_release);
-    round_.advance();
+    advance(round_);
 }
 
 void Group::compare() {
@@ -198,7 +199,7 @@ void Group::finish() noexcept {
     const uint32_t seen = finish_round_.now();
     if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
         finished_.store(0, std::memory_order_relaxed);
-        finish_round_.advance();
+        advance(finish_round_);
     } else {
         // No deadline: between meet() and finish() the others run library code only, whose waits have limits.
         finish_round_.wait(seen, patience_, kNoDeadline);
@@ -224,8 +225,25 @@ void Group::lead(uint64_t timeout_ns) noexcept {
 bool Group::add_work(uint64_t done, uint64_t total) noexcept {
     if (done == 0 || finished_.fetch_add(done, std::memory_order_acq_rel) + done != total) return false;
     finished_.store(0, std::memory_order_relaxed);
-    finish_round_.advance();
+    advance(finish_round_);
     return true;
+}
+
+void Group::add(Alarm &alarm) {
+    const std::lock_guard lock(alarm_mutex_);
+    alarms_.push_back(&alarm);
+    alarm_count_.store(static_cast<uint32_t>(alarms_.size()), std::memory_order_seq_cst);
+}
+
+void Group::remove(const Alarm &alarm) noexcept {
+    const std::lock_guard lock(alarm_mutex_);
+    alarms_.erase(std::remove(alarms_.begin(), alarms_.end(), &alarm), alarms_.end());
+    alarm_count_.store(static_cast<uint32_t>(alarms_.size()), std::memory_order_seq_cst);
+}
+
+void Group::ring() noexcept {
+    const std::lock_guard lock(alarm_mutex_);
+    for (Alarm *alarm : alarms_) alarm->ring();
 }
 
 void Group::depart(uint32_t party) noexcept {
@@ -268,7 +286,7 @@ bool Group::end(State state, const Failure &cause, bool alike) noexcept {
         }
         state_.store(state, std::memory_order_seq_cst);
     }
-    round_.advance();
+    advance(round_);
     return true;
 }
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "comm/call.h"
+#include "util/alarm.h"
 #include "util/clock.h"
 #include "util/event_count.h"
 #include "util/failure.h"
@@ -24,6 +25,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace mdist {
 
@@ -70,6 +72,15 @@ class Group {
     uint32_t round() const { return round_.now(); }
     void wait_round(uint32_t seen, uint64_t timeout_ns) const { round_.wait(seen, patience_, timeout_ns); }
     void wait_finish(uint32_t seen, uint64_t timeout_ns) const { finish_round_.wait(seen, patience_, timeout_ns); }
+    /// Alarms that are rung whenever round() or finishes() changes, until they are removed; for parties that do not
+    /// sleep there. Throws bad_alloc.
+    void add(Alarm &alarm);
+    void remove(const Alarm &alarm) noexcept;
+    /// Whether met() would no longer say false.
+    bool decided(const Arrival &arrival) const {
+        return completed_.load(std::memory_order_acquire) != arrival.generation ||
+               state_.load(std::memory_order_seq_cst) != kReady;
+    }
     /// Whether some party of this meeting only started its call; after meet().
     bool started() const { return any_started_; }
 
@@ -170,6 +181,12 @@ class Group {
     void compare();
     bool alike() const;
     bool end(State state, const Failure &cause, bool alike) noexcept;
+    /// Wakes who sleeps there, and rings the alarms.
+    void advance(EventCount &count) noexcept {
+        count.advance();
+        if (alarm_count_.load(std::memory_order_seq_cst) != 0) ring();
+    }
+    void ring() noexcept;
     [[noreturn]] void throw_cause(bool waiting) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
     Failure gone() const;
@@ -207,6 +224,7 @@ class Group {
     // What is read in every meeting and seldom written.
     alignas(64) std::atomic<uint32_t> state_{kReady};
     std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
+    std::atomic<uint32_t> alarm_count_{0};
 
     alignas(64) std::atomic<uint64_t> work_{0};
     alignas(64) std::atomic<uint64_t> finished_{0};
@@ -215,6 +233,8 @@ class Group {
     std::optional<Failure> cause_;
     std::optional<Failure> failed_cause_; // of FAILED, where a release came first
     bool alike_ = false;                  // the cause is everybody's: all who wait get it as it is
+    std::mutex alarm_mutex_;
+    std::vector<Alarm *> alarms_;
 };
 
 } // namespace mdist

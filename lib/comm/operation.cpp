@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/operation.h"
 
+#include "comm/operation_queue.h"
 #include "comm/workers.h"
-#include "util/clock.h"
-
-#include <algorithm>
 
 namespace mdist {
 namespace {
@@ -20,87 +18,89 @@ std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
 
 } // namespace
 
-Operation::Operation(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns)
-    : group_(group),
+Operation::Operation(OperationQueue &queue, uint32_t party, const Call &call, uint64_t timeout_ns)
+    : queue_(queue),
+      group_(queue.group()),
       party_(party),
-      timeout_ns_(timeout_ns != 0 ? timeout_ns : group.timeout()),
+      timeout_ns_(timeout_ns != 0 ? timeout_ns : group_.timeout()),
       buffers_(copy_buffers(call)),
-      call_(call),
-      start_ns_(monotonic_clock().now_ns()),
-      finishes_before_(group.finishes()) {
-    if (call.inputs != nullptr) {
-        call_.inputs = buffers_.data();
-        call_.outputs = buffers_.data() + call.buffer_count;
-    }
-    if (group.workers() != nullptr) {
-        group.workers()->start_thread();
-        total_ = part_.emplace<Across>(group, timeout_ns_).total();
-    } else if (call.kind == CallKind::kAllReduce) {
-        if (StagedReduce::fits(group, call_))
-            part_.emplace<StagedReduce>(group, party, call_);
+      call_(call) {
+    if (call.inputs == nullptr) return;
+    call_.inputs = buffers_.data();
+    call_.outputs = buffers_.data() + call.buffer_count;
+}
+
+Operation::~Operation() {
+    if (alarm_ && !over()) group_.remove(*alarm_);
+}
+
+void Operation::post() {
+    posted_ns_ = monotonic_clock().now_ns();
+    finishes_before_ = group_.finishes();
+    if (group_.workers() != nullptr) {
+        group_.workers()->start_thread();
+        total_ = part_.emplace<Across>(group_, timeout_ns_).total();
+    } else if (call_.kind == CallKind::kAllReduce || call_.kind == CallKind::kReduceToRoot) {
+        if (StagedReduce::fits(group_, call_))
+            part_.emplace<StagedReduce>(group_, party_, call_);
         else
-            total_ = part_.emplace<ChunkedReduce>(group, party, call_).total();
-    } else if (call.kind != CallKind::kBarrier) {
-        total_ = part_.emplace<Exchange>(group, party, call_).total();
+            total_ = part_.emplace<ChunkedReduce>(group_, party_, call_).total();
+    } else if (call_.kind != CallKind::kBarrier) {
+        total_ = part_.emplace<Exchange>(group_, party_, call_).total();
     }
-    arrival_ = group.arrive_started(party, call_);
-    if (arrival_.last && group.workers() != nullptr) start_leading();
+    arrival_ = group_.arrive_started(party_, call_);
 }
 
-/// The other workers need not wait until somebody asks how it goes.
-void Operation::start_leading() noexcept {
-    try {
-        advance();
-    } catch (const std::exception &) {
-        return; // kept for whoever asks
-    }
-}
-
-bool Operation::advance() {
-    const std::lock_guard lock(mutex_);
-    return advance_locked();
-}
-
-bool Operation::advance_locked() {
+bool Operation::result() const {
+    if (!over()) return false;
     if (failure_) throw Failure(*failure_);
-    if (over()) return true;
-    try {
-        if (!move_on()) return false;
-    } catch (const Failure &failure) {
-        end(&failure);
-        throw;
-    } catch (const std::exception &) {
-        end(nullptr);
-        throw;
-    }
-    over_.store(true, std::memory_order_release);
     return true;
 }
 
-bool Operation::move_on() {
-    if (!met_) {
+bool Operation::advance(Share share) noexcept {
+    if (over()) return true;
+    try {
+        if (!try_advance(share)) return false;
+        set_over();
+    } catch (const Failure &failure) {
+        end(&failure);
+    } catch (const std::exception &) {
+        end(nullptr);
+    }
+    return true;
+}
+
+bool Operation::try_advance(Share share) {
+    if (!working_) {
         if (!group_.met(arrival_)) {
-            const uint64_t waited = waited_ns();
+            const uint64_t waited = monotonic_clock().now_ns() - posted_ns_;
             if (waited >= timeout_ns_ && group_.withdraw(arrival_)) group_.throw_late(party_, call_, waited);
             return false;
         }
-        met_ = true;
-        group_.add_work(work(), total_);
+        if (takes(share)) {
+            working_ = true;
+            group_.add_work(work(), total_);
+        }
     }
-    if (!finished()) return false;
+    if (share == Share::kOthers || !finished()) return false;
     if (const Across *across = std::get_if<Across>(&part_)) across->check();
     return true;
+}
+
+bool Operation::takes(Share share) const {
+    if (std::holds_alternative<Across>(part_)) return true;
+    return share == Share::kAll || (share == Share::kSmall && total_ == 0);
 }
 
 /// This party's share of what follows the meeting; the pieces of work that it did.
 uint64_t Operation::work() {
     return std::visit(
-        [](auto &part) -> uint64_t {
+        [this](auto &part) -> uint64_t {
             using Part = std::decay_t<decltype(part)>;
             if constexpr (std::is_same_v<Part, std::monostate>)
                 return 0;
             else if constexpr (std::is_same_v<Part, Across>)
-                return part.start();
+                return part.start([&queue = queue_] { queue.hand_on(); });
             else
                 return part.run();
         },
@@ -109,10 +109,17 @@ uint64_t Operation::work() {
 
 /// Pieces that another party took may still be under way.
 bool Operation::finished() const {
-    return total_ == 0 || group_.finishes() != finishes_before_;
+    return total_ == 0 ? working_ : group_.finishes() != finishes_before_;
 }
 
-/// Ends it as failed; nullptr: for lack of memory.
+bool Operation::news() const {
+    return over() || (working_ ? finished() : met());
+}
+
+uint64_t Operation::deadline() const {
+    return met() || timeout_ns_ > kNoDeadline - posted_ns_ ? kNoDeadline : posted_ns_ + timeout_ns_;
+}
+
 void Operation::end(const Failure *failure) noexcept {
     try {
         if (failure != nullptr) failure_.emplace(*failure);
@@ -120,54 +127,23 @@ void Operation::end(const Failure *failure) noexcept {
         failure_.reset();
     }
     if (!failure_) failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
+    set_over();
+}
+
+void Operation::set_over() noexcept {
     over_.store(true, std::memory_order_release);
+    if (!alarm_) return;
+    group_.remove(*alarm_);
+    alarm_->ring();
 }
 
-bool Operation::wait(uint64_t timeout_ns) {
-    const uint64_t begin = monotonic_clock().now_ns();
-    for (;;) {
-        const uint32_t round = group_.round();
-        const uint32_t finishes = group_.finishes();
-        bool met;
-        {
-            const std::lock_guard lock(mutex_);
-            if (advance_locked()) return true;
-            met = met_;
-        }
-        const uint64_t waited = monotonic_clock().now_ns() - begin;
-        if (waited >= timeout_ns) return false;
-        const uint64_t left = std::min(timeout_ns - waited, timeout_ns_ - std::min(waited_ns(), timeout_ns_));
-        if (met)
-            group_.wait_finish(finishes, timeout_ns - waited);
-        else
-            group_.wait_round(round, left);
-    }
-}
-
-uint64_t Operation::waited_ns() const {
-    return monotonic_clock().now_ns() - start_ns_;
-}
-
-void Operation::settle(const Failure &cause) noexcept {
-    const std::lock_guard lock(mutex_);
-    if (over()) return;
-    try {
-        // The others' pieces are done inside calls of the library, which wait for nobody but other workers.
-        while (!move_on()) {
-            if (!met_ && group_.withdraw(arrival_)) {
-                group_.release(cause);
-                return end(&cause);
-            }
-            if (!met_) continue;
-            if (group_.workers() != nullptr) group_.workers()->fail(cause); // nobody knows when the others would come
-            group_.wait_finish(finishes_before_, kNoDeadline);
-        }
-        over_.store(true, std::memory_order_release);
-    } catch (const Failure &failure) { // it ended meanwhile
-        end(&failure);
-    } catch (const std::exception &) {
-        end(nullptr);
-    }
+void Operation::make_alarm() {
+    auto alarm = std::make_unique<Alarm>();
+    if (over())
+        alarm->ring();
+    else
+        group_.add(*alarm);
+    alarm_ = std::move(alarm);
 }
 
 } // namespace mdist

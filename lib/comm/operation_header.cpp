@@ -17,6 +17,13 @@ bool same(const OperationHeader &a, const OperationHeader &b) {
            std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
 }
 
+/// Where the difference is if both look the same in words.
+const char *hidden_difference(const OperationHeader &a, const OperationHeader &b) {
+    if (a.sequence != b.sequence || a.text() != b.text()) return "";
+    if (a.subject_print != b.subject_print) return "; they differ further on in that name, shape or axes";
+    return "; they differ in a later buffer";
+}
+
 } // namespace
 
 OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_t payload_bytes) {
@@ -26,10 +33,11 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     header.kind = static_cast<uint8_t>(call.kind);
     header.op = static_cast<uint8_t>(call.op);
     header.root = call.root;
+    header.subject_print =
+        static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {
         header.dtype = call.inputs[0].dtype;
-        // Lengths of all_gather's inputs may differ.
-        if (call.kind != CallKind::kAllGather) header.elements = call.inputs[0].elements;
+        if (input_lengths_agree(call.kind)) header.elements = call.inputs[0].elements;
     }
     header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
     std::memcpy(header.subject, call.subject_text, std::min(std::strlen(call.subject_text), sizeof header.subject));
@@ -49,7 +57,7 @@ std::string OperationHeader::text() const {
     out.pop_back();
     if (dtype != 0) {
         append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer: " : " buffers: ", dtype_name(dtype)));
-        if (call.kind != CallKind::kAllGather) append_text(out, mdist::text(" x ", elements));
+        if (input_lengths_agree(call.kind)) append_text(out, mdist::text(" x ", elements));
         if (buffer_count > 1) out += ", ...";
     }
     return out + ")";
@@ -57,10 +65,9 @@ std::string OperationHeader::text() const {
 
 void check_same(const OperationHeader &mine, uint32_t self, const OperationHeader &theirs, uint32_t worker) {
     if (same(mine, theirs)) return;
-    const bool alike = mine.sequence == theirs.sequence && mine.text() == theirs.text();
     throw Failure(MDIST_ERR_MISMATCH, text("workers disagree: worker ", self, " is in operation ", mine.sequence, ", ",
                                            mine.text(), ", worker ", worker, " in operation ", theirs.sequence, ", ",
-                                           theirs.text(), alike ? "; they differ in a later buffer" : ""))
+                                           theirs.text(), hidden_difference(mine, theirs)))
         .operation(call_name(static_cast<CallKind>(mine.kind)))
         .worker(static_cast<int32_t>(worker))
         .reason("different_calls");

@@ -18,8 +18,8 @@ struct OperationHeader {
     uint64_t print = 0;    // fingerprint() of the call
     uint8_t kind = 0;      // CallKind; what follows is for people
     uint8_t op = 0;
-    uint16_t reserved = 0;
-    int32_t dtype = 0; // of buffer 0
+    uint16_t subject_print = 0; // of the call's whole subject
+    int32_t dtype = 0;          // of buffer 0
     uint32_t root = 0;
     uint32_t buffer_count = 0;
     uint64_t elements = 0;      // of buffer 0

@@ -34,10 +34,13 @@ bool in_place(CallKind kind, const Span &a, const Span &b) {
     switch (kind) {
         case CallKind::kAllReduce:
         case CallKind::kBroadcast:
+        case CallKind::kReduceToRoot:
             return in.begin == out.begin && in.end == out.end;
         case CallKind::kAllGather:
+        case CallKind::kGatherToRoot:
             return contains(out, in);
         case CallKind::kReduceScatter:
+        case CallKind::kScatter:
             return contains(in, out);
         default:
             return false;

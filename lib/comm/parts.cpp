@@ -7,16 +7,12 @@
 namespace mdist {
 namespace {
 
-bool gathers(const Call &call) {
-    return call.kind == CallKind::kAllGather;
-}
-
 const mdist_buffer_t &part_of(const Call &call, std::size_t b) {
-    return gathers(call) ? call.inputs[b] : call.outputs[b];
+    return gathers(call.kind) ? call.inputs[b] : call.outputs[b];
 }
 
 const mdist_buffer_t &whole_of(const Call &call, std::size_t b) {
-    return gathers(call) ? call.outputs[b] : call.inputs[b];
+    return gathers(call.kind) ? call.outputs[b] : call.inputs[b];
 }
 
 } // namespace
@@ -49,11 +45,12 @@ void check_parts(const Group &group) {
         const uint64_t total = part_offset(group, group.parties(), b);
         for (uint32_t party = 0; party < group.parties(); ++party) {
             const Call &call = group.call_of(party);
+            if (has_root(call.kind) && party != call.root) continue; // has no whole
             if (whole_of(call, b).elements != total)
                 throw Failure(MDIST_ERR_MISMATCH,
-                              text(gathers(call) ? "output " : "input ", b, " of replica ", party, " has ",
-                                   whole_of(call, b).elements, " elements; the ", gathers(call) ? "inputs" : "outputs",
-                                   " of all replicas together have ", total))
+                              text(gathers(call.kind) ? "output " : "input ", b, " of replica ", party, " has ",
+                                   whole_of(call, b).elements, " elements; the ",
+                                   gathers(call.kind) ? "inputs" : "outputs", " of all replicas together have ", total))
                     .operation(call_name(call.kind))
                     .replica(static_cast<int32_t>(party));
             check_place(call, party, b, part_offset(group, party, b));

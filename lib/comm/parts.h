@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: how all_gather's output and reduce_scatter's input are made up of the replicas' pieces, one behind another in
+// Parts: how the output of gathers and the input of scatters are made up of the replicas' pieces, one behind another in
 // replica order. Between meet() and finish() only; every party comes to the same verdict.
 #pragma once
 

@@ -31,6 +31,7 @@ class Workers::Thread {
 
   private:
     static void *main(void *self) {
+        prefer_short_turns();
         static_cast<Thread *>(self)->work();
         return nullptr;
     }
@@ -96,6 +97,9 @@ void Workers::perform(const Call *const *calls, uint64_t timeout_ns) {
                 return joint::all_gather(*this, calls, timeout_ns);
             case Pattern::kScatter:
                 return joint::reduce_scatter(*this, calls, timeout_ns);
+            case Pattern::kToRoot:
+            case Pattern::kFromRoot:
+                return joint::exchange_with_root(*this, calls, timeout_ns);
             case Pattern::kTranspose:
                 return joint::all_to_all(*this, calls, timeout_ns);
             case Pattern::kMeet:

@@ -29,6 +29,7 @@ namespace mdist {
 struct WorkerLinks {
     std::unique_ptr<Link> link;
     std::unique_ptr<ShmGroup> shared; // if all workers of the job share memory
+    uint32_t per_host = 1;            // ShmMates::per_host()
     /// Memory that other workers can read without a copy; nullptr if there is none.
     std::shared_ptr<MemorySource> memory;
 };
@@ -50,6 +51,8 @@ class Workers {
     const std::shared_ptr<MemorySource> &memory() const { return links_.memory; }
     /// Whether all workers of the job share memory.
     bool all_share() const { return links_.shared != nullptr; }
+    /// Where there are as many workers on each host, with ranks in a row, and they share memory: how many. Else 1.
+    uint32_t per_host() const { return links_.per_host; }
     std::string name(uint32_t worker) const { return membership_->name(worker); }
 
     /// A collective of all replicas of the job: calls[i] is local replica i's; alike on all, and checked. `timeout_ns`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/arithmetic.h"
 
+#include "reduce/half.h"
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
@@ -65,6 +66,57 @@ void divide_integers(void *to, uint64_t divisor, std::size_t elements) {
     }
 }
 
+template <typename T>
+void divide_reals(void *to, const void *from, std::size_t elements) {
+    for (std::size_t i = 0; i < elements; ++i) {
+        const T quotient = load<T>(to, i) / load<T>(from, i);
+        store<T>(to, i, quotient != quotient ? std::numeric_limits<T>::quiet_NaN() : quotient);
+    }
+}
+
+void divide_halves(void *to, const void *from, std::size_t elements, double (*widened)(uint16_t),
+                   uint16_t (*narrowed)(double)) {
+    for (std::size_t i = 0; i < elements; ++i) {
+        const auto numerator = static_cast<float>(widened(load<uint16_t>(to, i)));
+        const auto denominator = static_cast<float>(widened(load<uint16_t>(from, i)));
+        store<uint16_t>(to, i, narrowed(static_cast<double>(numerator / denominator)));
+    }
+}
+
+template <typename T>
+void divide_integers_each(void *to, const void *from, std::size_t elements) {
+    for (std::size_t i = 0; i < elements; ++i) {
+        const T numerator = load<T>(to, i);
+        const T denominator = load<T>(from, i);
+        // The least number by -1 is no number of the type: it wraps around.
+        const bool negates = std::is_signed_v<T> && denominator == static_cast<T>(-1);
+        store<T>(to, i,
+                 negates ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(numerator))
+                         : static_cast<T>(numerator / denominator));
+    }
+}
+
+double load_real(int32_t dtype, const void *data, std::size_t i) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return static_cast<double>(load<float>(data, i));
+        case MDIST_FLOAT64:
+            return load<double>(data, i);
+        case MDIST_FLOAT16:
+            return half_to_double(load<uint16_t>(data, i));
+        default:
+            return bfloat16_to_double(load<uint16_t>(data, i));
+    }
+}
+
+bool is_zero(int32_t dtype, const char *element, std::size_t size) {
+    for (std::size_t byte = 0; byte < size; ++byte) {
+        const bool sign = byte + 1 == size && !dtype_is_integer(dtype);
+        if ((static_cast<unsigned char>(element[byte]) & (sign ? 0x7f : 0xff)) != 0) return false;
+    }
+    return true;
+}
+
 } // namespace
 
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements) {
@@ -103,16 +155,52 @@ void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) {
     }
 }
 
+void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return divide_reals<float>(to, from, elements);
+        case MDIST_FLOAT64:
+            return divide_reals<double>(to, from, elements);
+        case MDIST_FLOAT16:
+            return divide_halves(to, from, elements, half_to_double, double_to_half);
+        case MDIST_BFLOAT16:
+            return divide_halves(to, from, elements, bfloat16_to_double, double_to_bfloat16);
+        case MDIST_INT8:
+            return divide_integers_each<int8_t>(to, from, elements);
+        case MDIST_UINT8:
+            return divide_integers_each<uint8_t>(to, from, elements);
+        case MDIST_INT32:
+            return divide_integers_each<int32_t>(to, from, elements);
+        case MDIST_UINT32:
+            return divide_integers_each<uint32_t>(to, from, elements);
+        case MDIST_INT64:
+            return divide_integers_each<int64_t>(to, from, elements);
+        default:
+            return divide_integers_each<uint64_t>(to, from, elements);
+    }
+}
+
+double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements) {
+    double sum = 0;
+    for (std::size_t i = 0; i < elements; ++i) {
+        const double weight = weights == nullptr ? 1 : load_real(dtype, weights, i / share);
+        sum += load_real(dtype, data, i) * weight;
+    }
+    return sum;
+}
+
 bool all_zero(int32_t dtype, const void *data, std::size_t elements) {
     const std::size_t size = dtype_size(dtype);
-    const char *const bytes = static_cast<const char *>(data);
-    for (std::size_t i = 0; i < elements; ++i) {
-        for (std::size_t byte = 0; byte < size; ++byte) {
-            const bool sign = byte + 1 == size && !dtype_is_integer(dtype);
-            if ((static_cast<unsigned char>(bytes[i * size + byte]) & (sign ? 0x7f : 0xff)) != 0) return false;
-        }
-    }
+    for (std::size_t i = 0; i < elements; ++i)
+        if (!is_zero(dtype, static_cast<const char *>(data) + i * size, size)) return false;
     return true;
+}
+
+bool any_zero(int32_t dtype, const void *data, std::size_t elements) {
+    const std::size_t size = dtype_size(dtype);
+    for (std::size_t i = 0; i < elements; ++i)
+        if (is_zero(dtype, static_cast<const char *>(data) + i * size, size)) return true;
+    return false;
 }
 
 } // namespace mdist::reduce

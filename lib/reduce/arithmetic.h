@@ -12,7 +12,14 @@ namespace mdist::reduce {
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);
 /// to[i] /= divisor; integers are cut off towards zero.
 void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements);
+/// to[i] /= from[i]; integers are cut off towards zero, and none of theirs is 0.
+void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements);
+/// The sum of floating-point elements in order, in double; each times a weight, if there are weights, one for every
+/// `share` elements.
+double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements);
 /// Whether every element is 0 (-0 is).
 bool all_zero(int32_t dtype, const void *data, std::size_t elements);
+/// Whether some element is.
+bool any_zero(int32_t dtype, const void *data, std::size_t elements);
 
 } // namespace mdist::reduce

@@ -122,6 +122,30 @@ void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, 
                       static_cast<char *>(partial) + at * kernel.destination_size);
 }
 
+void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
+                    const void *const *partials, void *partial, std::size_t elements) noexcept {
+    const Subtree &whole = coarse.subtrees()[index];
+    const auto *const first = std::find_if(fine.subtrees().data(), fine.subtrees().data() + fine.subtrees().size(),
+                                           [&](const Subtree &part) { return part.begin == whole.begin; });
+    const auto begin = static_cast<std::size_t>(first - fine.subtrees().data());
+    if (fine.leaves()) {
+        // Values themselves, which may be shorter than partials.
+        reduce_partial(operation, coarse, index, partials + begin, partial, elements);
+        return;
+    }
+    std::size_t count = 1;
+    while (first[count - 1].end != whole.end) ++count;
+    const std::size_t size = partial_size(operation.dtype, fine);
+    if (count == 1) {
+        std::memcpy(partial, partials[begin], elements * size);
+        return;
+    }
+    const KernelSet &set = best_kernels(operation);
+    for (std::size_t at = 0; at < elements; at += kBlockBytes / size)
+        block_value(set, {first, count}, {partials + begin, at * size, std::min(kBlockBytes / size, elements - at)},
+                    static_cast<char *>(partial) + at * size);
+}
+
 void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,
                       void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
     if (elements == 0 || destination_count == 0) return;

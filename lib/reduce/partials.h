@@ -51,6 +51,11 @@ std::size_t partial_size(int32_t dtype, const Cut &cut);
 void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
                     void *partial, std::size_t elements) noexcept;
 
+/// Partial `index` of a coarse cut from those of a finer one: partials[i] of fine.subtrees()[i], of which only those are
+/// looked at that make it up. Each subtree of `coarse` is made of whole ones of `fine`. It may not overlap them.
+void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
+                    const void *const *partials, void *partial, std::size_t elements) noexcept;
+
 /// The result from partials[i] of cut.subtrees()[i], all of them, written to each destination; a destination may be one
 /// of the partials where they have the type's own size.
 void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,

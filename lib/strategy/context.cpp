@@ -98,6 +98,13 @@ Failure wrong_context(const Replica &replica, const char *function, bool merging
 
 } // namespace
 
+void require_cross_replica(const Strategy &strategy, const char *function, const char *instead) {
+    const Context *context = Context::of(strategy);
+    if (context != nullptr && context->kind() == Context::Kind::kReplica)
+        throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                      text(function, " belongs in cross-replica context, and this is a step: ", instead));
+}
+
 ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
     if (!replica.entered) {
         const Context *context = Context::of(replica.strategy());

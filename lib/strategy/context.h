@@ -60,6 +60,10 @@ void enter_scope(std::shared_ptr<Strategy> strategy);
 /// throws FAILED_PRECONDITION ("no_scope"). A scope that a merge or update function leaves open ends with it.
 void exit_scope(const mdist_strategy_t *handle);
 
+/// For what belongs in cross-replica context without taking the turn: throws WRONG_CONTEXT in a step of the strategy,
+/// saying what to do `instead`.
+void require_cross_replica(const Strategy &strategy, const char *function, const char *instead);
+
 /// The right to call a function of replica context, for as long as it lives: on the thread that runs the step of the
 /// replica or, if it was entered, on any thread, one at a time. Throws WRONG_CONTEXT elsewhere, FAILED_PRECONDITION
 /// while another thread uses the replica.

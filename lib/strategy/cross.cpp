@@ -5,7 +5,6 @@
 #include "comm/collectives.h"
 #include "comm/overlap.h"
 #include "comm/workers.h"
-#include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
 #include "util/dtype.h"
@@ -18,6 +17,21 @@
 
 namespace mdist {
 namespace {
+
+/// The local replicas' calls, together with those of the other workers.
+void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
+    const std::string subject = asker.subject.empty() ? "" : asker.subject + ", ";
+    std::vector<const Call *> pointers;
+    for (Call &call : calls) {
+        call.kind = asker.kind;
+        call.subject = std::hash<std::string>()(subject) + asker.detail;
+        call.subject_text = subject.c_str();
+        pointers.push_back(&call);
+    }
+    workers.perform(pointers.data(), asker.timeout_ns);
+}
+
+} // namespace
 
 void require_alike(const std::vector<Tensor> &tensors) {
     for (std::size_t i = 1; i < tensors.size(); ++i)
@@ -32,122 +46,46 @@ void require_alike(const std::vector<Tensor> &tensors) {
                 .reason("different_shapes");
 }
 
-/// Throws unless one content for all reduces to itself without asking anybody, as in TensorFlow.
-void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
-    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
-    const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
-                      reduce::all_zero(tensor.dtype(), tensor.data(), tensor.elements());
-    if (zero) return;
-    throw invalid(text("a ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
-                       op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,
-                       " replicas, since it has one content for "
-                       "all; take MEAN to have it back, or a per-replica value"));
-}
-
-/// Whether each replica has a content of its own: where there is one per worker, a plain value is such too, as in
-/// TensorFlow.
-bool differs_by_replica(const Strategy &strategy, const Value &value) {
-    return value.kind() == MDIST_VALUE_PER_REPLICA ||
-           (value.kind() == MDIST_VALUE_PLAIN && strategy.worker_count() > 1 && strategy.local_replica_count() == 1);
-}
-
-/// The local replicas' calls, together with those of the other workers.
-void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
-    const std::string subject = asker.subject.empty() ? "" : asker.subject + ", ";
-    std::vector<const Call *> pointers;
-    for (Call &call : calls) {
-        call.kind = asker.kind;
-        call.subject = std::hash<std::string>()(subject);
-        call.subject_text = subject.c_str();
-        pointers.push_back(&call);
-    }
-    workers.perform(pointers.data(), asker.timeout_ns);
-}
-
-/// All local replicas have their results in the same place.
-void perform_into(Workers &workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
-                  const Tensor &out) {
-    const mdist_buffer_t output = out.buffer();
-    std::vector<mdist_buffer_t> inputs;
-    for (const Tensor &tensor : tensors) inputs.push_back(tensor.buffer());
-    std::vector<Call> calls(tensors.size());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-        calls[i].op = op;
-        calls[i].inputs = &inputs[i];
-        calls[i].outputs = &output;
-        calls[i].buffer_count = 1;
-    }
-    perform(workers, asker.with(text(asker.subject, out.shape().text())), calls);
-}
-
-Tensor on_host(const Tensor &tensor) {
-    Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
-    host()->copy_out(copy.data(), tensor.data(), copy.bytes());
-    return copy;
-}
-
-} // namespace
-
 Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors) {
     require_alike(tensors);
     check_op_takes(op, tensors[0].dtype());
-    const Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), tensors[0].shape());
-    if (Workers *workers = strategy.workers()) {
-        perform_into(*workers, asker, op, tensors, out);
-        return out;
-    }
-    std::vector<const void *> sources;
-    for (const Tensor &tensor : tensors) sources.push_back(tensor.data());
-    void *destination = out.data();
-    const reduce::FloatEnvironment environment;
-    reduce::reduce({out.dtype(), static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(), sources.size(),
-                   &destination, 1, out.elements());
-    return out;
+    const Asker of_shape = asker.with(text(asker.subject, tensors[0].shape().text()));
+    return reduce_many(strategy, of_shape, op, {&tensors})[0];
 }
 
-ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
-                          const std::vector<int32_t> &axes) {
-    check_op(op);
-    value.check_count(strategy.local_replica_count());
-    const uint32_t replicas = strategy.replica_count();
-    const bool differs = differs_by_replica(strategy, value);
-    if (!axes.empty()) {
-        Workers *const workers = value.kind() == MDIST_VALUE_PLAIN && !differs ? nullptr : strategy.workers();
-        Tensor reduced = reduce_axes(workers, asker, op, value.tensors(), axes);
-        if (value.kind() == MDIST_VALUE_PLAIN && !differs)
-            require_reduces_to_itself(op, value.kind(), reduced, replicas);
-        return Value::plain(std::move(reduced));
-    }
-    if (differs) return Value::plain(reduce_tensors(strategy, asker, op, value.tensors()));
-    require_reduces_to_itself(op, value.kind(), value.tensors()[0], replicas);
-    return Value::plain(on_host(value.tensors()[0]));
-}
-
-/// Straight into every device's own result, by all replicas' threads where that is worth it.
-ValuePointer all_reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value) {
-    value.check_count(strategy.local_replica_count());
-    require_alike(value.tensors());
+std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
+                                const std::vector<const std::vector<Tensor> *> &many) {
+    const std::size_t count = many.size();
+    const std::size_t locals = many[0]->size();
     std::vector<Tensor> results;
-    std::vector<mdist_buffer_t> inputs;
-    std::vector<mdist_buffer_t> outputs;
-    for (const Tensor &tensor : value.tensors()) {
-        const auto local = static_cast<uint32_t>(results.size());
-        results.push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
-        inputs.push_back(tensor.buffer());
-        outputs.push_back(results.back().buffer());
+    std::vector<mdist_buffer_t> outputs; // the same place for all local replicas
+    std::vector<mdist_buffer_t> inputs(locals * count);
+    for (std::size_t b = 0; b < count; ++b) {
+        const std::vector<Tensor> &tensors = *many[b];
+        results.push_back(Tensor::allocate(*host(), tensors[0].dtype(), tensors[0].shape()));
+        outputs.push_back(results[b].buffer());
+        for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = tensors[local].buffer();
     }
-    const Asker everywhere = asker.with(text("everywhere, ", value.tensors()[0].shape().text()));
-    all_reduce_local(strategy, everywhere, op, inputs.data(), outputs.data(), 1);
-    return Value::mirrored(std::move(results));
-}
-
-ValuePointer reduce_value_to(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
-                             const std::string &destination) {
-    const bool everywhere = destination.empty();
-    if (!everywhere) strategy.device_index(destination);
-    if (everywhere && differs_by_replica(strategy, value)) return all_reduce_value(strategy, asker, op, value);
-    const ValuePointer reduced = reduce_value(strategy, asker, op, value, {});
-    return everywhere ? broadcast_value(strategy, reduced->tensors()[0]) : reduced;
+    if (Workers *workers = strategy.workers()) {
+        std::vector<Call> calls(locals);
+        for (std::size_t local = 0; local < locals; ++local) {
+            calls[local].op = op;
+            calls[local].inputs = &inputs[local * count];
+            calls[local].outputs = outputs.data();
+            calls[local].buffer_count = count;
+        }
+        perform(*workers, asker, calls);
+        return results;
+    }
+    const reduce::FloatEnvironment environment;
+    std::vector<const void *> sources(locals);
+    for (std::size_t b = 0; b < count; ++b) {
+        for (std::size_t local = 0; local < locals; ++local) sources[local] = inputs[local * count + b].data;
+        void *destination = outputs[b].data;
+        reduce::reduce({results[b].dtype(), static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(),
+                       locals, &destination, 1, results[b].elements());
+    }
+    return results;
 }
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {

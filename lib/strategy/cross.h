@@ -24,11 +24,18 @@ struct Asker {
     CallKind kind;
     uint64_t timeout_ns;
     std::string subject; // what else all workers must mean: a variable's name, or where the result goes
+    uint64_t detail = 0; // what of that is too long for words
 };
+
+/// Throws MISMATCH unless the local replicas' tensors have one shape.
+void require_alike(const std::vector<Tensor> &tensors);
 
 /// One tensor from one per replica of the job, of which `tensors` are the local ones: element by element along the
 /// canonical tree; equal shapes and dtypes.
 Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors);
+/// The same of many in one operation. They are alike, and `op` takes them; the asker says which they are.
+std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
+                                const std::vector<const std::vector<Tensor> *> &many);
 
 /// The same over axes of each tensor first; MEAN divides by the true number of elements. `workers` nullptr: of the
 /// local ones alone.
@@ -39,12 +46,32 @@ Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count);
 
-ValuePointer reduce_value(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
-                          const std::vector<int32_t> &axes);
-/// `destination` "": the devices the value came from.
-ValuePointer reduce_value_to(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
-                             const std::string &destination);
+/// Where a reduced value goes.
+enum class Target : uint8_t {
+    kHost,       // a plain value
+    kEverywhere, // a mirrored one
+};
+
+/// Many values, each to its target, leaf by leaf: all leaves are reduced in one operation, or in two where targets
+/// differ.
+std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, int32_t op,
+                                        const std::vector<ValuePointer> &values, const std::vector<Target> &targets);
+/// Over axes of each leaf, to plain values.
+ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
+                               const std::vector<int32_t> &axes);
+/// Whether reducing it takes other workers: what is one content for all reduces to itself.
+bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes);
+/// Whether each replica has a content of its own: where there is one per worker, a plain value is such too, as in
+/// TensorFlow.
+bool differs_by_replica(const Strategy &strategy, const Value &leaf);
+/// Throws INVALID_ARGUMENT unless one content for all reduces to itself without asking anybody, as in TensorFlow.
+void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor);
+/// One tensor from one per replica of the job, of which `tensors` are the local ones.
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
+/// Leaf by leaf.
 ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis);
+/// The same asker, of one leaf of a value: all workers must mean the same.
+Asker of_leaf(const Asker &asker, const Value &value, std::size_t index);
 
 } // namespace mdist

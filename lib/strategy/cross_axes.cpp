@@ -101,7 +101,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     for (uint32_t i = 0; i < cut.count(workers.self()); ++i)
         own.push_back(fold_local(op, tensors, first, cut.subtrees()[cut.first(workers.self()) + i], kept, reduced));
 
-    std::string subject = text("to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
+    std::string subject = text(asker.subject, "to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
     Call call;
@@ -115,6 +115,10 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     std::vector<reduce::Accumulators> all;
     for (uint32_t worker = 0; worker < workers.count(); ++worker) {
         uint64_t theirs = 0;
+        if (blobs[worker].size() != (1 + cut.count(worker) * kept) * sizeof theirs)
+            throw Failure(MDIST_ERR_INTERNAL, text(workers.name(worker), " sent ", blobs[worker].size(),
+                                                   " bytes of partial results, which are not as many as are due"))
+                .worker(static_cast<int32_t>(worker));
         std::memcpy(&theirs, blobs[worker].data(), sizeof theirs);
         count += theirs;
         for (uint32_t i = 0; i < cut.count(worker); ++i)

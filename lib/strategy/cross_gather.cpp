@@ -3,6 +3,7 @@
 #include "comm/workers.h"
 #include "strategy/axes.h"
 #include "strategy/cross.h"
+#include "strategy/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -33,12 +34,28 @@ struct Rows {
     }
 };
 
+/// The pieces of one worker's replicas: their lengths, and behind all of these their elements.
+void append_pieces(std::vector<Piece> &pieces, const std::vector<char> &blob, std::size_t count, const Rows &rows) {
+    std::size_t at = count * sizeof(uint64_t);
+    bool fits = at <= blob.size();
+    for (std::size_t i = 0; fits && i < count; ++i) {
+        uint64_t length = 0, bytes = 0;
+        std::memcpy(&length, blob.data() + i * sizeof length, sizeof length);
+        pieces.push_back({length, blob.data() + at});
+        fits = !__builtin_mul_overflow(length, rows.outer * rows.inner_bytes, &bytes) && bytes <= blob.size() - at;
+        at += fits ? bytes : 0;
+    }
+    if (!fits || at != blob.size())
+        throw Failure(MDIST_ERR_INTERNAL, text("a worker sent ", blob.size(), " bytes to gather, and other lengths"));
+}
+
 /// The pieces of all replicas of the job. What lies in `blobs` stays there.
 std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std::vector<Tensor> &tensors,
                                  int32_t along, const Rows &rows, Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
-    const std::string subject = text("axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
+    const std::string subject =
+        text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
     Call call;
     call.kind = asker.kind;
     call.subject = std::hash<std::string>()(subject);
@@ -56,15 +73,7 @@ std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std
     blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
 
     std::vector<Piece> pieces;
-    for (const std::vector<char> &blob : blobs) {
-        const char *data = blob.data() + tensors.size() * sizeof(uint64_t);
-        for (std::size_t i = 0; i < tensors.size(); ++i) {
-            uint64_t length = 0;
-            std::memcpy(&length, blob.data() + i * sizeof length, sizeof length);
-            pieces.push_back({length, data});
-            data += length * rows.outer * rows.inner_bytes;
-        }
-    }
+    for (const std::vector<char> &blob : blobs) append_pieces(pieces, blob, tensors.size(), rows);
     return pieces;
 }
 
@@ -75,12 +84,17 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
     return pieces;
 }
 
-} // namespace
-
-ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
     value.check_count(strategy.local_replica_count());
+    value.check_whole();
     std::vector<Tensor> tensors = value.tensors();
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
+    return Value::plain(gather_tensors(strategy, asker, tensors, axis));
+}
+
+} // namespace
+
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis) {
     Shape shape = tensors[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};
@@ -107,7 +121,13 @@ ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &v
             to += bytes;
         }
     }
-    return Value::plain(std::move(out));
+    return out;
+}
+
+ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+    return map_leaves(value, [&](const Value &leaf, std::size_t index) {
+        return gather_leaf(strategy, of_leaf(asker, value, index), leaf, axis);
+    });
 }
 
 } // namespace mdist

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/frame.h"
 
-#include "comm/operation.h"
+#include "comm/operation_queue.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
 #include "util/callback.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -18,45 +20,68 @@ uint32_t Replica::id() const {
     return strategy_.first_replica_id() + local_index_;
 }
 
-const Tensor &Replica::argument(std::size_t index) const {
-    const auto &arguments = frame_.arguments();
+namespace {
+
+const Value &argument_of(const Frame &frame, std::size_t index) {
+    const auto &arguments = frame.arguments();
     if (index >= arguments.size())
         throw invalid(text("argument index is ", index, "; this run has ", arguments.size(), " arguments"));
-    return arguments[index]->tensor_for(local_index_);
+    return *arguments[index];
+}
+
+void check_result(std::size_t index, std::size_t count) {
+    if (index >= count) throw invalid(text("result index is ", index, "; this run has ", count, " results"));
+}
+
+} // namespace
+
+const Tensor &Replica::argument(std::size_t index) const {
+    const Value &value = argument_of(frame_, index);
+    if (value.is_structure()) throw value.refused(text("argument ", index));
+    return value.tensor_for(local_index_);
+}
+
+const Tensor &Replica::argument_at(std::size_t index, std::string_view path) const {
+    return leaf_of(argument_of(frame_, index), path, text("argument ", index)).tensor_for(local_index_);
 }
 
 void Replica::set_result(std::size_t index, Tensor tensor) {
-    if (index >= results.size())
-        throw invalid(text("result index is ", index, "; this run has ", results.size(), " results"));
+    check_result(index, results.size());
     results[index] = std::move(tensor);
 }
 
-void Replica::require_together(const char *function) {
+void Replica::set_result_at(std::size_t index, std::string_view path, Tensor tensor) {
+    if (path.empty()) return set_result(index, std::move(tensor));
+    check_result(index, results.size());
+    check_path(path);
+    structured_results.resize(results.size());
+    structured_results[index].push_back({std::string(path), std::move(tensor)});
+}
+
+Part Replica::take_result(std::size_t index) {
+    Part part;
+    if (!structured_results.empty()) part = sorted_part(std::exchange(structured_results[index], {}));
+    if (results[index].defined()) part.insert(part.begin(), {std::string(), std::exchange(results[index], Tensor())});
+    return part;
+}
+
+void Replica::require_together(const char *function) const {
     if (!entered.load(std::memory_order_relaxed)) strategy_.require_concurrent(function);
-    if (!under_way) return;
-    if (!under_way->over())
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text(function, ": ", under_way->name(), "_start of this replica is under way; wait for it first"))
-            .replica(static_cast<int32_t>(id()))
-            .reason("work_under_way");
-    under_way.reset();
+}
+
+void Replica::await_turn(const char *function) {
+    require_together(function);
+    strategy_.operations().await_turn(local_index_);
 }
 
 bool Replica::end_work() noexcept {
-    const std::shared_ptr<Operation> work = std::move(under_way);
-    if (!work || work->over()) return false;
-    const auto end = [&](const Failure &cause) {
-        work->settle(cause);
-        release_failure(strategy_.group(), work->name(), id(), cause);
-    };
-    try {
-        end(Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ", work->name(),
-                                                        "_start was under way; wait for it first"))
-                .reason("work_under_way"));
-    } catch (const std::bad_alloc &) {
-        end(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-    }
-    return true;
+    return strategy_.operations().end(local_index_, [this](const Operation &first) {
+        return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
+                                                           first.name(), "_start was under way; wait for it first"))
+            .operation(first.name())
+            .replica(static_cast<int32_t>(id()))
+            .reason("work_under_way");
+    });
 }
 
 Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {
@@ -75,6 +100,7 @@ void Frame::clear() noexcept {
     shared = Shared();
     for (const auto &replica : replicas_) {
         replica->results.clear();
+        replica->structured_results.clear();
         replica->merge_arguments.clear();
         replica->merge_results.clear();
         if (!replica->last_failure.empty()) replica->last_failure.clear(); // its line stays with the replica's core
@@ -140,28 +166,46 @@ void Frame::execute(uint32_t local, const Step &step) {
 
 std::vector<ValuePointer> Frame::take_results() {
     std::vector<ValuePointer> values(result_count_);
-    for (std::size_t index = 0; index < result_count_; ++index) {
-        std::vector<Tensor> tensors;
-        uint32_t missing = 0;
-        uint32_t without = 0;
-        for (uint32_t local = 0; local < replicas_.size(); ++local) {
-            Tensor &tensor = replicas_[local]->results[index];
-            if (!tensor.defined()) {
-                ++missing;
-                without = local;
-            }
-            tensors.push_back(std::move(tensor));
-        }
-        if (missing == replicas_.size()) continue;
-        if (missing != 0)
-            throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " was set by some replicas, but not by replica ",
-                                                   replicas_[without]->id()))
-                .replica(static_cast<int32_t>(replicas_[without]->id()))
-                .reason("missing_result");
-        values[index] = tensors.size() == 1 ? Value::plain(std::move(tensors[0]))
-                                            : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+    const bool structured = std::any_of(replicas_.begin(), replicas_.end(),
+                                        [](const auto &replica) { return !replica->structured_results.empty(); });
+    try {
+        for (std::size_t index = 0; index < result_count_; ++index)
+            values[index] = structured ? take_parts(index) : take_tensors(index);
+    } catch (const Failure &failure) {
+        // The run has failed, and other workers are to hear of it as of any other failure.
+        release_failure(strategy_.group(), "mdist_run", replicas_[0]->id(), failure);
+        throw;
     }
     return values;
+}
+
+/// A result that no replica set at a path.
+ValuePointer Frame::take_tensors(std::size_t index) {
+    std::vector<Tensor> tensors;
+    uint32_t missing = 0;
+    uint32_t without = 0;
+    for (uint32_t local = 0; local < replicas_.size(); ++local) {
+        Tensor &tensor = replicas_[local]->results[index];
+        if (!tensor.defined()) {
+            ++missing;
+            without = local;
+        }
+        tensors.push_back(std::move(tensor));
+    }
+    if (missing == replicas_.size()) return nullptr;
+    if (missing != 0)
+        throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " was set by some replicas, but not by replica ",
+                                               replicas_[without]->id()))
+            .replica(static_cast<int32_t>(replicas_[without]->id()))
+            .reason("missing_result");
+    return tensors.size() == 1 ? Value::plain(std::move(tensors[0]))
+                               : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+}
+
+ValuePointer Frame::take_parts(std::size_t index) {
+    std::vector<Part> parts;
+    for (const auto &replica : replicas_) parts.push_back(replica->take_result(index));
+    return regroup(text("result ", index), std::move(parts), replicas_[0]->id());
 }
 
 } // namespace mdist

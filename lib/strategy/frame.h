@@ -42,7 +42,7 @@ class Frame {
     /// Runs the step of one replica and leaves the group; a failure is the group's to keep. Throws nothing but a forced
     /// unwind.
     void execute(uint32_t local, const Step &step);
-    /// Values of all results, nullptr where no replica set one. Throws MISMATCH where only some did.
+    /// Values of all results, nullptr where no replica set one. Throws MISMATCH where only some did, or at other paths.
     std::vector<ValuePointer> take_results();
     /// Drops arguments and results.
     void clear() noexcept;
@@ -59,6 +59,9 @@ class Frame {
     Shared shared;
 
   private:
+    ValuePointer take_tensors(std::size_t index);
+    ValuePointer take_parts(std::size_t index);
+
     Strategy &strategy_;
     const uint32_t depth_;
     std::vector<std::unique_ptr<Replica>> replicas_;

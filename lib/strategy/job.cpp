@@ -11,7 +11,6 @@
 #include "comm/shm/arena.h"
 #include "comm/workers.h"
 #include "util/cpus.h"
-#include "util/log.h"
 #include "util/text.h"
 
 #include <mdist/base.h>
@@ -25,8 +24,8 @@ namespace {
 /// each, or wait for ever.
 std::string agreement_of(const Config &config, uint32_t local_replicas) {
     std::string lines = text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas, "\n");
-    for (const char *key :
-         {"communication.implementation", "communication.bytes_per_pack", "data.auto_shard_policy", "data.order"})
+    for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack",
+                            "data.auto_shard_policy", "data.order"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }
@@ -53,14 +52,17 @@ class Links {
     Links(Membership &membership, const Config &config, uint32_t local_replicas)
         : membership_(membership),
           wanted_(config.text("communication.implementation")),
+          checksums_(config.text("communication.checksum") != "none"),
           timeout_ns_(config.duration_ns("communication.join_timeout")),
           local_replicas_(local_replicas),
+          threads_(local_replicas),
           routes_(membership.size()) {}
 
     WorkerLinks make() {
         if (wanted_ != "tcp" && wanted_ != "gloo") share_memory();
         connect();
-        return {make_routed_link(std::move(links_), std::move(routes_)), std::move(shared_), std::move(memory_)};
+        return {make_routed_link(std::move(links_), std::move(routes_), patience()), std::move(shared_), per_host_,
+                std::move(memory_)};
     }
 
   private:
@@ -71,10 +73,12 @@ class Links {
         const std::vector<std::string> opened =
             membership_.exchange(mates->open(exchange(mates->offer())), timeout_ns_);
         mates->settle(opened);
+        per_host_ = mates->per_host();
         std::vector<uint32_t> shared;
         for (uint32_t worker = 0; worker < membership_.size(); ++worker)
             if (worker != membership_.rank() && mates->shares(worker)) shared.push_back(worker);
         if (shared.empty()) return;
+        threads_ *= 1 + static_cast<uint32_t>(shared.size());
         const auto bell = std::make_shared<ShmBell>(mates);
         links_.push_back(make_shm_link(mates, bell));
         for (const uint32_t worker : shared) routes_[worker] = {links_.back().get(), links_.back().get(), 0};
@@ -98,7 +102,7 @@ class Links {
         const std::vector<int> connected = membership_.connect(others, timeout_ns_);
         std::vector<int> sockets(membership_.size(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience()));
+        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience(), checksums_));
         Link *const small = links_.back().get();
         Link *large = small;
         if (wanted_ == "gloo") {
@@ -123,18 +127,21 @@ class Links {
     /// Short where cores are scarce: whoever yields while bulk is on its way can lose a whole time slice.
     Patience patience() const {
         const uint32_t cpus = usable_cpus();
-        return cpus > 2 * local_replicas_ ? Patience::for_threads(2 * local_replicas_, cpus) : Patience{0, 20};
+        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus) : Patience{0, 20};
     }
 
     std::vector<std::string> exchange(const std::string &blob) { return membership_.exchange(blob, timeout_ns_); }
 
     Membership &membership_;
     const std::string_view wanted_;
+    const bool checksums_;
     const uint64_t timeout_ns_;
     const uint32_t local_replicas_;
+    uint32_t threads_; // that wait on this host
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
     std::unique_ptr<ShmGroup> shared_;
+    uint32_t per_host_ = 1;
     std::shared_ptr<MemorySource> memory_;
 };
 

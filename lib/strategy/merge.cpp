@@ -5,6 +5,7 @@
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
 #include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -50,7 +51,7 @@ void take_merged(Replica &replica) {
 
 void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
                      uint64_t timeout_ns) {
-    replica.require_together("mdist_merge_call");
+    replica.await_turn("mdist_merge_call");
     if (replica.entered) return merge_entered(replica, merge, std::move(arguments), result_count, timeout_ns);
     replica.merge_arguments = std::move(arguments);
     meet_to_merge(group_, replica, CallKind::kMerge, result_count, timeout_ns);
@@ -117,7 +118,13 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
 
 void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
     for (std::size_t i = 0; i < merged.size(); ++i) {
+        if (merged[i] && merged[i]->is_structure())
+            throw Failure(
+                MDIST_ERR_CALLBACK,
+                text("the merge function gave a structure as result ", i, " (", leaves_text(merged[i]->leaves()),
+                     "); a replica gets tensors, so give its leaves as results (mdist_value_at)"));
         const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
+        if (merged[i]) merged[i]->check_whole();
         if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
         throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",
                                                local_replica_count(), " local replicas"));

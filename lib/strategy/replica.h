@@ -6,17 +6,17 @@
 // reads it when all steps are over.
 #pragma once
 
-#include "strategy/value.h"
+#include "strategy/regroup.h"
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mdist {
 
 class Frame;
-class Operation;
 class Strategy;
 
 /// What the C edge keeps with a replica: its handle.
@@ -34,22 +34,28 @@ class Replica {
     /// Over the whole job.
     uint32_t id() const;
 
-    /// Throws INVALID_ARGUMENT for an index that the run does not have.
+    /// Throws INVALID_ARGUMENT for an index that the run does not have, and for a structure.
     const Tensor &argument(std::size_t index) const;
+    /// Of a structure; "" where there is none.
+    const Tensor &argument_at(std::size_t index, std::string_view path) const;
     void set_result(std::size_t index, Tensor tensor);
+    void set_result_at(std::size_t index, std::string_view path, Tensor tensor);
+    /// What was set for a result, which is unset again.
+    Part take_result(std::size_t index);
 
     std::vector<Tensor> results;
+    /// Those that were set at paths, by result; empty where none was.
+    std::vector<Part> structured_results;
     std::vector<Tensor> merge_arguments;
     std::vector<Tensor> merge_results;
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.
     std::string last_failure;
     std::unique_ptr<Attachment> attachment;
-    /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`), or while
-    /// a started collective of this replica is under way.
-    void require_together(const char *function);
-    /// A collective that was started; nullptr, or over, if nothing is under way.
-    std::shared_ptr<Operation> under_way;
-    /// The step is over. A collective still under way is ended, which fails the run: true then.
+    /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`).
+    void require_together(const char *function) const;
+    /// The same for what the replica waits in: returns when all that it has started is over.
+    void await_turn(const char *function);
+    /// The step is over. What is still under way is ended, which fails the run: true then.
     bool end_work() noexcept;
 
     /// Entered by mdist_replica_enter: its handle is its context, whatever the thread.

@@ -2,6 +2,7 @@
 // Running a step: program -> turn -> frame -> team -> step on each replica -> the first failure, or the results.
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/structure.h"
 #include "util/text.h"
 
 #include <utility>
@@ -16,7 +17,10 @@ Frame &Strategy::frame_at(uint32_t depth) {
 void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
     require_sound();
     for (std::size_t i = 0; i < arguments.size(); ++i)
-        arguments[i]->check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
+        visit_leaves(*arguments[i], [&](const Value &leaf, std::size_t) {
+            leaf.check_count(local_replica_count(), static_cast<std::ptrdiff_t>(i));
+            leaf.check_whole(static_cast<std::ptrdiff_t>(i));
+        });
 }
 
 void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,

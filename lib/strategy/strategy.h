@@ -6,7 +6,7 @@
 // and the const functions are free of that.
 #pragma once
 
-#include "comm/group.h"
+#include "comm/operation_queue.h"
 #include "device/device.h"
 #include "device/memory_source.h"
 #include "strategy/frame.h"
@@ -51,6 +51,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     mdist_strategy_t *public_handle = nullptr;
 
     Group &group() { return group_; }
+    /// What the replicas have started.
+    OperationQueue &operations() { return operations_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
 
     /// Runs `step` on every local replica; `results` receives the values. Throws the first failure. `timeout_ns` is for
@@ -110,6 +112,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t worker_ = 0;
     uint32_t worker_count_ = 1;
     Group group_;
+    OperationQueue operations_{group_};
     std::shared_ptr<VariableStore> variables_;
     std::shared_ptr<MemorySource> memory_; // set when created; nullptr: the devices' own
     std::vector<std::unique_ptr<Frame>> frames_;

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/value.h"
 
+#include "strategy/rows.h"
+#include "strategy/structure.h"
 #include "util/dtype.h"
-#include "util/failure.h"
 #include "util/text.h"
 
 #include <utility>
 
 namespace mdist {
+Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
+
+Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
+
+Value::~Value() = default;
 
 std::shared_ptr<Value> Value::plain(Tensor tensor) {
     std::vector<Tensor> one;
@@ -29,16 +35,59 @@ std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const cha
     return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
 }
 
+std::shared_ptr<Value> Value::rows(const Value &indices, const Value &values) {
+    indices.check_whole();
+    values.check_whole();
+    if (indices.kind_ != values.kind_ || indices.tensors_.size() != values.tensors_.size())
+        throw invalid(text("the indices are a ", kind_text(indices.kind_), " value of ", indices.tensors_.size(),
+                           " tensors and the rows a ", kind_text(values.kind_), " value of ", values.tensors_.size(),
+                           "; they must be of one kind"));
+    for (std::size_t i = 0; i < values.tensors_.size(); ++i) Rows{indices.tensors_[i], values.tensors_[i]}.check();
+    const auto made = std::make_shared<Value>(values.kind_, values.tensors_);
+    made->indices_ = indices.tensors_;
+    return made;
+}
+
+void Value::check_whole(std::ptrdiff_t argument) const {
+    if (!has_rows()) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  text(argument < 0 ? std::string("the value") : text("argument ", argument),
+                       " holds rows of larger tensors, and this call takes whole ones; give it indices and rows as "
+                       "values of their own, or reduce or assign the rows first"));
+}
+
 const Tensor &Value::tensor_at(std::size_t index) const {
+    if (is_structure()) throw refused("the value");
     if (index >= tensors_.size())
         throw invalid(text("index is ", index, "; this value has ", tensors_.size(), " tensors"));
     return tensors_[index];
 }
 
 void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) const {
-    if (kind_ == MDIST_VALUE_PLAIN || tensors_.size() == local_replicas) return;
-    throw invalid(text(argument < 0 ? std::string("the value") : text("argument ", argument), " has ", tensors_.size(),
-                       " tensors, one for each local replica, and this strategy has ", local_replicas));
+    if (kind_ == MDIST_VALUE_PLAIN || (tensors_.size() == local_replicas && !is_structure())) return;
+    const std::string what = argument < 0 ? "the value" : text("argument ", argument);
+    if (is_structure()) throw refused(what);
+    throw invalid(text(what, " has ", tensors_.size(), " tensors, one for each local replica, and this strategy has ",
+                       local_replicas));
+}
+
+Failure Value::refused(const std::string &what) const {
+    return invalid(
+        text(what, " is a structure (", leaves_text(leaves_),
+             "), and a tensor belongs here: take one of its leaves, mdist_value_at or mdist_replica_argument_at"));
+}
+
+const char *kind_text(mdist_value_kind_t kind) {
+    switch (kind) {
+        case MDIST_VALUE_PLAIN:
+            return "plain";
+        case MDIST_VALUE_MIRRORED:
+            return "mirrored";
+        case MDIST_VALUE_PER_REPLICA:
+            return "per-replica";
+        default:
+            return "structured";
+    }
 }
 
 } // namespace mdist

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: one tensor, or one for each local replica. Never changes once made, so any thread may read it.
+// Value: one tensor, or one for each local replica; or a structure, whose leaves are such values (structure.h). Never
+// changes once made, so any thread may read it.
 #pragma once
 
 #include "device/tensor.h"
+#include "util/failure.h"
 
 #include <mdist/value.h>
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mdist {
+
+struct Leaf;
 
 class Value {
   public:
@@ -19,25 +24,57 @@ class Value {
     /// Throws MISMATCH if the dtypes differ. `what` names the value ("result 2", "tensor").
     static std::shared_ptr<Value> per_replica(std::vector<Tensor> tensors, const char *what = "tensor");
 
+    /// Rows of larger tensors, which `indices` names. Throws INVALID_ARGUMENT unless the two go together.
+    static std::shared_ptr<Value> rows(const Value &indices, const Value &values);
+
     mdist_value_kind_t kind() const { return kind_; }
+    bool is_structure() const { return kind_ == MDIST_VALUE_STRUCTURE; }
+    /// Of a structure, in the order of their paths.
+    const std::vector<Leaf> &leaves() const { return leaves_; }
+    /// None of a structure.
     const std::vector<Tensor> &tensors() const { return tensors_; }
-    /// What local replica `local` sees: its own tensor, or the only one.
-    const Tensor &tensor_for(uint32_t local) const { return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
+    /// What local replica `local` sees: its own tensor, or the only one. Throws INVALID_ARGUMENT for a structure.
+    const Tensor &tensor_for(uint32_t local) const {
+        if (is_structure()) throw refused("the value");
+        return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local];
+    }
+
+    /// Whether its tensors are rows of larger ones.
+    bool has_rows() const { return !indices_.empty(); }
+    /// Which rows local replica `local` sees, if it has rows.
+    const Tensor &indices_for(uint32_t local) const { return indices_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
+    /// Throws UNSUPPORTED if it has rows, for those who would take them for whole tensors.
+    void check_whole(std::ptrdiff_t argument = -1) const;
 
     /// Throws INVALID_ARGUMENT for an index that it does not have.
     const Tensor &tensor_at(std::size_t index) const;
 
     /// Throws INVALID_ARGUMENT unless it has one tensor for all or one for each of `local_replicas`: it may come from
-    /// another strategy. Called "the value", or "argument 3" by its index.
+    /// another strategy. Called "the value", or "argument 3" by its index. A structure has neither.
     void check_count(std::size_t local_replicas, std::ptrdiff_t argument = -1) const;
+    /// The failure of whoever got a structure where tensors belong.
+    Failure refused(const std::string &what) const;
 
-    Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
+    Value(mdist_value_kind_t kind, std::vector<Tensor> tensors);
+    /// As structure_of() has checked them.
+    explicit Value(std::vector<Leaf> leaves);
+    ~Value();
 
   private:
     mdist_value_kind_t kind_;
     std::vector<Tensor> tensors_;
+    std::vector<Leaf> leaves_;
+    std::vector<Tensor> indices_; // of rows; empty if the tensors are whole
 };
 
+/// "per-replica"
+const char *kind_text(mdist_value_kind_t kind);
+
 using ValuePointer = std::shared_ptr<Value>;
+
+struct Leaf {
+    std::string path;
+    ValuePointer value;
+};
 
 } // namespace mdist

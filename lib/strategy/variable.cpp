@@ -4,8 +4,8 @@
 #include "comm/workers.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
-#include "reduce/reduce.h"
 #include "strategy/cross.h"
+#include "strategy/rows.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -19,10 +19,16 @@ constexpr const char *kAggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST_REPL
 
 void check_assign(int32_t assign) {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_SUB)
-        throw invalid(text("assign is ", assign, "; take MDIST_ASSIGN_SET (1), _ADD (2) or _SUB (3)"));
+        throw invalid(
+            text("assign is ", assign, "; take MDIST_ASSIGN_SET (1), _ADD (2) or _SUB (3)",
+                 assign > MDIST_ASSIGN_SUB && assign <= MDIST_ASSIGN_MAX ? ", for the others are for rows" : ""));
 }
 
 } // namespace
+
+const char *aggregation_name(int32_t aggregation) {
+    return kAggregations[aggregation];
+}
 
 void VariableSpec::check() {
     if (name.empty()) throw invalid("the variable's name is empty");
@@ -42,11 +48,19 @@ void VariableSpec::check() {
 std::string VariableSpec::text() const {
     return mdist::text("\"", name, "\" ", dtype_name(dtype), " ", shape.text(),
                        synchronization == MDIST_SYNC_ON_READ ? ", ON_READ, " : ", ON_WRITE, ",
-                       kAggregations[aggregation]);
+                       kAggregations[aggregation],
+                       colocated_with.empty() ? "" : mdist::text(", with \"", colocated_with, "\""));
 }
 
 uint64_t VariableSpec::hash() const {
     return std::hash<std::string>()(text());
+}
+
+std::shared_ptr<Variable> Variable::create(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial,
+                                           CallKind kind, uint64_t timeout_ns) {
+    auto created = std::make_shared<Variable>(std::move(strategy), std::move(spec), initial, kind, timeout_ns);
+    created->store_->know(created, created->spec_.dtype, created->offset_);
+    return created;
 }
 
 Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
@@ -92,13 +106,16 @@ void Variable::check_write(int32_t assign, const Tensor &tensor, const char *wha
         throw invalid(text(what, " is ", dtype_name(tensor.dtype()), " ", tensor.shape().text(), " and variable \"",
                            spec_.name, "\" is ", dtype_name(spec_.dtype), " ", spec_.shape.text(),
                            "; they must be alike"));
+    check_apart(tensor, what, true);
+}
+
+void Variable::check_apart(const Tensor &tensor, const char *what, bool or_same) const {
     const auto *const begin = static_cast<const char *>(tensor.data());
     for (const Tensor &copy : copies_) {
         const auto *const at = static_cast<const char *>(copy.data());
-        if (begin != at && begin < at + copy.bytes() && at < begin + tensor.bytes())
-            throw invalid(text(what, " overlaps variable \"", spec_.name,
-                               "\" in memory; it may be the variable's own "
-                               "memory or stand apart"));
+        if (!(or_same && begin == at) && begin < at + copy.bytes() && at < begin + tensor.bytes())
+            throw invalid(text(what, " overlaps variable \"", spec_.name, "\" in memory; it must ",
+                               or_same ? "be the variable's own memory or " : "", "stand apart"));
     }
 }
 
@@ -109,49 +126,61 @@ void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const
         return;
     }
     const reduce::FloatEnvironment environment;
-    if (assign == MDIST_ASSIGN_ADD) {
-        const void *sources[] = {copy.data(), tensor.data()};
-        void *destination = copy.data();
-        reduce::reduce({spec_.dtype, reduce::Op::kSum, 1}, sources, 2, &destination, 1, copy.elements());
-    } else {
-        reduce::subtract(spec_.dtype, copy.data(), tensor.data(), copy.elements());
-    }
+    write_elements(spec_.dtype, assign, copy.data(), tensor.data(), copy.elements());
 }
 
 void Variable::assign(int32_t assign, const Value &value) {
     value.check_count(copies_.size());
+    if (value.has_rows()) return assign_rows(assign, value);
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
-    const bool divided = spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
-    if (divided && assign != MDIST_ASSIGN_SET)
+    if (divided() && assign != MDIST_ASSIGN_SET)
         throw Failure(
             MDIST_ERR_FAILED_PRECONDITION,
             text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
                  strategy_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
-    for (uint32_t local = 0; local < copies_.size(); ++local) {
-        apply(local, assign, value.tensor_for(local));
-        const reduce::FloatEnvironment environment;
-        if (divided)
-            reduce::divide(spec_.dtype, copies_[local].data(), strategy_->replica_count(), copies_[local].elements());
-    }
+    for (uint32_t local = 0; local < copies_.size(); ++local) apply(local, assign, value.tensor_for(local));
+    if (divided()) divide();
+}
+
+void Variable::divide() const {
+    const reduce::FloatEnvironment environment;
+    for (const Tensor &copy : copies_)
+        reduce::divide(spec_.dtype, copy.data(), strategy_->replica_count(), copy.elements());
+}
+
+void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {
+    for (uint32_t local = 0; local < copies_.size(); ++local)
+        strategy_->device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
+}
+
+void Variable::finish_writing() {
+    if (divided()) divide();
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     value.check_count(copies_.size());
+    if (value.has_rows()) {
+        check_rows_assign(assign);
+        check_rows(assign, rows_for(value, local));
+        return apply_rows(local, assign, rows_for(value, local));
+    }
     check_write(assign, value.tensor_for(local), "the value");
     apply(local, assign, value.tensor_for(local));
 }
 
-Tensor Variable::read(uint64_t timeout_ns) const {
+void Variable::require_readable() const {
     if (spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_NONE)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("variable \"", spec_.name,
                            "\" is synchronized on read and has aggregation NONE, so that "
                            "nobody can say which copy to read; take mdist_variable_tensor"))
             .reason("no_aggregation");
-    const bool reduced =
-        spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
-    if (reduced) {
+}
+
+Tensor Variable::read(uint64_t timeout_ns) const {
+    require_readable();
+    if (reduced_when_read()) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
         return reduce_tensors(
             *strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),

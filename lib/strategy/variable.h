@@ -5,6 +5,7 @@
 //   ON_WRITE      reduce by aggregation, apply to every copy   apply to every copy; read copy 0
 //   ON_READ       own copy only                                divide over copies; read reduces by aggregation
 //
+// Rows (variable_rows.cpp): ON_WRITE only; what is reduced in a step is then all replicas' rows, one after another.
 // Writes from steps come on the replicas' threads, each for its own copy; all else from whoever holds the turn.
 #pragma once
 
@@ -20,6 +21,7 @@ namespace mdist {
 
 struct VariableSpec {
     std::string name;
+    std::string colocated_with; // another variable's name, or empty
     int32_t dtype = 0;
     Shape shape;
     int32_t synchronization = MDIST_SYNC_ON_WRITE;
@@ -33,10 +35,22 @@ struct VariableSpec {
     uint64_t hash() const;
 };
 
+struct Rows;
+
+/// "ADD"
+const char *assign_name(int32_t assign);
+/// "SUM"
+const char *aggregation_name(int32_t aggregation);
+/// Any operation but SET on two arrays apart, or the same. Under a FloatEnvironment.
+void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
+
 class Variable {
   public:
     /// With a copy of the chief's `initial` on every replica of the job; zeros if it is undefined there. All workers
     /// create it alike, by `kind`.
+    static std::shared_ptr<Variable> create(std::shared_ptr<Strategy> strategy, VariableSpec spec,
+                                            const Tensor &initial, CallKind kind, uint64_t timeout_ns);
+    /// As create(), but unknown to VariableStore::find().
     Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
              uint64_t timeout_ns);
     ~Variable();
@@ -51,17 +65,42 @@ class Variable {
     void assign(int32_t assign, const Value &value);
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
+    /// Writes rows, and takes no others.
+    void assign_rows(int32_t assign, const Value &value);
     Tensor read(uint64_t timeout_ns) const;
+    /// Throws FAILED_PRECONDITION where read() would, since nobody can say which copy to read.
+    void require_readable() const;
+    /// Whether reading takes all workers; else it is copy 0.
+    bool reduced_when_read() const {
+        return spec_.synchronization == MDIST_SYNC_ON_READ &&
+               (spec_.aggregation == MDIST_AGGREGATION_SUM || spec_.aggregation == MDIST_AGGREGATION_MEAN);
+    }
+    /// What assign(SET) does with a plain value, for one that comes piece by piece: host bytes for all copies, and,
+    /// when all are there, the rest.
+    void write(std::size_t offset, const void *bytes, std::size_t count);
+    void finish_writing();
     /// Whether writing it in a step takes all replicas.
     bool aggregated_in_step() const {
         return spec_.synchronization != MDIST_SYNC_ON_READ && spec_.aggregation != MDIST_AGGREGATION_NONE;
     }
     /// In a step.
     void assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns);
+    void assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns);
 
   private:
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
+    void check_rows_assign(int32_t assign) const;
+    void check_rows(int32_t assign, const Rows &rows) const;
+    void check_owner(const Replica &replica) const;
+    /// Throws unless a caller's memory is apart from all copies or, if `or_same`, is a copy itself.
+    void check_apart(const Tensor &tensor, const char *what, bool or_same) const;
     void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+    void apply_rows(uint32_t local, int32_t assign, const Rows &rows) const;
+    /// Whether what is written outside of steps is divided among the copies, so that their sum is it.
+    bool divided() const {
+        return spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
+    }
+    void divide() const;
     void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
     void give_memory_back() noexcept;
 

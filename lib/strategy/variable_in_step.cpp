@@ -8,17 +8,19 @@
 
 namespace mdist {
 
-void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns) {
+void Variable::check_owner(const Replica &replica) const {
     if (&replica.strategy() != strategy_.get())
         throw invalid(text("variable \"", spec_.name, "\" belongs to another strategy than this replica"));
+}
+
+void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns) {
+    check_owner(replica);
     check_write(assign, tensor, "the tensor");
     const uint32_t local = replica.local_index();
     if (!aggregated_in_step()) return apply(local, assign, tensor);
 
-    replica.require_together("mdist_replica_assign to a mirrored variable that is aggregated");
-    const std::string summary = text(spec_.text(), assign == MDIST_ASSIGN_SET   ? ", SET, "
-                                                   : assign == MDIST_ASSIGN_ADD ? ", ADD, "
-                                                                                : ", SUB, ");
+    replica.await_turn("mdist_replica_assign to a mirrored variable that is aggregated");
+    const std::string summary = text(spec_.text(), ", ", assign_name(assign), ", ");
     // All replicas receive the same bits, and each then does the same to its own copy.
     const Tensor total = Tensor::allocate(strategy_->device(local), spec_.dtype, spec_.shape);
     const mdist_buffer_t input = tensor.buffer();
@@ -44,7 +46,7 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
                                           uint64_t timeout_ns) {
     spec.check();
     Strategy &strategy = replica.strategy();
-    replica.require_together("mdist_replica_variable_create");
+    replica.await_turn("mdist_replica_variable_create");
     const std::string summary = spec.text();
     Call call;
     call.kind = CallKind::kCreateVariable;
@@ -58,8 +60,8 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
         shared.create_failure = nullptr;
         shared.create_out_of_memory = true; // unless it turns out otherwise
         try {
-            shared.created = std::make_shared<Variable>(strategy.shared_from_this(), std::move(spec), initial,
-                                                        CallKind::kCreateVariable, timeout_ns);
+            shared.created = Variable::create(strategy.shared_from_this(), std::move(spec), initial,
+                                              CallKind::kCreateVariable, timeout_ns);
             shared.create_out_of_memory = false;
         } catch (const Failure &failure) {
             shared.create_failure = std::make_shared<Failure>(failure);

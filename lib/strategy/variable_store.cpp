@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/variable_store.h"
 
+#include "strategy/variable.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace mdist {
 
@@ -43,7 +47,32 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
     for (std::size_t local = 0; local < devices_.size(); ++local)
         devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
     arena.layout.release(offset, bytes);
+    arena.occupants.erase(offset);
     names_.erase(name);
+}
+
+void VariableStore::know(const std::shared_ptr<Variable> &variable, int32_t dtype, std::size_t offset) {
+    const std::size_t bytes = variable->copy(0).bytes();
+    const std::lock_guard lock(mutex_);
+    arenas_[dtype].occupants[offset] = {bytes, variable};
+}
+
+std::shared_ptr<Variable> VariableStore::find(const void *address, uint32_t &local) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const std::lock_guard lock(mutex_);
+    for (const auto &[dtype, arena] : arenas_) {
+        for (local = 0; local < arena.regions.size(); ++local) {
+            const auto base = reinterpret_cast<std::uintptr_t>(arena.regions[local]->base());
+            if (at < base || at - base >= arena.layout.used()) continue;
+            const auto behind = arena.occupants.upper_bound(at - base);
+            if (behind == arena.occupants.begin()) return nullptr;
+            const auto &[offset, occupant] = *std::prev(behind);
+            // One without elements has an address all the same.
+            const bool inside = at - base - offset < std::max<std::size_t>(occupant.bytes, 1);
+            return inside ? occupant.variable.lock() : nullptr;
+        }
+    }
+    return nullptr;
 }
 
 mdist_buffer_t VariableStore::arena(int32_t dtype, uint32_t local) const {

@@ -16,6 +16,8 @@
 
 namespace mdist {
 
+class Variable;
+
 class VariableStore {
   public:
     explicit VariableStore(std::vector<std::shared_ptr<Device>> devices) : devices_(std::move(devices)) {}
@@ -31,13 +33,23 @@ class VariableStore {
     Place add(const std::string &name, int32_t dtype, const Shape &shape);
     void remove(const std::string &name, int32_t dtype, std::size_t offset, std::size_t bytes) noexcept;
 
+    /// Who lies at a place, so that find() can tell.
+    void know(const std::shared_ptr<Variable> &variable, int32_t dtype, std::size_t offset);
+    /// The variable in whose copy on local replica `local` this address lies; null if there is none.
+    std::shared_ptr<Variable> find(const void *address, uint32_t &local) const;
+
     /// The arena of one replica and dtype as a buffer; no elements if there is no such variable.
     mdist_buffer_t arena(int32_t dtype, uint32_t local) const;
 
   private:
+    struct Occupant {
+        std::size_t bytes;
+        std::weak_ptr<Variable> variable;
+    };
     /// All variables of one dtype: one layout, and a region on each local replica.
     struct Arena {
         Layout layout;
+        std::map<std::size_t, Occupant> occupants; // by offset
         std::vector<std::unique_ptr<Region>> regions;
     };
 

@@ -24,6 +24,9 @@ class Failure : public std::exception {
     Failure &&worker(int32_t rank) && { return worker_ = rank, std::move(*this); }
     Failure &&native(int64_t code) && { return native_ = code, std::move(*this); }
 
+    /// Puts what it is about before the sentence: "leaf \"loss\": ...".
+    Failure &&about(const std::string &what) && { return message_.insert(0, what + ": "), std::move(*this); }
+
     mdist_status_t status() const { return status_; }
     const std::string &message() const { return message_; }
     const std::string &reason() const { return reason_; }

@@ -16,7 +16,8 @@ SEES = {
     "data": MIDDLE | {"data"},
     "cluster": MIDDLE | {"cluster"},
     "strategy": MIDDLE | {"comm", "data", "cluster", "strategy"},
-    "api": MIDDLE | {"comm", "data", "cluster", "strategy", "api"},
+    "checkpoint": MIDDLE | {"comm", "strategy", "checkpoint"},
+    "api": MIDDLE | {"comm", "data", "cluster", "strategy", "checkpoint", "api"},
 }
 
 # Headers of other projects, by how they begin, and the files that may include them.
@@ -28,9 +29,9 @@ THIRD_PARTY = {
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
     "mpi.h": r"tests/bench/peers/mpi\.c",
     "cblas": r"(examples|tests)/.*",
-    "zlib.h": r"(examples|tests)/.*",
+    "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp",
     "CLI/": r"src/.*",
-    "nlohmann/": r"src/.*|lib/cluster/tf_config\.cpp",
+    "nlohmann/": r"src/.*|lib/cluster/tf_config\.cpp|lib/checkpoint/json\.cpp",
     "cmocka.h": r"tests/.*",
     "dlpack/": r"tests/api/dlpack_\w+\.h",
 }

@@ -28,11 +28,17 @@ FIELD(mdist_call_options_t, struct_size, 0);
 FIELD(mdist_call_options_t, flags, 4);
 FIELD(mdist_call_options_t, timeout_ns, 8);
 
-SIZE(mdist_variable_options_t, 16);
+SIZE(mdist_variable_options_t, 24);
 FIELD(mdist_variable_options_t, struct_size, 0);
 FIELD(mdist_variable_options_t, synchronization, 4);
 FIELD(mdist_variable_options_t, aggregation, 8);
 FIELD(mdist_variable_options_t, reserved, 12);
+FIELD(mdist_variable_options_t, colocate_with, 16);
+
+SIZE(mdist_restore_options_t, 16);
+FIELD(mdist_restore_options_t, struct_size, 0);
+FIELD(mdist_restore_options_t, flags, 4);
+FIELD(mdist_restore_options_t, timeout_ns, 8);
 
 SIZE(mdist_input_options_t, 8);
 FIELD(mdist_input_options_t, struct_size, 0);
@@ -54,6 +60,7 @@ SIZE(mdist_log_fn, 8);
 SIZE(mdist_step_fn, 8);
 SIZE(mdist_merge_fn, 8);
 SIZE(mdist_update_fn, 8);
+SIZE(mdist_fetch_fn, 8);
 
 NUMBER(MDIST_SUM, 1);
 NUMBER(MDIST_MEAN, 2);
@@ -118,10 +125,16 @@ NUMBER(MDIST_AGGREGATION_ONLY_FIRST_REPLICA, 3);
 
 NUMBER(MDIST_ASSIGN_SET, 1);
 NUMBER(MDIST_ASSIGN_ADD, 2);
+NUMBER(MDIST_ASSIGN_MUL, 4);
+NUMBER(MDIST_ASSIGN_DIV, 5);
+NUMBER(MDIST_ASSIGN_MIN, 6);
+NUMBER(MDIST_ASSIGN_MAX, 7);
 NUMBER(MDIST_ASSIGN_SUB, 3);
 
 NUMBER(MDIST_MAX_RANK, 8);
 NUMBER(MDIST_FOREVER, INT64_MAX);
+NUMBER(MDIST_LATEST, INT64_MAX);
+NUMBER(MDIST_RESTORE_PARTIAL, 1);
 NUMBER(MDIST_ROWS, INT64_MAX);
 NUMBER(MDIST_VERSION, 10000 * MDIST_VERSION_MAJOR + 100 * MDIST_VERSION_MINOR + MDIST_VERSION_PATCH);
 

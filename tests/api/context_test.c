@@ -5,6 +5,9 @@
 #include "step_support.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/mdist-context-XXXXXX"; // holds checkpoint 1 of the variable
 
 typedef struct World {
     mdist_strategy_t *strategy;
@@ -19,6 +22,7 @@ typedef struct World {
     mdist_work_t *work; // done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
+    mdist_checkpoint_t *checkpoint; // of the variable
     float room[2][16];
 } World;
 
@@ -47,8 +51,8 @@ static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
 }
 
 static int32_t idle_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                           size_t argument_count, void *user_data) {
-    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)user_data;
+                           size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
     return 0;
 }
 
@@ -83,6 +87,13 @@ static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *datas
 CALL(run) {
     return mdist_run(w->strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, error);
 }
+static int32_t idle_element(mdist_replica_t *replica, uint64_t element, void *user_data) {
+    (void)replica, (void)element, (void)user_data;
+    return 0;
+}
+CALL(map) {
+    return mdist_map(w->strategy, 3, idle_element, NULL, NULL, 0, NULL, 0, NULL, error);
+}
 CALL(strategy_all_reduce) {
     float rows[8] = {0};
     mdist_buffer_t buffers[8];
@@ -116,6 +127,11 @@ CALL(gather) {
     const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
     return drop_value(status, out);
 }
+CALL(fetch) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_fetch(w->strategy, w->value, "cpu:1", NULL, NULL, &out, error);
+    return drop_value(status, out);
+}
 CALL(variable_create) {
     mdist_variable_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
@@ -132,7 +148,10 @@ CALL(variable_read) {
     return drop_value(status, out);
 }
 CALL(update) {
-    return mdist_update(w->variable, idle_update, NULL, NULL, 0, error);
+    return mdist_update(w->variable, idle_update, NULL, NULL, 0, NULL, 0, error);
+}
+CALL(update_non_slot) {
+    return mdist_update_non_slot(w->strategy, idle_update, NULL, NULL, 0, NULL, 0, error);
 }
 CALL(iterator_next) {
     mdist_value_t *out = NULL;
@@ -148,6 +167,14 @@ CALL(replica_argument) {
     mdist_tensor_t out;
     return mdist_replica_argument(w->replica, 0, &out, error);
 }
+CALL(replica_argument_at) {
+    mdist_tensor_t out;
+    return mdist_replica_argument_at(w->replica, 0, "", &out, error);
+}
+CALL(replica_set_result_at) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_result_at(w->replica, 0, "", &tensor, error);
+}
 CALL(replica_set_result) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_set_result(w->replica, 0, &tensor, error);
@@ -158,6 +185,24 @@ CALL(merge_call) {
 CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
+}
+CALL(all_reduce_rows) {
+    int64_t index = 0;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(average_loss) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    uint64_t global_batch = 0;
+    double loss = 0;
+    return mdist_average_loss(w->replica, &tensor, NULL, &global_batch, &loss, NULL, error);
+}
+CALL(scale_regularization) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    double loss = 0;
+    return mdist_scale_regularization(w->replica, &tensor, &loss, error);
 }
 CALL(broadcast) {
     const mdist_buffer_t in = in_of(w);
@@ -188,6 +233,12 @@ CALL(replica_variable_create) {
 CALL(replica_assign) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
+}
+
+CALL(replica_assign_rows) {
+    int64_t index = 1;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    return mdist_replica_assign_rows(w->replica, w->variable, MDIST_ASSIGN_MAX, &which, &row, NULL, error);
 }
 
 // Started: waited for at once, so that the step goes on as after the blocking form.
@@ -227,6 +278,37 @@ CALL(all_to_all_start) {
     mdist_work_t *work = NULL;
     const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
     return wait_for(status, work);
+}
+CALL(reduce_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status =
+        mdist_reduce_to_root_start(w->replica, MDIST_SUM, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(gather_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_gather_to_root_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(scatter_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_scatter_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_reduce_to_root(w->replica, MDIST_SUM, 0, &in, &out, 1, NULL, error);
+}
+CALL(gather_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    return mdist_gather_to_root(w->replica, 0, &in, &out, 1, NULL, error);
+}
+CALL(scatter) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    return mdist_scatter(w->replica, 0, &in, &out, 1, NULL, error);
 }
 CALL(barrier_start) {
     mdist_work_t *work = NULL;
@@ -276,6 +358,12 @@ CALL(work_test) {
 CALL(work_wait) {
     int32_t done = 0;
     return mdist_work_wait(w->work, 0, &done, error);
+}
+CALL(work_descriptor) {
+    int32_t descriptor = -1;
+    const mdist_status_t status = mdist_work_descriptor(w->work, &descriptor, error);
+    if (descriptor >= 0) close(descriptor);
+    return status;
 }
 CALL(alloc) {
     void *memory = NULL;
@@ -413,13 +501,56 @@ CALL(value_per_replica) {
         mdist_value_per_replica(w->strategy, tensors, mdist_strategy_local_replica_count(w->strategy), &out, error);
     return drop_value(status, out);
 }
+CALL(value_rows) {
+    int64_t indices[2] = {0, 1};
+    const mdist_tensor_t tensor = tensor_of(indices, MDIST_INT64, 2);
+    mdist_value_t *which = NULL, *out = NULL;
+    mdist_value_create(&tensor, &which, NULL);
+    const mdist_status_t status = mdist_value_rows(which, w->value, &out, error);
+    mdist_value_destroy(which);
+    return drop_value(status, out);
+}
+CALL(value_indices) {
+    mdist_tensor_t out;
+    return mdist_value_indices(w->value, 0, &out, error);
+}
 CALL(value_tensor) {
     mdist_tensor_t out;
     return mdist_value_tensor(w->value, 0, &out, error);
 }
+CALL(value_structure) {
+    mdist_value_t *out = NULL;
+    const char *const path = "a";
+    mdist_value_t *const leaf = w->value;
+    const mdist_status_t status = mdist_value_structure(&path, &leaf, 1, &out, error);
+    return drop_value(status, out);
+}
+static int32_t idle_value(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+    (void)replica_id, (void)replica_count;
+    const mdist_tensor_t tensor = tensor_in(user_data);
+    return mdist_value_create(&tensor, out, NULL) != MDIST_OK;
+}
+CALL(values_from_function) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_values_from_function(w->strategy, idle_value, w, &out, error);
+    return drop_value(status, out);
+}
+CALL(value_at) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_value_at(w->value, "", &out, error);
+    return drop_value(status, out);
+}
 CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
+}
+CALL(variable_of) {
+    mdist_variable_t *out = NULL;
+    mdist_buffer_t arena = {NULL, 0, 0, 0};
+    mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &arena, NULL);
+    const mdist_status_t status = mdist_variable_of(w->strategy, arena.data, &out, NULL, error);
+    mdist_variable_destroy(out);
+    return status;
 }
 CALL(variable_arena) {
     mdist_buffer_t out;
@@ -555,6 +686,38 @@ CALL(store_progress) {
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
 
+CALL(checkpoint_create) {
+    mdist_checkpoint_t *out = NULL;
+    const mdist_status_t status = mdist_checkpoint_create(w->strategy, folder, 0, &out, error);
+    mdist_checkpoint_destroy(out);
+    return status;
+}
+CALL(checkpoint_add) {
+    mdist_checkpoint_t *out = NULL;
+    mdist_checkpoint_create(w->strategy, folder, 0, &out, NULL); // none where that is not allowed either
+    const mdist_status_t status = mdist_checkpoint_add(out == NULL ? w->checkpoint : out, NULL, w->variable, error);
+    mdist_checkpoint_destroy(out);
+    return status;
+}
+CALL(checkpoint_set_text) {
+    return mdist_checkpoint_set_text(w->checkpoint, "key", "text", error);
+}
+CALL(checkpoint_text) {
+    char text[16];
+    return mdist_checkpoint_text(w->checkpoint, "kept", text, sizeof text, NULL, error);
+}
+CALL(checkpoint_save) {
+    return mdist_checkpoint_save(w->checkpoint, 1, NULL, error);
+}
+CALL(checkpoint_restore) {
+    return mdist_checkpoint_restore(w->checkpoint, 1, NULL, NULL, error);
+}
+CALL(checkpoint_latest) {
+    (void)w;
+    uint64_t number = 0;
+    return mdist_checkpoint_latest(folder, &number, error);
+}
+
 /// Queries and destructors: no error, no place where they would be wrong.
 CALL(queries) {
     (void)error;
@@ -571,6 +734,7 @@ CALL(queries) {
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
+    mdist_checkpoint_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
@@ -580,6 +744,7 @@ CALL(queries) {
                      mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
                      mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == -1 &&
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
+                     mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
                      mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
                      mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
@@ -601,34 +766,49 @@ typedef struct Entry {
 
 static const Entry table[] = {
     ENTRY(run, OUTSIDE),
+    ENTRY(map, OUTSIDE),
     ENTRY(strategy_all_reduce, OUTSIDE),
     ENTRY(reduce, OUTSIDE),
     ENTRY(reduce_to, OUTSIDE),
     ENTRY(batch_reduce_to, OUTSIDE),
     ENTRY(broadcast_to, OUTSIDE),
     ENTRY(gather, OUTSIDE),
+    ENTRY(fetch, OUTSIDE),
     ENTRY(variable_create, OUTSIDE),
     ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),
     ENTRY(update, OUTSIDE),
+    ENTRY(update_non_slot, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
+    ENTRY(replica_argument_at, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
+    ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
+    ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
     ENTRY(all_gather, IN_STEP),
     ENTRY(reduce_scatter, IN_STEP),
     ENTRY(all_to_all, IN_STEP),
     ENTRY(barrier, IN_STEP),
+    ENTRY(average_loss, IN_STEP),
+    ENTRY(scale_regularization, IN_STEP),
     ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_assign, IN_STEP),
+    ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(all_reduce_start, IN_STEP),
     ENTRY(broadcast_start, IN_STEP),
     ENTRY(all_gather_start, IN_STEP),
     ENTRY(reduce_scatter_start, IN_STEP),
     ENTRY(all_to_all_start, IN_STEP),
     ENTRY(barrier_start, IN_STEP),
+    ENTRY(reduce_to_root, IN_STEP),
+    ENTRY(gather_to_root, IN_STEP),
+    ENTRY(scatter, IN_STEP),
+    ENTRY(reduce_to_root_start, IN_STEP),
+    ENTRY(gather_to_root_start, IN_STEP),
+    ENTRY(scatter_start, IN_STEP),
     ENTRY(merge_begin, ENTERED),
     ENTRY(merge_end, ENTERED),
     ENTRY(replica_exit, ENTERED),
@@ -637,6 +817,7 @@ static const Entry table[] = {
     ENTRY(replica_enter, BRACKET),
     ENTRY(work_test, ANYWHERE),
     ENTRY(work_wait, ANYWHERE),
+    ENTRY(work_descriptor, ANYWHERE),
     ENTRY(alloc, ANYWHERE),
     ENTRY(value_from_dlpack, ANYWHERE),
     ENTRY(value_from_dlpack_versioned, ANYWHERE),
@@ -650,6 +831,13 @@ static const Entry table[] = {
     ENTRY(config_set_cluster, ANYWHERE),
     ENTRY(cluster_create, ANYWHERE),
     ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(checkpoint_create, OUTSIDE),
+    ENTRY(checkpoint_add, OUTSIDE),
+    ENTRY(checkpoint_set_text, OUTSIDE),
+    ENTRY(checkpoint_text, OUTSIDE),
+    ENTRY(checkpoint_save, OUTSIDE),
+    ENTRY(checkpoint_restore, OUTSIDE),
+    ENTRY(checkpoint_latest, ANYWHERE),
     ENTRY(cluster_from_tf_config, ANYWHERE),
     ENTRY(cluster_union, ANYWHERE),
     ENTRY(cluster_add_task, ANYWHERE),
@@ -675,8 +863,14 @@ static const Entry table[] = {
     ENTRY(value_wrap, ANYWHERE),
     ENTRY(value_per_replica, ANYWHERE),
     ENTRY(value_tensor, ANYWHERE),
+    ENTRY(value_structure, ANYWHERE),
+    ENTRY(value_at, ANYWHERE),
+    ENTRY(values_from_function, OUTSIDE),
+    ENTRY(value_rows, ANYWHERE),
+    ENTRY(value_indices, ANYWHERE),
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
+    ENTRY(variable_of, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
     ENTRY(dataset_shard, ANYWHERE),
     ENTRY(dataset_shuffle, ANYWHERE),
@@ -704,6 +898,8 @@ static const Entry table[] = {
     QUERY(strategy_is_chief),
     QUERY(value_kind),
     QUERY(value_count),
+    QUERY(value_leaf_count),
+    QUERY(value_leaf_path),
     QUERY(variable_name),
     QUERY(tensor_elements),
     QUERY(dataset_component_count),
@@ -725,6 +921,7 @@ static const Entry table[] = {
     QUERY(store_destroy),
     QUERY(preemption_announce),
     QUERY(preemption_destroy),
+    QUERY(checkpoint_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -761,6 +958,11 @@ static void the_table_knows_every_function(void **state) {
 /// What a replica function of the entry's kind is given where no replica belongs.
 static int takes_replica(const Entry *entry) {
     return entry->place == IN_STEP || entry->place == ENTERED;
+}
+
+/// Of cross-replica context, but whatever the strategy is busy with.
+static int is_free(const Entry *entry) {
+    return strcmp(entry->name, "mdist_iterator_next") == 0 || strcmp(entry->name, "mdist_values_from_function") == 0;
 }
 
 /// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
@@ -802,6 +1004,9 @@ static World make_world(void) {
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
+    OK(mdist_checkpoint_create(world.strategy, folder, 0, &world.checkpoint, &error));
+    OK(mdist_checkpoint_add(world.checkpoint, NULL, world.variable, &error));
+    OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
     return world;
 }
 
@@ -817,6 +1022,7 @@ static void end_world(World *world) {
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
     mdist_preemption_destroy(world->preemption);
+    mdist_checkpoint_destroy(world->checkpoint);
     mdist_strategy_destroy(world->strategy);
 }
 
@@ -867,7 +1073,7 @@ static void in_a_step_only_the_functions_of_a_step_work(void **state) {
         Trial trial = {.world = make_world(), .entry = &table[i]};
         mdist_value_t *result = NULL;
         // One that is refused is refused to everybody, so the run itself goes well.
-        const mdist_status_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        const mdist_status_t set = strncmp(table[i].name, "mdist_replica_set_result", 24) == 0;
         OK(mdist_run(trial.world.strategy, call_in_step, &trial, &trial.world.value, 1, &result, set ? 1 : 0, NULL,
                      &error));
         assert_no_notes(&trial);
@@ -987,7 +1193,7 @@ static void a_step_belongs_to_its_thread(void **state) {
     for (int i = 0; i < ENTRIES; ++i) {
         // An iterator belongs to no strategy, so that another thread may well use it.
         if (!takes_replica(&table[i]) && table[i].place != OUTSIDE && table[i].place != BRACKET) continue;
-        if (strcmp(table[i].name, "mdist_iterator_next") == 0) continue;
+        if (is_free(&table[i])) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
         assert_no_notes(&trial);
@@ -1003,7 +1209,7 @@ static int32_t call_entered(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     const Place place = self->entry->place;
     if (!takes_replica(self->entry) && id == 1) return 0;
-    const int busy = (place == OUTSIDE && strcmp(self->entry->name, "mdist_iterator_next") != 0) || place == BRACKET;
+    const int busy = (place == OUTSIDE && !is_free(self->entry)) || place == BRACKET;
     try_it(self, id, replica, busy ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK, self->entry->name);
     return 0;
 }
@@ -1015,7 +1221,7 @@ static void entered_replicas_take_the_functions_of_a_step(void **state) {
         if (table[i].place == NOT_CALLED) continue;
         Trial trial = {.world = make_world(), .entry = &table[i]};
         mdist_value_t *result = NULL;
-        const size_t set = strcmp(table[i].name, "mdist_replica_set_result") == 0;
+        const size_t set = strncmp(table[i].name, "mdist_replica_set_result", 24) == 0;
         OK(run_own(trial.world.strategy, call_entered, &trial, &trial.world.value, 1, &result, set, NULL, &error));
         assert_no_notes(&trial);
         mdist_value_destroy(result);
@@ -1078,7 +1284,7 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
             strcmp(table[i].name, "mdist_value_create") == 0 || strcmp(table[i].name, "mdist_value_wrap") == 0 ||
             strcmp(table[i].name, "mdist_dataset_from_tensors") == 0 ||
             strcmp(table[i].name, "mdist_iterators_settle") == 0 || strcmp(table[i].name, "mdist_store_create") == 0 ||
-            strcmp(table[i].name, "mdist_iterators_settle") == 0 ||
+            strcmp(table[i].name, "mdist_checkpoint_latest") == 0 ||
             strcmp(table[i].name, "mdist_cluster_create") == 0 || strncmp(table[i].name, "mdist_current_", 14) == 0 ||
             strcmp(table[i].name, "mdist_cluster_from_tf_config") == 0 ||
             strncmp(table[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
@@ -1088,6 +1294,26 @@ static void stale_handles_are_bad_handles_everywhere(void **state) {
         try_it(&trial, 0, NULL, MDIST_ERR_BAD_HANDLE, table[i].name);
         assert_no_notes(&trial);
     }
+}
+
+static int save_once(void **state) {
+    (void)state;
+    if (mkdtemp(folder) == NULL) return -1;
+    World world = make_world();
+    const mdist_status_t status = call_checkpoint_save(&world, NULL);
+    end_world(&world);
+    return status;
+}
+
+static int remove_saved(void **state) {
+    (void)state;
+    static const char *const names[] = {"checkpoint-1.safetensors", "checkpoints.json"};
+    for (size_t i = 0; i < 2; ++i) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
 }
 
 int main(void) {
@@ -1103,5 +1329,5 @@ int main(void) {
         cmocka_unit_test(a_replica_is_only_its_own),
         cmocka_unit_test(stale_handles_are_bad_handles_everywhere),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, save_once, remove_saved);
 }

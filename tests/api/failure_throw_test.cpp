@@ -39,7 +39,8 @@ struct Case {
     throw std::runtime_error("no such luck");
 }
 
-int32_t update(uint32_t local, const mdist_tensor_t *, const mdist_tensor_t *, size_t, void *user_data) {
+int32_t update(uint32_t local, const mdist_tensor_t *, const mdist_tensor_t *, size_t, mdist_value_t **, size_t,
+               void *user_data) {
     Case &self = *static_cast<Case *>(user_data);
     if (static_cast<int32_t>(local) == self.who) throw_it(self);
     return 0;
@@ -73,7 +74,7 @@ int32_t meet(mdist_replica_t *replica, void *) {
 }
 
 mdist_status_t run_case(Case &self, mdist_variable_t *variable, mdist_error_t **error) {
-    if (self.place == Place::kUpdate) return mdist_update(variable, update, &self, nullptr, 0, error);
+    if (self.place == Place::kUpdate) return mdist_update(variable, update, &self, nullptr, 0, nullptr, 0, error);
     return mdist_run(self.strategy, step, &self, nullptr, 0, nullptr, 0, nullptr, error);
 }
 

@@ -123,8 +123,8 @@ static int32_t look_in_a_step(mdist_replica_t *replica, void *user_data) {
 }
 
 static int32_t look_in_an_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                                 size_t argument_count, void *user_data) {
-    (void)local, (void)copy, (void)arguments, (void)argument_count;
+                                 size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
     Look *look = user_data;
     say(&look->merge_note, current_strategy() == look->strategy && current_replica() == NULL, "an update function");
     return 0;
@@ -139,7 +139,7 @@ static void steps_merges_and_updates_have_their_own(void **state) {
     const mdist_tensor_t zero = tensor_of(NULL, MDIST_FLOAT32, 3);
     OK(mdist_run(look.strategy, look_in_a_step, &look, NULL, 0, NULL, 0, NULL, &error));
     OK(mdist_variable_create(look.strategy, "v", &zero, &variable, NULL, &error));
-    OK(mdist_update(variable, look_in_an_update, &look, NULL, 0, &error));
+    OK(mdist_update(variable, look_in_an_update, &look, NULL, 0, NULL, 0, &error));
     for (int i = 0; i < 2; ++i) assert_string_equal(look.notes[i].text, "");
     assert_string_equal(look.merge_note.text, "");
     assert_ptr_equal(current_strategy(), bottom); // the merge's scope went with it

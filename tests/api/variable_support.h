@@ -9,7 +9,7 @@ MDIST_TEST_HELPER mdist_variable_t *scalar_variable(mdist_strategy_t *strategy, 
     mdist_error_t *error = NULL;
     mdist_variable_t *variable = NULL;
     const mdist_tensor_t tensor = tensor_of(&initial, MDIST_FLOAT32, 0);
-    mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0};
+    mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0, NULL};
     OK(mdist_variable_create(strategy, name, &tensor, &variable, &options, &error));
     return variable;
 }

@@ -109,7 +109,7 @@ static void integers_divide_and_wrap(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
-    mdist_variable_options_t options = {sizeof options, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 0};
+    mdist_variable_options_t options = {sizeof options, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 0, NULL};
     int8_t initial = 0, numbers[] = {-7, 100, -128}, third[] = {-2, 33, -42};
     mdist_tensor_t tensor = tensor_of(&initial, MDIST_INT8, 0), copy;
     mdist_variable_t *v = NULL;
@@ -147,14 +147,14 @@ static void options_that_cannot_be_are_refused(void **state) {
     float data = 1;
     const mdist_tensor_t tensor = tensor_of(&data, MDIST_FLOAT32, 0);
     const mdist_variable_options_t bad[] = {
-        {sizeof bad[0], 3, 0, 0},
-        {sizeof bad[0], -1, 0, 0},
-        {sizeof bad[0], 0, 4, 0},
-        {sizeof bad[0], 0, -1, 0},
-        {sizeof bad[0], 0, 0, 1},
-        {0, 0, 0, 0},
-        {8, 0, 0, 0},
-        {1u << 30, 0, 0, 0},
+        {sizeof bad[0], 3, 0, 0, NULL},
+        {sizeof bad[0], -1, 0, 0, NULL},
+        {sizeof bad[0], 0, 4, 0, NULL},
+        {sizeof bad[0], 0, -1, 0, NULL},
+        {sizeof bad[0], 0, 0, 1, NULL},
+        {0, 0, 0, 0, NULL},
+        {8, 0, 0, 0, NULL},
+        {1u << 30, 0, 0, 0, NULL},
     };
     mdist_variable_t *v = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)

@@ -190,72 +190,6 @@ static void the_arrays_of_buffers_are_copied(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- One at a time.
-
-static int32_t no_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
-                        mdist_value_t **results, size_t result_count, void *user_data) {
-    (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
-    return 0;
-}
-
-static void a_replica_has_one_operation_under_way(void **state) {
-    (void)state;
-    mdist_error_t *error = NULL;
-    float zero = 0;
-    const mdist_tensor_t tensor = tensor_of(&zero, MDIST_FLOAT32, 0);
-    const mdist_variable_options_t mean = {.struct_size = sizeof mean, .aggregation = MDIST_AGGREGATION_MEAN};
-    mdist_strategy_t *strategy = make_strategy(2, NULL);
-    mdist_variable_t *variable = NULL, *fresh = NULL;
-    OK(mdist_variable_create(strategy, "v", &tensor, &variable, &mean, &error));
-    for (int what = 0; what < 7; ++what) {
-        Entered run;
-        int32_t done = -1;
-        mdist_work_t *work = NULL, *second = NULL;
-        mdist_tensor_t seen;
-        begin_and_enter(&run, strategy);
-        mdist_replica_t *self = run.replicas[0];
-        OK(mdist_barrier_start(self, &work, NULL, &error));
-        assert_int_equal(mdist_replica_argument(self, 0, &seen, NULL), MDIST_ERR_INVALID_ARGUMENT); // nobody's business
-        mdist_status_t status = MDIST_OK;
-        switch (what) {
-            case 0:
-                status = mdist_barrier(self, NULL, &error);
-                break;
-            case 1:
-                status = mdist_barrier_start(self, &second, NULL, &error);
-                break;
-            case 2:
-                status = mdist_merge_call(self, no_merge, NULL, NULL, 0, NULL, 0, NULL, &error);
-                break;
-            case 3:
-                status = mdist_merge_begin(self, NULL, 0, NULL, NULL, &error);
-                break;
-            case 4:
-                status = mdist_replica_assign(self, variable, MDIST_ASSIGN_SET, &tensor, NULL, &error);
-                break;
-            case 5:
-                status = mdist_replica_variable_create(self, "w", &tensor, &fresh, NULL, &error);
-                break;
-            default:
-                status = mdist_all_reduce(self, MDIST_SUM, NULL, NULL, 0, NULL, &error);
-        }
-        assert_int_equal(status, MDIST_ERR_FAILED_PRECONDITION);
-        assert_string_equal(mdist_error_reason(error), "work_under_way");
-        mdist_error_free(error);
-        assert_null(second);
-        // That fails the step, as every collective that fails does.
-        FAILS(MDIST_ERR_ABORTED, mdist_work_test(work, &done, &error));
-        assert_int_equal(done, -1);
-        FAILS(MDIST_ERR_ABORTED, mdist_barrier(run.replicas[1], NULL, &error));
-        mdist_work_destroy(work);
-        exit_all(&run);
-        end_with(strategy, MDIST_ERR_FAILED_PRECONDITION, "work_under_way");
-    }
-    mdist_variable_destroy(variable);
-    expect_runs(strategy);
-    mdist_strategy_destroy(strategy);
-}
-
 static void who_leaves_with_work_under_way_fails_the_run(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -635,7 +569,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_comes_last_need_not_wait),
         cmocka_unit_test(the_arrays_of_buffers_are_copied),
-        cmocka_unit_test(a_replica_has_one_operation_under_way),
         cmocka_unit_test(who_leaves_with_work_under_way_fails_the_run),
         cmocka_unit_test(a_timeout_counts_from_the_start_and_is_for_ever),
         cmocka_unit_test(a_mismatch_is_everybodys),

@@ -8,7 +8,18 @@
 
 enum { CALLS = 24, MOST_BUFFERS = 4, MOST_REPLICAS = 12, ARENA = 1 << 21 };
 
-typedef enum Kind { ALL_REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BARRIER, KINDS } Kind;
+typedef enum Kind {
+    ALL_REDUCE,
+    BROADCAST,
+    ALL_GATHER,
+    REDUCE_SCATTER,
+    ALL_TO_ALL,
+    BARRIER,
+    REDUCE_TO_ROOT,
+    GATHER_TO_ROOT,
+    SCATTER,
+    KINDS
+} Kind;
 
 typedef struct Plan {
     Kind kind;
@@ -55,6 +66,10 @@ static uint64_t random_length(void) {
     }
 }
 
+static int has_parts(Kind kind) {
+    return kind == ALL_GATHER || kind == REDUCE_SCATTER || kind == GATHER_TO_ROOT || kind == SCATTER;
+}
+
 static Plan random_plan(uint32_t replicas) {
     Plan plan = {.kind = (Kind)random_below(KINDS), .root = random_below(replicas)};
     plan.buffers = plan.kind == BARRIER ? 0 : random_below(MOST_BUFFERS + 1);
@@ -67,8 +82,7 @@ static Plan random_plan(uint32_t replicas) {
         plan.dtype[b] = (int32_t)(integers ? 5 + random_below(6) : 1 + random_below(4));
         const uint64_t length = random_length();
         for (uint32_t r = 0; r < replicas; ++r)
-            plan.length[b][r] =
-                plan.kind == ALL_GATHER || plan.kind == REDUCE_SCATTER ? random_length() / replicas : length;
+            plan.length[b][r] = has_parts(plan.kind) ? random_length() / replicas : length;
     }
     return plan;
 }
@@ -105,19 +119,21 @@ static void lay_out(const Job *job, const Plan *plan, uint32_t id, Buffers *out)
     for (size_t b = 0; b < plan->buffers; ++b) {
         const size_t size = size_of(plan->dtype[b]);
         uint64_t whole = plan->length[b][id], part = plan->length[b][id], before = 0;
-        if (plan->kind == ALL_GATHER || plan->kind == REDUCE_SCATTER) {
+        if (has_parts(plan->kind)) {
             whole = total(plan, b, job->replicas);
             for (uint32_t r = 0; r < id; ++r) before += plan->length[b][r];
         }
         if (plan->kind == ALL_TO_ALL) whole = part = part / job->replicas * job->replicas;
-        const uint64_t ins = plan->kind == REDUCE_SCATTER ? whole : part;
-        const uint64_t outs = plan->kind == ALL_GATHER ? whole : part;
+        const int gathers = plan->kind == ALL_GATHER || plan->kind == GATHER_TO_ROOT;
+        const int scatters = plan->kind == REDUCE_SCATTER || plan->kind == SCATTER;
+        const uint64_t ins = scatters ? whole : part;
+        const uint64_t outs = gathers ? whole : part;
         out->in[b] = (mdist_buffer_t){job->inputs[id] + in_at, ins, plan->dtype[b], 0};
         out->out[b] = (mdist_buffer_t){job->outputs[id] + out_at, outs, plan->dtype[b], 0};
         if (plan->in_place || plan->kind == BROADCAST) {
             char *const base = job->outputs[id] + out_at;
-            out->in[b].data = plan->kind == ALL_GATHER ? base + before * size : base;
-            if (plan->kind == REDUCE_SCATTER) out->out[b].data = base + before * size;
+            out->in[b].data = gathers ? base + before * size : base;
+            if (scatters) out->out[b].data = base + before * size;
         }
         in_at += ins * size;
         out_at += (whole > outs ? whole : outs) * size;
@@ -138,6 +154,12 @@ static mdist_status_t call(const Plan *plan, mdist_replica_t *replica, const Buf
             return mdist_reduce_scatter(replica, plan->op, buffers->in, buffers->out, n, NULL, NULL);
         case ALL_TO_ALL:
             return mdist_all_to_all(replica, buffers->in, buffers->out, n, NULL, NULL);
+        case REDUCE_TO_ROOT:
+            return mdist_reduce_to_root(replica, plan->op, plan->root, buffers->in, buffers->out, n, NULL, NULL);
+        case GATHER_TO_ROOT:
+            return mdist_gather_to_root(replica, plan->root, buffers->in, buffers->out, n, NULL, NULL);
+        case SCATTER:
+            return mdist_scatter(replica, plan->root, buffers->in, buffers->out, n, NULL, NULL);
         default:
             return mdist_barrier(replica, NULL, NULL);
     }
@@ -162,6 +184,16 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
             break;
         case ALL_TO_ALL:
             status = mdist_all_to_all_start(replica, buffers->in, buffers->out, n, &work, NULL, NULL);
+            break;
+        case REDUCE_TO_ROOT:
+            status = mdist_reduce_to_root_start(replica, plan->op, plan->root, buffers->in, buffers->out, n, &work,
+                                                NULL, NULL);
+            break;
+        case GATHER_TO_ROOT:
+            status = mdist_gather_to_root_start(replica, plan->root, buffers->in, buffers->out, n, &work, NULL, NULL);
+            break;
+        case SCATTER:
+            status = mdist_scatter_start(replica, plan->root, buffers->in, buffers->out, n, &work, NULL, NULL);
             break;
         default:
             status = mdist_barrier_start(replica, &work, NULL, NULL);
@@ -306,6 +338,15 @@ static void sockets_give_the_bits_of_shared_memory(void **unused) {
     check(3, "cpu*1", sockets);
 }
 
+/// What is large goes by Gloo, the rest by sockets.
+static void gloo_gives_the_bits_of_shared_memory(void **unused) {
+    (void)unused;
+    if (!mdist_has("gloo")) skip();
+    static const char *const gloo[] = {"MDIST_COMMUNICATION_IMPLEMENTATION=gloo", NULL};
+    check(2, "cpu*2", gloo);
+    check(3, "cpu*1", gloo);
+}
+
 static void a_started_operation_goes_on_while_its_replica_does_something_else(void **unused) {
     (void)unused;
     char folder[] = "/tmp/mdist-multi-XXXXXX", path[64], variable[80];
@@ -329,6 +370,7 @@ static int test_all(void) {
         cmocka_unit_test(two_workers_have_the_bits_of_one),
         cmocka_unit_test(three_and_four_workers_have_the_bits_of_one),
         cmocka_unit_test(sockets_give_the_bits_of_shared_memory),
+        cmocka_unit_test(gloo_gives_the_bits_of_shared_memory),
         cmocka_unit_test(a_started_operation_goes_on_while_its_replica_does_something_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,55 @@ static void differ(void) {
     }
 }
 
+// --- calls in cross-replica context that one worker makes wrongly
+
+typedef enum Wrong { BAD_OP, NO_PLACE_FOR_IT, BAD_AXIS, BAD_HANDLE, NO_BUFFERS, BAD_SPEC, BAD_BATCH, WRONGS } Wrong;
+
+static mdist_status_t call_across(mdist_strategy_t *strategy, Wrong wrong, int is_wrong, mdist_error_t **why) {
+    float number = 1;
+    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
+    const mdist_tensor_t spec = tensor_of(&number, MDIST_FLOAT32, 1);
+    mdist_tensor_t tensors[8];
+    mdist_buffer_t buffers[8];
+    for (uint32_t i = 0; i < locals; ++i) tensors[i] = spec, buffers[i] = buffer_of(&number, MDIST_FLOAT32, 1);
+    mdist_value_t *value = NULL, *out = NULL;
+    mdist_variable_t *variable = NULL;
+    GIVES(MDIST_OK, mdist_value_per_replica(strategy, tensors, locals, &value, &error));
+    mdist_value_t *const none = NULL;
+    mdist_value_t *const *const values = is_wrong ? &none : &value;
+    const int32_t axis = is_wrong ? 3 : 0;
+    mdist_status_t status = MDIST_OK;
+    if (wrong == BAD_OP) status = mdist_reduce_to(strategy, is_wrong ? 9 : MDIST_SUM, value, NULL, &out, NULL, why);
+    if (wrong == NO_PLACE_FOR_IT) status = mdist_gather(strategy, value, 0, is_wrong ? NULL : &out, NULL, why);
+    if (wrong == BAD_AXIS) status = mdist_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, why);
+    if (wrong == BAD_HANDLE) status = mdist_reduce(strategy, MDIST_SUM, *values, NULL, 0, &out, NULL, why);
+    if (wrong == NO_BUFFERS)
+        status = mdist_strategy_all_reduce(strategy, MDIST_SUM, is_wrong ? NULL : buffers, buffers, 1, NULL, why);
+    if (wrong == BAD_SPEC) status = mdist_variable_create(strategy, is_wrong ? "" : "x", &spec, &variable, NULL, why);
+    if (wrong == BAD_BATCH) status = mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, 1, &out, NULL, why);
+    mdist_variable_destroy(variable);
+    mdist_value_destroy(out);
+    mdist_value_destroy(value);
+    return status;
+}
+
+/// The others, who wait for it, are told what it was; and nobody waits any more.
+static void one_calls_wrongly(void) {
+    static const char *const functions[] = {
+        "mdist_reduce_to",           "mdist_gather",          "mdist_reduce",         "mdist_reduce",
+        "mdist_strategy_all_reduce", "mdist_variable_create", "mdist_batch_reduce_to"};
+    for (Wrong wrong = 0; wrong < WRONGS; ++wrong) {
+        mdist_strategy_t *strategy = join();
+        const mdist_status_t own =
+            wrong == BAD_HANDLE || wrong == BAD_BATCH ? MDIST_ERR_BAD_HANDLE : MDIST_ERR_INVALID_ARGUMENT;
+        GIVES(MDIST_OK, call_across(strategy, BAD_AXIS, 0, &error));
+        GIVES(rank == victim ? own : MDIST_ERR_ABORTED, call_across(strategy, wrong, rank == victim, &error));
+        if (rank != victim) REQUIRE(guilty_worker == (int32_t)victim && strstr(message, functions[wrong]) != NULL);
+        GIVES(MDIST_ERR_ABORTED, call_across(strategy, BAD_OP, 0, &error));
+        mdist_strategy_destroy(strategy);
+    }
+}
+
 // --- steps that fail
 
 static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
@@ -212,6 +261,19 @@ static void one_does_not_come(void) {
     REQUIRE(strstr(message, words) != NULL);
 }
 
+/// Of tests/netns/names_test.py.
+static void nobody_knows_the_store(void) {
+    mdist_strategy_t *strategy = NULL;
+    GIVES(MDIST_ERR_NOT_FOUND, mdist_strategy_create(NULL, &strategy, &error));
+    REQUIRE(strategy == NULL && strcmp(reason, "name_resolution") == 0);
+}
+
+static void all_is_well(void) {
+    mdist_strategy_t *strategy = join();
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
 /// The victim is not the chief; it is refused with the line that differs, and the chief says so while it waits.
 static void differs_in(const char *key, const char *value, const char *words) {
     mdist_config_t *config = NULL;
@@ -262,6 +324,12 @@ static void calls_that_differ_are_told_to_all(void **unused) {
     check("differ", 3, "cpu*1", 1, SOCKETS, NULL);
 }
 
+static void wrong_arguments_of_one_worker_are_told_to_all(void **unused) {
+    (void)unused;
+    check("one_calls_wrongly", 3, "cpu*1", 1, NULL, NULL);
+    check("one_calls_wrongly", 2, "cpu*2", 0, SOCKETS, NULL);
+}
+
 static void a_step_that_fails_is_told_to_all(void **unused) {
     (void)unused;
     check("one_step_fails", 2, "cpu*1", 0, NULL, NULL);
@@ -294,9 +362,13 @@ static void one_configured_differently_is_refused(void **unused) {
 
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_that_differ_are_told_to_all), cmocka_unit_test(a_step_that_fails_is_told_to_all),
-        cmocka_unit_test(one_that_aborts_ends_it_for_all),   cmocka_unit_test(one_that_is_late_is_named),
-        cmocka_unit_test(one_that_does_not_come_is_named),   cmocka_unit_test(one_configured_differently_is_refused),
+        cmocka_unit_test(calls_that_differ_are_told_to_all),
+        cmocka_unit_test(wrong_arguments_of_one_worker_are_told_to_all),
+        cmocka_unit_test(a_step_that_fails_is_told_to_all),
+        cmocka_unit_test(one_that_aborts_ends_it_for_all),
+        cmocka_unit_test(one_that_is_late_is_named),
+        cmocka_unit_test(one_that_does_not_come_is_named),
+        cmocka_unit_test(one_configured_differently_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -304,10 +376,13 @@ static int test_all(void) {
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"differ", differ},
+        {"one_calls_wrongly", one_calls_wrongly},
         {"one_step_fails", one_step_fails},
         {"one_aborts", one_aborts},
         {"one_is_late", one_is_late},
         {"one_does_not_come", one_does_not_come},
+        {"nobody_knows_the_store", nobody_knows_the_store},
+        {"all_is_well", all_is_well},
         {"one_has_other_replicas", one_has_other_replicas},
         {"one_has_another_order", one_has_another_order},
     };

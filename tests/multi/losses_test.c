@@ -3,6 +3,7 @@
 // before was wrong, nobody hangs, and the job can be formed again.
 #include "traffic.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,6 +149,19 @@ static void one_is_cut_off(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// Of tests/netns/losses_test.py, too: it says whom it has lost.
+static void one_connection_breaks(void) {
+    mdist_strategy_t *strategy = join();
+    Traffic traffic = traffic_of_environment();
+    puts("joined");
+    fflush(stdout);
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    REQUIRE(!traffic.wrong);
+    REQUIRE(strstr(message, "silent") == NULL);
+    printf("%d %s\n", guilty_worker, message);
+    mdist_strategy_destroy(strategy);
+}
+
 /// The same with a cable that is put back in time.
 static void one_is_cut_off_for_a_while(void) {
     mdist_strategy_t *strategy = join();
@@ -157,6 +171,37 @@ static void one_is_cut_off_for_a_while(void) {
     fflush(stdout);
     GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
     puts("well");
+    mdist_strategy_destroy(strategy);
+}
+
+static volatile sig_atomic_t asked;
+
+static void note_that_it_is_asked(int number) {
+    (void)number;
+    asked = 1;
+}
+
+/// What a program does that saves its state before it is taken away: all hear of it in the same step.
+static int32_t asking_step(mdist_replica_t *replica, void *user_data) {
+    int32_t *end = user_data, one = asked;
+    const mdist_buffer_t buffer = buffer_of(&one, MDIST_INT32, 1);
+    if (mdist_all_reduce(replica, MDIST_MAX, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
+    *end = one;
+    return 0;
+}
+
+/// Of preemption_test.py.
+static void all_end_when_one_is_asked(void) {
+    struct sigaction action = {0};
+    action.sa_handler = note_that_it_is_asked;
+    REQUIRE(sigaction(SIGTERM, &action, NULL) == 0);
+    mdist_strategy_t *strategy = join();
+    int32_t end = 0;
+    for (uint64_t steps = 0; !end; ++steps) {
+        GIVES(MDIST_OK, mdist_run(strategy, asking_step, &end, NULL, 0, NULL, 0, NULL, &error));
+        if (steps == 0) printf("%d\n", (int)getpid()), fflush(stdout);
+    }
+    if (asked) puts("asked");
     mdist_strategy_destroy(strategy);
 }
 
@@ -221,6 +266,23 @@ static void one_leaves(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// However far behind the others some are when it leaves: they all finish what they did with it.
+static void one_of_many_leaves(void) {
+    for (int round = 0; round < 20; ++round) {
+        mdist_strategy_t *strategy = join();
+        Traffic traffic = {.seed = (uint32_t)round, .operations = 3};
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        if (rank != victim) {
+            mdist_error_t *cause = NULL;
+            const mdist_status_t status = mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
+            REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
+            REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+            mdist_error_free(cause);
+        }
+        mdist_strategy_destroy(strategy);
+    }
+}
+
 // --- the tests
 
 typedef struct Job {
@@ -276,6 +338,15 @@ static void a_killed_worker_is_named_to_all(void **unused) {
         {"one_dies", 2, 2, {SOCKETS}, 0}, {"one_dies", 3, 2, {NULL}, 0},    {"one_dies", 4, 2, {SOCKETS}, 0},
     };
     strike_often(jobs, 6, 9, is_long() ? 160 : 12);
+}
+
+static void a_killed_worker_is_named_where_gloo_moves_the_bytes(void **unused) {
+    (void)unused;
+    if (!mdist_has("gloo")) skip();
+#define GLOO "MDIST_COMMUNICATION_IMPLEMENTATION=gloo"
+    static const Job jobs[] = {
+        {"one_dies", 2, 1, {GLOO}, 0}, {"one_dies", 3, 2, {GLOO}, 0}, {"one_dies", 3, 1, {GLOO}, 1}};
+    strike_often(jobs, 3, 9, is_long() ? 60 : 6);
 }
 
 static void started_operations_end_with_a_killed_worker(void **unused) {
@@ -354,11 +425,21 @@ static void one_that_leaves_is_missed_in_the_next_operation(void **unused) {
     strike(&apart, 1, 0, 0, 0, NULL);
 }
 
+static void what_was_done_with_one_that_leaves_is_done_for_all(void **unused) {
+    (void)unused;
+    static const Job jobs[] = {{"one_of_many_leaves", 3, 1, {NULL}, 0},
+                               {"one_of_many_leaves", 4, 1, {SOCKETS}, 0},
+                               {"one_of_many_leaves", 3, 2, {SOCKETS}, 0}};
+    strike_often(jobs, 3, 0, is_long() ? 30 : 3);
+}
+
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strategy_is_created_again_by_all),
         cmocka_unit_test(one_that_leaves_is_missed_in_the_next_operation),
+        cmocka_unit_test(what_was_done_with_one_that_leaves_is_done_for_all),
         cmocka_unit_test(a_killed_worker_is_named_to_all),
+        cmocka_unit_test(a_killed_worker_is_named_where_gloo_moves_the_bytes),
         cmocka_unit_test(started_operations_end_with_a_killed_worker),
         cmocka_unit_test(a_worker_killed_at_any_time_is_named),
         cmocka_unit_test(a_work_destroyed_is_told_to_all),
@@ -378,13 +459,16 @@ int main(int argument_count, char **arguments) {
         {"one_stops", one_stops},
         {"one_dies_with_a_child", one_dies_with_a_child},
         {"one_is_cut_off", one_is_cut_off},
+        {"one_connection_breaks", one_connection_breaks},
         {"one_is_cut_off_for_a_while", one_is_cut_off_for_a_while},
+        {"all_end_when_one_is_asked", all_end_when_one_is_asked},
         {"one_dies_then_all_leave", one_dies_then_all_leave},
         {"work_together", work_together},
         {"one_is_replaced", one_is_replaced},
         {"all_is_well", all_is_well},
         {"all_leave_together", all_leave_together},
         {"one_leaves", one_leaves},
+        {"one_of_many_leaves", one_of_many_leaves},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

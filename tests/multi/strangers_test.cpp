@@ -9,6 +9,7 @@
 #include "comm/membership/store_service.h"
 #include "util/log.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -92,6 +93,27 @@ std::string words_of(uint32_t kind, uint32_t number) {
     }
 }
 
+/// What the store answers to these first words.
+Failure answer_to(const std::string &store, const std::string &words) {
+    const SocketAddress address = socket_address(split_address(store));
+    const int descriptor = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(descriptor, address.get(), address.length) != 0 ||
+        send(descriptor, words.data(), words.size(), MSG_NOSIGNAL) < 0)
+        fail();
+    FrameReader reader(65536);
+    std::optional<Frame> frame;
+    for (pollfd wait = {descriptor, POLLIN, 0}; !frame && poll(&wait, 1, 20'000) == 1;) {
+        char bytes[4096];
+        const ssize_t got = read(descriptor, bytes, std::min(sizeof bytes, reader.wanted()));
+        if (got <= 0) break;
+        reader.feed({bytes, static_cast<std::size_t>(got)});
+        frame = reader.next();
+    }
+    close(descriptor);
+    if (!frame || frame->kind != FrameKind::kRefused) fail_msg("it was not refused");
+    return decode_failure(frame->payload).value_or(Failure(MDIST_OK, "not readable"));
+}
+
 /// Connects, says its words and is kept; the oldest of many goes. Kind 12 resets at once.
 void connect_as(uint32_t kind, uint32_t number, const SocketAddress &store, std::deque<int> &held) {
     const int descriptor = socket(store.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -159,6 +181,28 @@ void a_group_forms_among(const std::string &secret, uint16_t port) {
     assert_in_range(std::strtoul(team.next_line(100).c_str(), nullptr, 10), 4, kMostGuests + 4 + 16);
 }
 
+void workers_of_another_version_or_byte_order_are_told_so(void **) {
+    const std::string store = text(own_host(), ':', 4402);
+    Team team;
+    team.start(0, [&](uint32_t, const Say &say) {
+        const StoreService service(store, {4, 0, "test", ""}, kSecond);
+        say("serving");
+        pause();
+    });
+    assert_string_equal(team.next_line(0).c_str(), "serving");
+    std::string words = hello("test", 1, 4, false);
+    constexpr std::size_t kVersionAt = 4;
+    words[kVersionAt] = static_cast<char>(kProtocolVersion + 1);
+    const Failure version = answer_to(store, words);
+    assert_int_equal(version.status(), MDIST_ERR_CONFIG);
+    assert_string_equal(version.reason().c_str(), "different_version");
+    words[kVersionAt] = static_cast<char>(kProtocolVersion);
+    std::reverse(words.begin() + kFrameHeaderBytes, words.begin() + kFrameHeaderBytes + sizeof(uint32_t));
+    const Failure order = answer_to(store, words);
+    assert_int_equal(order.status(), MDIST_ERR_CONFIG);
+    assert_string_equal(order.reason().c_str(), "different_byte_order");
+}
+
 void a_group_forms_among_strangers(void **) {
     a_group_forms_among("", 4400);
 }
@@ -173,6 +217,7 @@ void a_group_with_a_secret_forms_among_strangers(void **) {
 int main() {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
+        cmocka_unit_test(workers_of_another_version_or_byte_order_are_told_so),
         cmocka_unit_test(a_group_forms_among_strangers),
         cmocka_unit_test(a_group_with_a_secret_forms_among_strangers),
     };

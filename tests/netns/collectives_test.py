@@ -1,25 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives between hosts give what they must, started by mdist launch. Usage: collectives_test.py MDIST, in hosts.sh"""
+"""Collectives between hosts give what they must, started by mdist launch. Usage: collectives_test.py MDIST SUMS, in
+hosts.sh"""
 import json
 import os
 import subprocess
 import sys
 import unittest
 
-MDIST = os.path.abspath(sys.argv[1])
+MDIST, SUMS = (os.path.abspath(argument) for argument in sys.argv[1:3])
 LONG = os.environ.get("MDIST_TEST_TIER") == "long"
+
+
+def output_of(command, **variables):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
+    result = subprocess.run(command, capture_output=True, text=True, env=clean | variables, timeout=100)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def launch(hosts, replicas_per_worker, *command):
+    return output_of([MDIST, "launch", "--hosts", hosts, "--rsh", "host_rsh", "--no-prefix", "--env",
+                      f"MDIST_DEVICES=cpu*{replicas_per_worker}", "--", *command])
 
 
 def bench(hosts, *arguments):
     """Every collective, each result checked; worker 0's report."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
-    result = subprocess.run(
-        [MDIST, "launch", "--hosts", hosts, "--rsh", "host_rsh", "--no-prefix", "--env", "MDIST_DEVICES=cpu*2", "--",
-         MDIST, "bench", "--workers", "--quick", "--json", *arguments],
-        capture_output=True, text=True, env=clean, timeout=100)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return json.loads(launch(hosts, 2, MDIST, "bench", "--workers", "--quick", "--json", *arguments))
 
 
 class Collectives(unittest.TestCase):
@@ -32,10 +39,22 @@ class Collectives(unittest.TestCase):
         self.check(bench("host1:1,host2:1,host3:1", "--max", "1MiB", "--factor", "500", "--root", "5"), 3)
 
     def test_several_workers_on_a_host(self):
-        self.check(bench("host1:2,host2:2", "--max", "64KiB", "--factor", "100", "--memory", "library"), 4)
+        self.check(bench("host1:2,host2:2", "--max", "1MiB", "--factor", "500", "--memory", "library"), 4)
 
     def test_hosts_with_different_numbers_of_workers(self):
         self.check(bench("host1:1,host3:2", "--max", "4KiB", "--factor", "1000"), 3)
+
+    def test_sums_have_the_bits_of_one_process(self):
+        # Hosts that hold whole subtrees and others that do not, as many workers on each and not, ranks by turns.
+        layouts = [("host1:2,host2:2", 2), ("host1:3,host2:3", 1), ("host1:2,host2:1", 2),
+                   ("host1:1,host2:1,host1:1,host2:1", 1)]
+        if LONG:
+            layouts += [("host1:4,host2:4", 1), ("host1:2,host2:2,host3:2", 3), ("host1:3,host2:2", 1),
+                        ("host1:3,host2:3", 3)]
+        for hosts, per_worker in layouts:
+            workers = sum(int(host.split(":")[1]) for host in hosts.split(","))
+            alone = output_of([SUMS], MDIST_DEVICES=f"cpu*{workers * per_worker}")
+            self.assertEqual(launch(hosts, per_worker, SUMS), alone * workers, hosts)
 
     @unittest.skipUnless(LONG, "the long tier")
     def test_types_and_operations(self):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts that are cut off in the midst of collectives. Usage: losses_test.py MULTI_LOSSES, in hosts.sh"""
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -10,19 +12,25 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3
 LIMIT_S = 2  # the heartbeat's
+STORE_PORT = "7000"
 
 
-def start(scenario, victim):
-    """A worker on each host; returns when all have joined."""
+def start(scenario, victim, hosts=HOSTS, per_host=1, **variables):
     workers = []
-    for rank in range(HOSTS):
+    for rank in range(hosts * per_host):
         environment = {
-            "PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": str(HOSTS),
-            "MDIST_STORE": "10.78.0.1:7000", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "60s",
+            "PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": str(hosts * per_host),
+            "MDIST_STORE": f"10.78.0.1:{STORE_PORT}", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "60s",
             "MDIST_COMMUNICATION_JOIN_TIMEOUT": "30s", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{LIMIT_S}s",
-            "TEST_VICTIM": str(victim), "TEST_SEED": "1"}
-        workers.append(subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=environment,
+            "TEST_VICTIM": str(victim), "TEST_SEED": "1", **variables}
+        workers.append(subprocess.Popen(["on_host", str(rank // per_host + 1), PROGRAM, "--worker", scenario], env=environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    return workers
+
+
+def start_and_join(scenario, victim):
+    """A worker on each host; returns when all have joined."""
+    workers = start(scenario, victim)
     for worker in workers:
         assert worker.stdout.readline() == "joined\n", worker.communicate(timeout=30)
     return workers
@@ -32,19 +40,65 @@ def cable(arguments, state):
     subprocess.run(["ip", *arguments, state], check=True)
 
 
+def connections(rank, peer):
+    """Of two workers with each other, by how much has gone over them: (own port, the peer's port)."""
+    listing = subprocess.run(["on_host", str(rank + 1), "ss", "-tinHO", "state", "established", "dst", f"10.78.0.{peer + 1}"],
+                             check=True, capture_output=True, text=True).stdout.splitlines()
+    found = []
+    for line in listing:
+        ports = [end.rsplit(":", 1)[1] for end in line.split()[2:4]]
+        if STORE_PORT not in ports:
+            found.append((sum(int(count) for count in re.findall(r"bytes_(?:sent|received):(\d+)", line)), *ports))
+    return sorted(found)
+
+
+def reset(rank, own_port, port):
+    """Whether the kernel has done it."""
+    return subprocess.run(["on_host", str(rank + 1), "ss", "-KtnH", "sport", "=", own_port, "dport", "=", port],
+                          check=True, capture_output=True, text=True).stdout != ""
+
+
 class Losses(unittest.TestCase):
-    def await_all(self, workers):
+    def await_all(self, workers, killed=None):
+        """What each has said at its end."""
+        said = []
         try:
             for rank, worker in enumerate(workers):
                 out, err = worker.communicate(timeout=50)
                 print(f"worker {rank}: {out.strip()}")
-                self.assertEqual(worker.returncode, 0, f"worker {rank}: {out}{err}")
+                self.assertEqual(worker.returncode, -signal.SIGKILL if rank == killed else 0,
+                                 f"worker {rank}: {out}{err}")
+                said.append(out)
         finally:
             for worker in workers:
                 worker.kill()
+        return said
+
+    def break_connection(self, one, other, which):
+        """A connection of these two: all must name one of them. Each blames the other, and whoever is told first agrees."""
+        workers = start_and_join("one_connection_breaks", 0)
+        try:
+            found = connections(one, other)
+            while len(found) != 2 or found[1][0] < 1000000:  # by now it is clear which is the one for data
+                found = connections(one, other)
+            if not reset(one, *found[which][1:]):
+                self.skipTest("this kernel resets no connections for ss -K (CONFIG_INET_DIAG_DESTROY)")
+            lost = [int(said.split()[0]) for said in self.await_all(workers)]
+        finally:
+            for worker in workers:
+                worker.kill()
+        self.assertLessEqual(set(lost), {one, other})
+
+    def test_a_control_connection_that_is_reset(self):
+        self.break_connection(1, 2, which=0)
+        self.break_connection(0, 2, which=0)
+
+    def test_a_data_connection_that_is_reset(self):
+        self.break_connection(1, 2, which=1)
+        self.break_connection(2, 0, which=1)
 
     def cut(self, victim, *arguments):
-        workers = start("one_is_cut_off", victim)
+        workers = start_and_join("one_is_cut_off", victim)
         try:
             cable(arguments, "down")
             self.await_all(workers)
@@ -62,13 +116,18 @@ class Losses(unittest.TestCase):
 
     def test_a_short_cut_is_no_failure(self):
         port = ("link", "set", "port2")
-        workers = start("one_is_cut_off_for_a_while", 1)
+        workers = start_and_join("one_is_cut_off_for_a_while", 1)
         try:
             cable(port, "down")
             time.sleep(LIMIT_S / 4)  # what is tested is that this does not matter
         finally:
             cable(port, "up")
         self.await_all(workers)
+
+    def test_a_worker_killed_among_several_of_its_host(self):
+        for victim, delay_us in ((1, 2000), (2, 30_000), (3, 100_000)):
+            self.await_all(start("one_dies", victim, hosts=2, per_host=2, TEST_SIGNAL=str(int(signal.SIGKILL)),
+                                 TEST_DELAY_US=str(delay_us)), killed=victim)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 // result, and who cannot is told, or waits for one that has stopped.
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
+#include "comm/schedules/rails.h"
 #include "comm/schedules/small_exchange.h"
 
 #include <optional>
@@ -17,12 +18,12 @@ using namespace mdist;
 
 enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 
-/// One party's part in an operation as workers do it: headers, an all-reduce of each type, a broadcast of the outputs
-/// of one worker (which changes nothing), headers again.
+/// One party's part in an operation as workers do it: headers, an all-reduce of each type (along rails where hosts have
+/// several workers), a broadcast of the outputs of one worker (which changes nothing), headers again.
 class Part final : public Schedule {
   public:
-    Part(Link &link, const ReduceJob &job, uint32_t root, uint64_t chunk_elements, const Call &call)
-        : link_(link), job_(job), root_(root), chunk_elements_(chunk_elements), call_(call) {
+    Part(Link &link, const ReduceJob &job, uint32_t per_host, uint32_t root, uint64_t chunk_elements, const Call &call)
+        : link_(link), job_(job), per_host_(per_host), root_(root), chunk_elements_(chunk_elements), call_(call) {
         begin_next();
     }
 
@@ -43,7 +44,10 @@ class Part final : public Schedule {
             current_ = std::make_unique<SmallExchange>(link_, OperationHeader::of(call_, step + 1, 0), nullptr);
         } else if (step <= dtypes.size()) {
             flat_.emplace(job_.calls(link_.self()), job_.per_worker(), dtypes[step - 1], job_.cut(), link_.self());
-            current_ = std::make_unique<AllReduce>(link_, tag, *flat_, scratch_, chunk_elements_);
+            if (per_host_ > 1)
+                current_ = std::make_unique<Rails>(link_, tag, *flat_, per_host_, scratch_, chunk_elements_);
+            else
+                current_ = std::make_unique<AllReduce>(link_, tag, *flat_, scratch_, chunk_elements_);
         } else if (step == dtypes.size() + 1) {
             std::vector<Broadcast::Range> ranges;
             const Call &call = **job_.calls(link_.self());
@@ -56,6 +60,7 @@ class Part final : public Schedule {
 
     Link &link_;
     const ReduceJob &job_;
+    const uint32_t per_host_;
     const uint32_t root_;
     const uint64_t chunk_elements_;
     const Call &call_;
@@ -71,7 +76,8 @@ class Run {
     explicit Run(uint32_t seed)
         : random_(seed),
           fault_(static_cast<Fault>(random_() % 4)),
-          parties_(static_cast<uint32_t>(1 + random_() % 5)),
+          per_host_(static_cast<uint32_t>(1 + random_() % 3)),
+          parties_(per_host_ * static_cast<uint32_t>(per_host_ == 1 ? 1 + random_() % 5 : 2 + random_() % 2)),
           op_(random_op(random_)),
           job_(random_, parties_, static_cast<uint32_t>(1 + random_() % 3), op_,
                random_shapes(random_, op_, random_() % 8 == 0 ? 2000 : 100), random_() % 2 == 0),
@@ -86,7 +92,8 @@ class Run {
             const Call &call = fault_ == Fault::kOtherCall && party == culprit_ ? barrier_ : job_.call(0);
             network_.at(random_() % 500, [this, party, root, chunk_elements, &call] {
                 if (struck_ && party == culprit_) return;
-                parts_[party] = std::make_unique<Part>(network_.link(party), job_, root, chunk_elements, call);
+                parts_[party] =
+                    std::make_unique<Part>(network_.link(party), job_, per_host_, root, chunk_elements, call);
                 advance(party);
             });
         }
@@ -170,6 +177,7 @@ class Run {
 
     Random random_;
     const Fault fault_;
+    const uint32_t per_host_;
     const uint32_t parties_;
     const reduce::Op op_;
     const ReduceJob job_;

@@ -3,8 +3,8 @@
 # `set -euo pipefail`. Packages come from Debian by apt-get; builds are folders of Meson. What is there is left alone, so
 # that a second run is quick. Messages go to stderr: stdout belongs to what the script is for.
 
-build_packages=(g++ gcc meson ninja-build pkg-config libsodium-dev libyaml-dev nlohmann-json3-dev)
-example_packages=(libopenblas-dev zlib1g-dev dataset-fashion-mnist)
+build_packages=(g++ gcc meson ninja-build pkg-config libsodium-dev libyaml-dev nlohmann-json3-dev zlib1g-dev)
+example_packages=(libopenblas-dev dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-14-dev python3 libcli11-dev libgloo-dev iproute2)
 ffi_packages=(rustc cargo bindgen golang-go python3-numpy libdlpack-dev)
 

@@ -186,8 +186,9 @@ void a_slurm_step_that_started_another_launcher_is_passed_over(void **) {
 }
 
 void what_is_not_built_is_refused_and_not_ignored(void **) {
-    for (const char *yaml : {"communication: {implementation: nccl}", "data: {auto_shard_policy: file}",
-                             "data: {auto_shard_policy: 'off'}"}) {
+    for (const char *yaml :
+         {"communication: {implementation: nccl}", "communication: {implementation: gloo, checksum: crc32c}",
+          "data: {auto_shard_policy: file}", "data: {auto_shard_policy: 'off'}"}) {
         Outcome outcome = refused({}, yaml);
         assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
         assert_text(outcome.reason, "not_built");

@@ -38,7 +38,7 @@ void connect_pair(Sockets kind, int (&ends)[2]) {
     close(listener);
 }
 
-Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}) {
+Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}, bool checksums = false) {
     std::vector<std::vector<int>> sockets(parties, std::vector<int>(parties, -1));
     for (uint32_t a = 0; a < parties; ++a)
         for (uint32_t b = 0; b < a; ++b) {
@@ -48,7 +48,8 @@ Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}) 
             sockets[b][a] = ends[1];
         }
     Links links;
-    for (uint32_t self = 0; self < parties; ++self) links.push_back(make_tcp_link(self, sockets[self], patience));
+    for (uint32_t self = 0; self < parties; ++self)
+        links.push_back(make_tcp_link(self, sockets[self], patience, checksums));
     return links;
 }
 
@@ -60,7 +61,7 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
         const uint64_t elements = seed % 10 == 0 ? 100'000 : 500;
         const reduce::Op op = random_op(random);
         const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
-        const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback);
+        const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, {}, seed % 3 == 0);
         reduce_all(random, job, links, 1 + random() % elements);
         for (uint32_t worker = 0; worker < parties; ++worker)
             if (!job.right(worker)) fail_msg("seed %u: worker %u", seed, worker);
@@ -155,6 +156,58 @@ void a_message_of_another_tag_or_length_is_refused(void **) {
     }
 }
 
+/// Two ends, and between them whoever forwards what goes from 1 to 0.
+struct Forwarded {
+    int from_1 = -1, to_0 = -1;
+    Links links;
+
+    Forwarded() {
+        int near[2], far[2];
+        connect_pair(Sockets::kUnix, near);
+        connect_pair(Sockets::kUnix, far);
+        to_0 = near[1];
+        from_1 = far[1];
+        links.push_back(make_tcp_link(0, {-1, near[0]}, {}, true));
+        links.push_back(make_tcp_link(1, {far[0], -1}, {}, true));
+    }
+    ~Forwarded() {
+        close(to_0);
+        close(from_1);
+    }
+    /// With one bit turned, if there is one of that number; how many bits there were.
+    std::size_t forward(std::size_t turned) const {
+        char bytes[4096];
+        const ssize_t got = read(from_1, bytes, sizeof bytes);
+        if (got <= 0) fail();
+        const std::size_t bits = 8 * static_cast<std::size_t>(got);
+        if (turned < bits) bytes[turned / 8] = static_cast<char>(bytes[turned / 8] ^ 1 << turned % 8);
+        if (write(to_0, bytes, static_cast<std::size_t>(got)) != got) fail();
+        return bits;
+    }
+};
+
+void every_bit_that_changes_on_the_way_is_found_by_checksums(void **) {
+    for (std::size_t turned = 0, bits = 1; turned <= bits; ++turned) {
+        const Forwarded between;
+        const char sent[] = "twenty bytes of text";
+        char received[20];
+        Pending gone, pending;
+        between.links[1]->send(0, 7, sent, 20, gone);
+        between.links[1]->progress();
+        bits = between.forward(turned);
+        between.links[0]->receive(1, 7, received, 20, pending);
+        const Failure failure = failure_of([&] { between.links[0]->progress(); });
+        if (turned == bits) {
+            assert_true(pending.done());
+            assert_memory_equal(received, sent, 20);
+        } else {
+            assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
+            assert_int_equal(failure.worker(), 1);
+            assert_false(pending.done());
+        }
+    }
+}
+
 void what_comes_early_is_kept(void **) {
     const Links links = make_links(2, Sockets::kUnix);
     Pending sent, first, second;
@@ -210,6 +263,7 @@ int main() {
         cmocka_unit_test(one_exchange_follows_another),
         cmocka_unit_test(a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait),
         cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),
+        cmocka_unit_test(every_bit_that_changes_on_the_way_is_found_by_checksums),
         cmocka_unit_test(what_comes_early_is_kept),
         cmocka_unit_test(a_wait_ends_by_interrupt_and_by_close),
     };

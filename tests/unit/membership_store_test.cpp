@@ -192,8 +192,10 @@ void heartbeats_keep_a_worker_and_say_how_far_it_is(void **) {
 
 void the_first_cause_stays_and_is_passed_on_once(void **) {
     Pair pair(kSecond);
-    pair.hear(FrameKind::kAbort, encode(Failure(MDIST_ERR_MISMATCH, "first").worker(1)));
-    pair.hear(FrameKind::kAbort, encode(Failure(MDIST_ERR_TIMEOUT, "second").worker(0)));
+    pair.hear(FrameKind::kAbort,
+              PayloadWriter().number(uint64_t{0}).take() + encode(Failure(MDIST_ERR_MISMATCH, "first").worker(1)));
+    pair.hear(FrameKind::kAbort,
+              PayloadWriter().number(uint64_t{0}).take() + encode(Failure(MDIST_ERR_TIMEOUT, "second").worker(0)));
     pair.peers->fail(Failure(MDIST_ERR_CALLBACK, "third"));
     assert_string_equal(pair.peers->failure()->message().c_str(), "first");
     std::vector<Frame> frames;
@@ -201,6 +203,19 @@ void the_first_cause_stays_and_is_passed_on_once(void **) {
     assert_int_equal(
         std::count_if(frames.begin(), frames.end(), [](const Frame &frame) { return frame.kind == FrameKind::kAbort; }),
         1);
+}
+
+void a_failure_of_the_next_operation_waits_until_it_is_entered(void **) {
+    Pair pair(kSecond);
+    pair.peers->set_entered(4);
+    const Failure left = Failure(MDIST_ERR_PEER_LOST, "worker 2 has left").worker(2).reason("left");
+    pair.hear(FrameKind::kAbort, PayloadWriter().number(uint64_t{5}).take() + encode(left));
+    pair.peers->closed(7, 0);
+    assert_false(pair.peers->failure().has_value());
+    assert_true(pair.peers->set_entered(5));
+    pair.peers->missed(5);
+    assert_string_equal(pair.peers->failure()->message().c_str(), "worker 2 has left");
+    assert_int_equal(pair.peers->failure()->worker(), 2);
 }
 
 void a_departure_matters_when_the_worker_is_needed(void **) {
@@ -240,6 +255,7 @@ int main() {
         cmocka_unit_test(silence_is_a_loss_and_own_sleep_is_not),
         cmocka_unit_test(heartbeats_keep_a_worker_and_say_how_far_it_is),
         cmocka_unit_test(the_first_cause_stays_and_is_passed_on_once),
+        cmocka_unit_test(a_failure_of_the_next_operation_waits_until_it_is_entered),
         cmocka_unit_test(a_departure_matters_when_the_worker_is_needed),
         cmocka_unit_test(who_breaks_the_protocol_is_lost),
     };

@@ -63,6 +63,12 @@ void every_difference_is_a_mismatch_told_in_words(void **) {
         "worker 3 in operation 9, mdist_all_reduce(SUM, 2 buffers: float32 x 9, ...)");
     assert_non_null(strstr(difference(mine, OperationHeader::of(all_reduce(later, 2), 9, 20)).c_str(),
                            "they differ in a later buffer"));
+    Call named = all_reduce(buffers, 2), otherwise = named;
+    named.subject_text = otherwise.subject_text = "\"a long name that is cut\", ";
+    named.subject = 1;
+    otherwise.subject = 2;
+    assert_non_null(strstr(difference(OperationHeader::of(named, 9, 0), OperationHeader::of(otherwise, 9, 0)).c_str(),
+                           "they differ further on in that name, shape or axes"));
     assert_non_null(
         strstr(difference(mine, OperationHeader::of(all_reduce(buffers, 2), 8, 20)).c_str(), "operation 8"));
     assert_non_null(strstr(difference(mine, OperationHeader::of(Call(), 9, 0)).c_str(), "mdist_barrier()"));

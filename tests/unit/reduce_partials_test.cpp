@@ -80,6 +80,36 @@ void pieces_give_the_bits_of_the_whole(void **) {
     }
 }
 
+/// Workers' partials merged to those of hosts of `hosted` workers each give what the hosts' replicas give.
+void check_merging(Random &random, const Operation &operation, uint32_t hosted, uint32_t per_worker) {
+    constexpr std::size_t kElements = 1029;
+    const Cut fine(static_cast<uint32_t>(operation.divisor), per_worker);
+    const Cut coarse(static_cast<uint32_t>(operation.divisor), hosted * per_worker);
+    std::vector<Bytes> values(fine.replicas(), Bytes(kElements * mdist::dtype_size(operation.dtype)));
+    for (Bytes &value : values) mdist::fill_elements(random, operation.dtype, value.data(), kElements);
+    const std::vector<Bytes> expected = partials_of(operation, coarse, values, kElements);
+    const std::vector<Bytes> partials = partials_of(operation, fine, values, kElements);
+    for (uint32_t i = 0; i < expected.size(); ++i) {
+        Bytes merged(expected[i].size());
+        merge_partials(operation, fine, coarse, i, pointers_to(partials).data(), merged.data(), kElements);
+        if (merged != expected[i])
+            fail_msg("%s op %d: partial %u of %u replicas, %u x %u of a host", mdist::dtype_name(operation.dtype),
+                     static_cast<int>(operation.op), i, fine.replicas(), hosted, per_worker);
+    }
+}
+
+void partials_merge_to_those_of_a_coarser_cut(void **) {
+    Random random(7);
+    const FloatEnvironment environment;
+    for (const int32_t dtype : kDtypes)
+        for (const Op op : kOps)
+            for (const uint32_t hosts : {2, 3, 5})
+                for (const uint32_t hosted : {1, 2, 3, 4, 7, 12})
+                    for (const uint32_t per_worker : {1, 2, 3, 5})
+                        if (op != Op::kMean || !mdist::dtype_is_integer(dtype))
+                            check_merging(random, {dtype, op, hosts * hosted * per_worker}, hosted, per_worker);
+}
+
 void many_replicas_and_elements_take_blocks(void **) {
     Random random(1);
     const FloatEnvironment environment;
@@ -130,6 +160,7 @@ void uneven_shares_are_cut_as_the_tree_is(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(pieces_give_the_bits_of_the_whole),
+        cmocka_unit_test(partials_merge_to_those_of_a_coarser_cut),
         cmocka_unit_test(many_replicas_and_elements_take_blocks),
         cmocka_unit_test(a_cut_is_made_of_the_largest_nodes_that_one_worker_holds),
         cmocka_unit_test(uneven_shares_are_cut_as_the_tree_is),

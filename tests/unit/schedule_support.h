@@ -4,6 +4,7 @@
 
 #include "comm/links/link.h"
 #include "comm/schedules/all_reduce.h"
+#include "comm/schedules/rails.h"
 #include "comm/schedules/schedule.h"
 #include "util/failure.h"
 
@@ -51,8 +52,16 @@ inline std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes
     return out;
 }
 
+/// The way an all-reduce goes where there are `per_host` workers on each host: plain for one, else along rails.
+inline std::unique_ptr<Schedule> make_all_reduce(Link &link, uint64_t tag, const Flat &flat, uint32_t per_host,
+                                                 Scratch &scratch, uint64_t chunk_elements) {
+    if (per_host == 1) return std::make_unique<AllReduce>(link, tag, flat, scratch, chunk_elements);
+    return std::make_unique<Rails>(link, tag, flat, per_host, scratch, chunk_elements);
+}
+
 /// One all-reduce of everything a job has, type by type.
-inline void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements) {
+inline void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements,
+                       uint32_t per_host = 1) {
     const auto parties = static_cast<uint32_t>(links.size());
     std::vector<Scratch> scratch(parties);
     uint64_t tag = 0;
@@ -62,7 +71,7 @@ inline void reduce_all(Random &random, const ReduceJob &job, const Links &links,
             flats.push_back(std::make_unique<Flat>(job.calls(worker), job.per_worker(), dtype, job.cut(), worker));
         tag += uint64_t{1} << 32;
         drive(random, parties, [&](uint32_t party) {
-            return std::make_unique<AllReduce>(*links[party], tag, *flats[party], scratch[party], chunk_elements);
+            return make_all_reduce(*links[party], tag, *flats[party], per_host, scratch[party], chunk_elements);
         });
     }
 }

@@ -35,6 +35,71 @@ void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
     for (uint32_t seed = 0; seed < rounds(10, 60); ++seed) check_all_reduce(seed, 100'000);
 }
 
+void check_rails(uint32_t seed, uint64_t elements) {
+    Random random(seed);
+    const auto hosts = static_cast<uint32_t>(2 + random() % 3);
+    const auto per_host = static_cast<uint32_t>(2 + random() % 3);
+    const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
+    const reduce::Op op = random_op(random);
+    const ReduceJob job(random, hosts * per_host, per_worker, op, random_shapes(random, op, elements),
+                        random() % 2 == 0);
+    const Links links = make_inproc_links(hosts * per_host);
+    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), per_host);
+    for (uint32_t worker = 0; worker < hosts * per_host; ++worker)
+        if (!job.right(worker))
+            fail_msg("seed %u, %u hosts x %u workers x %u replicas: worker %u has wrong results", seed, hosts, per_host,
+                     per_worker, worker);
+}
+
+void all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
+    for (uint32_t seed = 0; seed < rounds(400, 4000); ++seed) check_rails(seed, 200);
+    for (uint32_t seed = 0; seed < rounds(5, 50); ++seed) check_rails(seed, 100'000);
+}
+
+/// Passes on what goes through it, and counts what crosses between hosts.
+class CountingLink final : public Link {
+  public:
+    CountingLink(std::unique_ptr<Link> link, uint32_t per_host) : link_(std::move(link)), per_host_(per_host) {}
+
+    uint32_t self() const override { return link_->self(); }
+    uint32_t parties() const override { return link_->parties(); }
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
+        if (peer / per_host_ != self() / per_host_) crossed_ += bytes;
+        link_->send(peer, tag, data, bytes, pending);
+    }
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
+        link_->receive(peer, tag, data, bytes, pending);
+    }
+    void progress() override { link_->progress(); }
+    void wait(uint64_t timeout_ns) override { link_->wait(timeout_ns); }
+    void interrupt() noexcept override { link_->interrupt(); }
+    void close() noexcept override { link_->close(); }
+
+    uint64_t crossed() const { return crossed_; }
+
+  private:
+    std::unique_ptr<Link> link_;
+    const uint32_t per_host_;
+    uint64_t crossed_ = 0;
+};
+
+void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
+    constexpr uint32_t kHosts = 3, kPerHost = 4, kPerWorker = 2;
+    constexpr uint64_t kElements = 12 * 6400;
+    Random random(1);
+    const ReduceJob job(random, kHosts * kPerHost, kPerWorker, reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
+    Links links;
+    for (auto &link : make_inproc_links(kHosts * kPerHost))
+        links.push_back(std::make_unique<CountingLink>(std::move(link), kPerHost));
+    reduce_all(random, job, links, 0, kPerHost);
+    for (uint32_t host = 0; host < kHosts; ++host) {
+        uint64_t crossed = 0;
+        for (uint32_t i = 0; i < kPerHost; ++i)
+            crossed += dynamic_cast<const CountingLink &>(*links[host * kPerHost + i]).crossed();
+        assert_int_equal(crossed, 2 * kElements * sizeof(float) / kHosts * (kHosts - 1));
+    }
+}
+
 /// Turns an all-reduce into a reduce_scatter of its one buffer: outputs are uneven parts of what they were.
 std::vector<uint64_t> scatter(Random &random, const ReduceJob &job, uint32_t replicas, bool in_place) {
     const uint64_t elements = job.call(0).inputs[0].elements;
@@ -197,6 +262,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),
+        cmocka_unit_test(all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events),
+        cmocka_unit_test(rails_carry_between_hosts_what_one_worker_per_host_would_send),
         cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
         cmocka_unit_test(small_exchange_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),

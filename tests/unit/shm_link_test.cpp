@@ -10,6 +10,8 @@
 #include <csignal>
 #include <random>
 
+#include <poll.h>
+
 namespace {
 
 using namespace mdist;
@@ -213,6 +215,45 @@ void workers_of_other_hosts_share_nothing_and_say_why(void **) {
     assert_string_equal(mates.reason(2).c_str(), "its host is not known");
 }
 
+void a_doorbell_wakes_its_owner_and_harms_nobody_when_that_has_ended(void **) {
+    const OwnSegment own(4096);
+    const MateSegment mate(own.offer());
+    auto bell = std::make_unique<OwnDoorbell>();
+    const MateDoorbell theirs(mate, bell->number());
+    pollfd rung = {bell->descriptor(), POLLIN, 0};
+    assert_int_equal(poll(&rung, 1, 0), 0);
+    theirs.ring();
+    theirs.ring();
+    assert_int_equal(poll(&rung, 1, 0), 1);
+    bell->silence();
+    assert_int_equal(poll(&rung, 1, 0), 0);
+    bell.reset();
+    for (int i = 0; i < 70'000; ++i) theirs.ring(); // more than a pipe takes, and no signal
+    try {
+        const MateDoorbell no_pipe(mate, own.fd());
+        assert_true(false);
+    } catch (const Failure &failure) {
+        assert_int_equal(failure.status(), MDIST_ERR_UNSUPPORTED);
+    }
+}
+
+void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void **) {
+    const auto per_host = [](const std::vector<std::string> &opened) {
+        ShmMates mates(0, test_sizes(static_cast<uint32_t>(opened.size())), 1);
+        mates.settle(opened);
+        return mates.per_host();
+    };
+    assert_int_equal(per_host({"1100", "1100", "0011", "0011"}), 2);
+    assert_int_equal(per_host({"111111", "111111", "111111", "111111", "111111", "111111"}), 6);
+    assert_int_equal(per_host({"1000", "0100", "0010", "0001"}), 1);
+    assert_int_equal(per_host({"1010", "0101", "1010", "0101"}), 1);              // in turns
+    assert_int_equal(per_host({"11100", "11100", "11100", "00011", "00011"}), 1); // 3 + 2
+    assert_int_equal(per_host({"10000", "01111", "01111", "01111", "01111"}), 1); // 1 + 4
+    assert_int_equal(per_host({"1100", "0100", "0011", "0011"}), 1);              // one way only
+    assert_int_equal(per_host({"1100", "1100", "0011"}), 1);                      // somebody said nothing
+    assert_int_equal(per_host({"110000", "110000", "001111", "001111", "001111", "001111"}), 1);
+}
+
 } // namespace
 
 int main() {
@@ -224,6 +265,8 @@ int main() {
         cmocka_unit_test(a_wait_is_interrupted_and_ended_by_a_close_from_another_thread),
         cmocka_unit_test(what_is_no_segment_of_a_mate_is_refused_with_the_reason),
         cmocka_unit_test(workers_of_other_hosts_share_nothing_and_say_why),
+        cmocka_unit_test(a_doorbell_wakes_its_owner_and_harms_nobody_when_that_has_ended),
+        cmocka_unit_test(hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -16,7 +16,7 @@ struct UpdateCall {
     Thrown thrown;
 
     static int32_t on_copy(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                           size_t argument_count, void *user_data) {
+                           size_t argument_count, mdist_value_t **, size_t, void *user_data) {
         UpdateCall &self = *static_cast<UpdateCall *>(user_data);
         return self.thrown.guard(
             [&] { self.update(local_replica, Tensor(*copy), ConstTensors(arguments, argument_count)); });
@@ -64,13 +64,13 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         using UpdateCall = detail::UpdateCall<std::remove_reference_t<Update>>;
         UpdateCall call{update, {}};
         call.thrown.call(mdist_update, get(), UpdateCall::on_copy, &call, detail::handles(arguments).data(),
-                         arguments.size());
+                         arguments.size(), nullptr, 0);
     }
 
   private:
     static mdist_variable_t *create(Strategy &strategy, const std::string &name, const ConstTensor &initial,
                                     mdist_aggregation_t aggregation, mdist_synchronization_t synchronization) {
-        const mdist_variable_options_t options{sizeof options, synchronization, aggregation, 0};
+        const mdist_variable_options_t options{sizeof options, synchronization, aggregation, 0, nullptr};
         mdist_variable_t *out = nullptr;
         detail::call(mdist_variable_create, strategy.get(), name.c_str(), &initial, &out, &options);
         return out;

@@ -37,7 +37,7 @@ import threading
 import traceback
 import weakref
 from collections import deque, namedtuple
-from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
                     c_void_p, py_object)
 from enum import IntEnum
 
@@ -52,6 +52,8 @@ VERSION_MINOR = 1
 VERSION_PATCH = 0
 VERSION = 100
 FOREVER = 9223372036854775807
+LATEST = 9223372036854775807
+RESTORE_PARTIAL = 1
 ROWS = 9223372036854775807
 MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
@@ -135,6 +137,7 @@ class ValueKind(IntEnum):
     PLAIN = 1
     MIRRORED = 2
     PER_REPLICA = 3
+    STRUCTURE = 4
 
 
 class Synchronization(IntEnum):
@@ -154,6 +157,18 @@ class Assign(IntEnum):
     SET = 1
     ADD = 2
     SUB = 3
+    MUL = 4
+    DIV = 5
+    MIN = 6
+    MAX = 7
+
+
+class RestoreOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("timeout_ns", c_uint64),
+    ]
 
 
 class InputOptions(Structure):
@@ -205,19 +220,31 @@ class VariableOptions(Structure):
         ("synchronization", c_int32),
         ("aggregation", c_int32),
         ("reserved", c_int32),
+        ("colocate_with", c_void_p),
     ]
 
 
 FreeFn = CFUNCTYPE(None, c_void_p)
+FetchFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_void_pp, c_void_p)
 MapFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, c_void_p)
 LogFn = CFUNCTYPE(None, c_int32, c_char_p, c_size_t, c_void_p)
 StepFn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+ElementFn = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_void_p)
 MergeFn = CFUNCTYPE(c_int32, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_p)
-UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size_t, c_void_p)
+ValueFn = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_void_pp, c_void_p)
+UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size_t, c_void_pp, c_size_t, c_void_p)
 # Result, parameters. Handles are 64-bit numbers: without this table ctypes would cut them to 32 bits.
 FUNCTIONS = {
     "mdist_version": (c_uint32, []),
     "mdist_has": (c_int32, [c_char_p]),
+    "mdist_checkpoint_create": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
+    "mdist_checkpoint_add": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
+    "mdist_checkpoint_set_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
+    "mdist_checkpoint_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_checkpoint_save": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
+    "mdist_checkpoint_restore": (c_int32, [c_void_p, c_uint64, POINTER(c_uint64), POINTER(RestoreOptions), c_void_pp]),
+    "mdist_checkpoint_latest": (c_int32, [c_char_p, POINTER(c_uint64), c_void_pp]),
+    "mdist_checkpoint_destroy": (None, [c_void_p]),
     "mdist_cluster_create": (c_int32, [c_void_pp, c_void_pp]),
     "mdist_cluster_add_task": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_void_pp]),
     "mdist_cluster_set_task": (c_int32, [c_void_p, c_int32, c_uint32, c_void_pp]),
@@ -239,12 +266,20 @@ FUNCTIONS = {
     "mdist_cluster_destroy": (None, [c_void_p]),
     "mdist_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
+    "mdist_all_reduce_rows": (c_int32, [c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
     "mdist_broadcast": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_all_gather": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
     "mdist_reduce_scatter": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_reduce_to_root": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_gather_to_root": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_scatter": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
     "mdist_barrier": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_strategy_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
@@ -255,6 +290,7 @@ FUNCTIONS = {
     "mdist_batch_reduce_to": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(c_char_p), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
     "mdist_broadcast_to": (c_int32, [c_void_p, POINTER(Tensor), c_void_pp, c_void_pp]),
+    "mdist_fetch": (c_int32, [c_void_p, c_void_p, c_char_p, FetchFn, c_void_p, c_void_pp, c_void_pp]),
     "mdist_gather": (c_int32, [c_void_p, c_void_p, c_int32, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_config_create": (c_int32, [c_void_pp, c_void_pp]),
     "mdist_config_set": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
@@ -290,6 +326,9 @@ FUNCTIONS = {
     "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_log_set_sink": (c_int32, [LogFn, c_void_p, FreeFn, c_void_pp]),
     "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
+    "mdist_average_loss": (c_int32, [c_void_p, POINTER(Tensor), POINTER(Tensor), POINTER(c_uint64), POINTER(c_double),
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_scale_regularization": (c_int32, [c_void_p, POINTER(Tensor), POINTER(c_double), c_void_pp]),
     "mdist_alloc": (c_int32, [c_void_p, c_uint32, c_size_t, c_void_pp, c_void_pp]),
     "mdist_free": (None, [c_void_p]),
     "mdist_preemption_create": (c_int32, [c_void_p, c_void_pp, POINTER(PreemptionOptions), c_void_pp]),
@@ -329,11 +368,15 @@ FUNCTIONS = {
     "mdist_strategy_device": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
         c_void_pp]),
+    "mdist_map": (c_int32, [c_void_p, c_uint64, ElementFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
+        POINTER(CallOptions), c_void_pp]),
     "mdist_replica_id": (c_int32, [c_void_p]),
     "mdist_replica_local_index": (c_int32, [c_void_p]),
     "mdist_replica_count": (c_uint32, [c_void_p]),
     "mdist_replica_argument": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_argument_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_replica_set_result": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_set_result_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_merge_call": (c_int32, [c_void_p, MergeFn, c_void_p, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
         POINTER(CallOptions), c_void_pp]),
     "mdist_dtype_size": (c_size_t, [c_int32]),
@@ -346,6 +389,13 @@ FUNCTIONS = {
     "mdist_value_kind": (c_int32, [c_void_p]),
     "mdist_value_count": (c_size_t, [c_void_p]),
     "mdist_value_tensor": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_value_structure": (c_int32, [POINTER(c_char_p), c_void_pp, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_value_leaf_count": (c_size_t, [c_void_p]),
+    "mdist_value_leaf_path": (c_char_p, [c_void_p, c_size_t]),
+    "mdist_value_at": (c_int32, [c_void_p, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_values_from_function": (c_int32, [c_void_p, ValueFn, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_value_rows": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_value_indices": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
     "mdist_value_destroy": (None, [c_void_p]),
     "mdist_variable_create": (c_int32, [c_void_p, c_char_p, POINTER(Tensor), c_void_pp, POINTER(VariableOptions),
         c_void_pp]),
@@ -353,11 +403,16 @@ FUNCTIONS = {
         POINTER(VariableOptions), c_void_pp]),
     "mdist_variable_assign": (c_int32, [c_void_p, c_int32, c_void_p, c_void_pp]),
     "mdist_replica_assign": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(CallOptions), c_void_pp]),
+    "mdist_replica_assign_rows": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor),
+        POINTER(CallOptions), c_void_pp]),
     "mdist_variable_read": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_variable_tensor": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_void_pp]),
     "mdist_variable_name": (c_char_p, [c_void_p]),
     "mdist_variable_arena": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), c_void_pp]),
-    "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_variable_of": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(c_uint32), c_void_pp]),
+    "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_update_non_slot": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
+        c_void_pp]),
     "mdist_variable_destroy": (None, [c_void_p]),
     "mdist_all_reduce_start": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
@@ -369,9 +424,16 @@ FUNCTIONS = {
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
+    "mdist_reduce_to_root_start": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
+        c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_gather_to_root_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_scatter_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
     "mdist_barrier_start": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_work_test": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_work_wait": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_work_descriptor": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_work_destroy": (None, [c_void_p]),
 }
 # ---- ... to here.
@@ -842,7 +904,7 @@ class Variable(_Held):
         update = _Update(self, function, values)
         key = _keep(update)
         try:
-            _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values))
+            _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values), None, 0)
             if update.begun < self._copies:
                 raise KeyboardInterrupt
         except Error as error:
@@ -866,13 +928,13 @@ class _Update:
 
 
 @UpdateFn
-def _UPDATE(local_replica, copy, arguments, _, key):
+def _UPDATE(local_replica, copy, arguments, _, _results, _result_count, key):
     update = _kept[key]
     return update.failures.guard(update.call, local_replica, copy, arguments)
 
 
 def _variable_options(synchronization, aggregation):
-    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0))
+    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0, None))
 
 
 # ---- Replicas and runs

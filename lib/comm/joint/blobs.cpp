@@ -9,12 +9,13 @@
 #include <cstring>
 #include <utility>
 
+#include <unistd.h>
+
 namespace mdist::joint {
 namespace {
 
 constexpr std::size_t kMostInline = SmallExchange::kPayloadLimit - sizeof(uint64_t);
 
-/// The length, and the bytes themselves if they fit.
 std::vector<char> payload_of(const void *data, uint64_t bytes) {
     std::vector<char> payload(sizeof bytes + (bytes <= kMostInline ? bytes : 0));
     std::memcpy(payload.data(), &bytes, sizeof bytes);
@@ -22,27 +23,23 @@ std::vector<char> payload_of(const void *data, uint64_t bytes) {
     return payload;
 }
 
-/// Of another worker: this one's own payload is gone.
-uint64_t length_in(const JointOperation &operation, uint32_t worker) {
-    uint64_t bytes = 0;
-    if (operation.payload_bytes(worker) >= sizeof bytes) std::memcpy(&bytes, operation.payload(worker), sizeof bytes);
-    return bytes;
-}
-
-JointOperation begin(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
-    const std::vector<char> payload = payload_of(data, bytes);
-    return JointOperation(workers, call, payload.data(), payload.size(), timeout_ns);
+/// What a host has in all. More is refused, before the kernel takes it from somebody.
+uint64_t memory_bytes() {
+    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 } // namespace
 
 BlobOperation::BlobOperation(Workers &workers, const Call &call, const void *data, std::size_t bytes,
                              uint64_t timeout_ns)
-    : operation_(begin(workers, call, data, bytes, timeout_ns)), blobs_(workers.count()) {
+    : payload_(payload_of(data, bytes)),
+      operation_(workers, call, payload_.data(), payload_.size(), timeout_ns),
+      blobs_(workers.count()) {
+    const std::vector<uint64_t> lengths = checked_lengths();
     std::vector<Transfer::Outgoing> sends;
     std::vector<Transfer::Incoming> receives;
     for (uint32_t worker = 0; worker < workers.count(); ++worker) {
-        const uint64_t length = worker == workers.self() ? bytes : length_in(operation_, worker);
+        const uint64_t length = lengths[worker];
         blobs_[worker].resize(length);
         const bool large = length > kMostInline;
         if (worker == workers.self()) {
@@ -56,6 +53,36 @@ BlobOperation::BlobOperation(Workers &workers, const Call &call, const void *dat
         }
     }
     operation_.run<Transfer>(operation_.tag(), sends, receives);
+}
+
+/// As that worker tells it; UINT64_MAX if its payload is not what would come with that.
+uint64_t BlobOperation::length_of(uint32_t worker) const {
+    uint64_t length = UINT64_MAX;
+    const std::size_t sent = operation_.payload_bytes(worker);
+    if (sent < sizeof length) return UINT64_MAX;
+    std::memcpy(&length, operation_.payload(worker), sizeof length);
+    return sent == sizeof length + (length <= kMostInline ? length : 0) ? length : UINT64_MAX;
+}
+
+std::vector<uint64_t> BlobOperation::checked_lengths() {
+    std::vector<uint64_t> lengths;
+    uint64_t left = memory_bytes();
+    for (uint32_t worker = 0; worker < blobs_.size(); ++worker) {
+        const uint64_t length = length_of(worker);
+        if (length == UINT64_MAX)
+            operation_.fail(
+                Failure(MDIST_ERR_INTERNAL, text("worker ", worker, " sent ", operation_.payload_bytes(worker),
+                                                 " bytes, and not a length and what belongs to it"))
+                    .worker(static_cast<int32_t>(worker)));
+        if (length > left)
+            operation_.fail(Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", worker, " has ", length,
+                                                                  " bytes for all, and with the others' that "
+                                                                  "is more than this host's memory"))
+                                .worker(static_cast<int32_t>(worker)));
+        left -= length;
+        lengths.push_back(length);
+    }
+    return lengths;
 }
 
 Workers::Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes,

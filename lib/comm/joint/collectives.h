@@ -13,6 +13,8 @@ void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
 void broadcast(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void all_gather(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void reduce_scatter(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
+/// gather_to_root, scatter.
+void exchange_with_root(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void all_to_all(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void meet(Workers &workers, const Call &call, uint64_t timeout_ns);
 

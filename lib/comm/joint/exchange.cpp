@@ -95,6 +95,36 @@ void all_gather(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
     spread(calls, per_worker);
 }
 
+void exchange_with_root(Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
+    const uint32_t per_worker = workers.replicas_per_worker();
+    const Call &root = *calls[calls[0]->root % per_worker]; // where this worker has it
+    const uint32_t root_worker = root.root / per_worker;
+    const bool to_root = pattern_of(root) == Pattern::kToRoot;
+    Whole whole(workers, calls, timeout_ns);
+    std::vector<Transfer::Outgoing> sends;
+    std::vector<Transfer::Incoming> receives;
+    for (std::size_t b = 0; b < root.buffer_count; ++b) {
+        for (uint32_t replica = 0; replica < workers.replica_count(); ++replica) {
+            const uint32_t worker = replica / per_worker;
+            const bool has_part = worker == workers.self();
+            const bool has_root = root_worker == workers.self();
+            if (!has_part && !has_root) continue;
+            const std::size_t bytes = whole.parts().length(replica, b) * dtype_size(root.inputs[b].dtype);
+            const Call &own = *calls[replica % per_worker];
+            void *const part = has_part ? (to_root ? own.inputs : own.outputs)[b].data : nullptr;
+            void *const place =
+                has_root ? at((to_root ? root.outputs : root.inputs)[b], whole.parts().offset(replica, b)) : nullptr;
+            if (has_part && has_root)
+                to_root ? copy(place, part, bytes) : copy(part, place, bytes);
+            else if (has_part == to_root)
+                sends.push_back({has_part ? root_worker : worker, has_part ? part : place, bytes});
+            else
+                receives.push_back({has_part ? root_worker : worker, has_part ? part : place, bytes});
+        }
+    }
+    whole.operation().run<Transfer>(whole.operation().tag(), sends, receives);
+}
+
 void all_to_all(Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
     const Call &call = *calls[0];
     const uint32_t per_worker = workers.replicas_per_worker();

@@ -57,8 +57,7 @@ void JointOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         if (schedule.advance()) return;
         const uint64_t begin = monotonic_clock().now_ns();
         do {
-            check(begin);
-            link().wait(std::min(timeout_ns_, kLongestSleep));
+            link().wait(std::min(check(begin), kLongestSleep));
         } while (!schedule.advance());
     });
 }
@@ -77,10 +76,13 @@ void JointOperation::await_cause() const {
     if (!workers_.membership_->failed()) workers_.failures_.wait(seen, Patience(), kGraceNs);
 }
 
-void JointOperation::check(uint64_t begin_ns) const {
+/// How much time is left; throws if there is none, or the job has failed.
+uint64_t JointOperation::check(uint64_t begin_ns) const {
     if (workers_.membership_->failed())
         if (std::optional<Failure> cause = workers_.membership_->failure()) throw *cause;
-    if (monotonic_clock().now_ns() - begin_ns >= timeout_ns_) throw late();
+    const uint64_t waited_ns = monotonic_clock().now_ns() - begin_ns;
+    if (waited_ns >= timeout_ns_) throw late();
+    return timeout_ns_ - waited_ns;
 }
 
 /// To this operation, by what it has told this worker itself: what the membership hears is some heartbeats old.

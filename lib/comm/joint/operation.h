@@ -49,7 +49,7 @@ class JointOperation {
     uint64_t next_sequence();
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
-    void check(uint64_t begin_ns) const;
+    uint64_t check(uint64_t begin_ns) const;
     bool has_come(uint32_t worker) const;
     Failure late() const;
     void await_cause() const;

@@ -9,7 +9,7 @@ namespace mdist::joint {
 namespace {
 
 bool gathers(const Call &call) {
-    return pattern_of(call) == Pattern::kGather;
+    return mdist::gathers(call.kind);
 }
 
 } // namespace
@@ -30,9 +30,13 @@ Parts::Parts(const Workers::Blobs &tables, uint32_t replicas_per_worker, std::si
     : buffers_(buffers), replicas_(static_cast<uint32_t>(tables.size()) * replicas_per_worker) {
     offsets_.resize((replicas_ + 1) * buffers, 0);
     wholes_.resize(replicas_ * buffers);
+    const std::size_t per_table = replicas_per_worker * buffers;
+    uint64_t lengths[2];
+    for (const std::vector<char> &table : tables)
+        if (table.size() != per_table * sizeof lengths)
+            throw Failure(MDIST_ERR_INTERNAL, text("a worker's table of lengths has ", table.size(), " bytes, and ",
+                                                   per_table * sizeof lengths, " were due"));
     for (std::size_t slot = 0; slot < wholes_.size(); ++slot) {
-        const std::size_t per_table = replicas_per_worker * buffers;
-        uint64_t lengths[2];
         std::memcpy(lengths, tables[slot / per_table].data() + slot % per_table * sizeof lengths, sizeof lengths);
         offsets_[slot + buffers] = offsets_[slot] + lengths[0];
         wholes_[slot] = lengths[1];
@@ -43,6 +47,8 @@ void Parts::check(const Call &call) const {
     for (std::size_t slot = 0; slot < wholes_.size(); ++slot) {
         const auto replica = static_cast<uint32_t>(slot / buffers_);
         const std::size_t b = slot % buffers_;
+        const bool has_whole = !has_root(call.kind) || replica == call.root || call.kind == CallKind::kReduceToRoot;
+        if (!has_whole) continue;
         if (wholes_[slot] == offset(replicas_, b)) continue;
         throw Failure(MDIST_ERR_MISMATCH,
                       text(gathers(call) ? "output " : "input ", b, " of replica ", replica, " has ", wholes_[slot],

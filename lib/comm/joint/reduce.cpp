@@ -3,6 +3,7 @@
 #include "comm/joint/collectives.h"
 #include "comm/joint/operation.h"
 #include "comm/schedules/all_reduce.h"
+#include "comm/schedules/rails.h"
 #include "reduce/float_environment.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -29,11 +30,16 @@ std::size_t bytes_of(const std::vector<Flat> &rows, const reduce::Cut &cut, uint
     return bytes;
 }
 
-/// Whether all partials fit a header's company: on every worker, since all must decide alike.
+/// Whether all partials go with the headers, one trip for all: if they fit, and while that is quicker than the longer
+/// way of fewer bytes. By figures that are the same on every worker, since all must decide alike.
 bool is_small(const std::vector<Flat> &rows, const Workers &workers) {
+    // What a host may send: some 0.8 ms on a 1 Gbit/s wire, where the two ways take equally long (docs/performance.md).
+    constexpr std::size_t kHostBytes = 98304;
+    std::size_t most = 0;
     for (uint32_t worker = 0; worker < workers.count(); ++worker)
-        if (bytes_of(rows, workers.cut(), worker) > SmallExchange::kPayloadLimit) return false;
-    return true;
+        most = std::max(most, bytes_of(rows, workers.cut(), worker));
+    const std::size_t crossing = std::size_t{workers.per_host()} * (workers.count() - workers.per_host());
+    return most <= SmallExchange::kPayloadLimit && most * crossing <= kHostBytes;
 }
 
 void write_partials(const std::vector<Flat> &rows, char *to) {
@@ -88,7 +94,11 @@ void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns)
     }
     for (const Flat &row : rows) {
         if (row.elements() == 0) continue;
-        operation.run<AllReduce>(operation.tag(), row, operation.scratch());
+        if (workers.per_host() > 1) {
+            operation.run<Rails>(operation.tag(), row, workers.per_host(), operation.scratch());
+        } else {
+            operation.run<AllReduce>(operation.tag(), row, operation.scratch());
+        }
     }
 }
 

@@ -20,9 +20,13 @@ struct Pending {
     bool done() const { return count == 0; }
 };
 
+class Pollable;
+
 class Link {
   public:
     virtual ~Link() = default;
+    /// For waiting for several links at once; nullptr where this one can only be waited for by itself.
+    virtual Pollable *pollable() { return nullptr; }
 
     virtual uint32_t self() const = 0;
     virtual uint32_t parties() const = 0;

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/routed.h"
 
+#include "comm/links/pollable.h"
+#include "util/clock.h"
+
 #include <algorithm>
+#include <ctime>
 #include <utility>
+
+#include <poll.h>
+#include <sched.h>
 
 namespace mdist {
 namespace {
 
 class Routed final : public Link {
   public:
-    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes)
-        : links_(std::move(links)), routes_(std::move(routes)) {}
+    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, const Patience &patience)
+        : links_(std::move(links)), routes_(std::move(routes)), patience_(patience) {
+        for (const auto &link : links_)
+            if (Pollable *const pollable = link->pollable()) pollables_.push_back(pollable);
+    }
 
     uint32_t self() const override { return links_[0]->self(); }
     uint32_t parties() const override { return links_[0]->parties(); }
@@ -26,11 +36,10 @@ class Routed final : public Link {
         for (const auto &link : links_) link->progress();
     }
 
-    /// No two links can be waited for at once: each in its turn for a while, so that none is forgotten for long.
     void wait(uint64_t timeout_ns) override {
         if (links_.size() == 1) return links_[0]->wait(timeout_ns);
-        constexpr uint64_t kTurnNs = 100'000;
-        links_[turn_++ % links_.size()]->wait(std::min(timeout_ns, kTurnNs));
+        if (pollables_.size() < links_.size()) return wait_in_turns(timeout_ns);
+        if (!stirs_soon(timeout_ns)) poll_all(timeout_ns);
     }
     void interrupt() noexcept override {
         for (const auto &link : links_) link->interrupt();
@@ -45,15 +54,61 @@ class Routed final : public Link {
         return bytes >= route.large_from ? *route.large : *route.small;
     }
 
+    bool stirs_soon(uint64_t timeout_ns);
+    void poll_all(uint64_t timeout_ns);
+    void wait_in_turns(uint64_t timeout_ns);
+
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
+    const Patience patience_;
+    std::vector<Pollable *> pollables_;
+    std::vector<pollfd> descriptors_;
+    std::vector<std::size_t> begins_; // of each link's descriptors
     std::size_t turn_ = 0;
 };
 
+/// Whether something stirred while the patience lasted.
+bool Routed::stirs_soon(uint64_t timeout_ns) {
+    const auto stirs = [this] {
+        return std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->stirs(); });
+    };
+    const uint64_t start = monotonic_clock().now_ns();
+    const uint64_t spin_ns = std::min(patience_.spin_ns, timeout_ns);
+    while (monotonic_clock().now_ns() - start < spin_ns)
+        if (stirs()) return true;
+    for (uint32_t i = 0; i < patience_.yields; ++i) {
+        if (stirs()) return true;
+        if (std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->takes_long(); })) break;
+        sched_yield();
+    }
+    return false;
+}
+
+void Routed::poll_all(uint64_t timeout_ns) {
+    descriptors_.clear();
+    begins_.clear();
+    for (Pollable *const link : pollables_) {
+        begins_.push_back(descriptors_.size());
+        timeout_ns = std::min(timeout_ns, link->begin_wait(descriptors_));
+    }
+    constexpr uint64_t kSecond = 1'000'000'000;
+    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    if (ppoll(descriptors_.data(), descriptors_.size(), &timeout, nullptr) < 0)
+        for (pollfd &descriptor : descriptors_) descriptor.revents = 0; // nothing has been found out
+    for (std::size_t i = 0; i < pollables_.size(); ++i) pollables_[i]->end_wait(descriptors_.data() + begins_[i]);
+}
+
+/// Links that cannot be waited for at once: each for a while, so that none is forgotten for long.
+void Routed::wait_in_turns(uint64_t timeout_ns) {
+    constexpr uint64_t kTurnNs = 100'000;
+    links_[turn_++ % links_.size()]->wait(std::min(timeout_ns, kTurnNs));
+}
+
 } // namespace
 
-std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes) {
-    return std::make_unique<Routed>(std::move(links), std::move(routes));
+std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
+                                       const Patience &patience) {
+    return std::make_unique<Routed>(std::move(links), std::move(routes), patience);
 }
 
 } // namespace mdist

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/links/link.h"
+#include "util/event_count.h"
 
 #include <memory>
 #include <vector>
@@ -16,7 +17,9 @@ struct Route {
     std::size_t large_from = 0; // bytes
 };
 
-/// routes[self] is not looked at; all others point into `links`, which have the same parties.
-std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes);
+/// routes[self] is not looked at; all others point into `links`, which have the same parties. Who waits for several of
+/// them stays awake as `patience` says, then sleeps in poll(), if they are all pollable.
+std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
+                                       const Patience &patience);
 
 } // namespace mdist

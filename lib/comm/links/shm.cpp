@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/shm.h"
 
+#include "comm/links/pollable.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -22,6 +23,7 @@ struct Frame {
 
 /// Counters move at least that often in a long message, so that both ends work at the same time.
 constexpr uint64_t kStride = 32768;
+constexpr uint64_t kSliceNs = 5'000'000; // of waiting until a look at who has ended
 
 struct Posted {
     uint64_t tag;
@@ -43,7 +45,7 @@ struct Ends {
     bool busy() const { return !sends.empty() || !receives.empty(); }
 };
 
-class ShmLink final : public Link {
+class ShmLink final : public Link, public Pollable {
   public:
     ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell)
         : mates_(std::move(mates)),
@@ -90,6 +92,11 @@ class ShmLink final : public Link {
         if (!ranks_.empty()) bell_->close();
     }
 
+    Pollable *pollable() override { return this; }
+    bool stirs() override;
+    uint64_t begin_wait(std::vector<pollfd> &descriptors) override;
+    void end_wait(const pollfd *found) override;
+
   private:
     Ends &ends_of(uint32_t peer) {
         if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
@@ -108,7 +115,10 @@ class ShmLink final : public Link {
     void pull(uint32_t peer, Ends &ends);
     void put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes);
     void get(uint32_t peer, Ends &ends, void *data, uint64_t bytes);
+    void list_busy();
+    bool ready();
     bool stirs(uint32_t peer, const Ends &ends) const;
+    void look_for_ended();
 
     std::shared_ptr<ShmMates> mates_;
     std::shared_ptr<ShmBell> bell_;
@@ -117,7 +127,8 @@ class ShmLink final : public Link {
     std::atomic<bool> interrupted_{false};
     std::mutex mutex_; // who closes against who uses
     bool closed_ = false;
-    std::vector<Ends> ends_; // by rank
+    std::vector<Ends> ends_;     // by rank
+    std::vector<uint32_t> busy_; // peers that are waited for; of the thread that uses the link
 };
 
 /// Copies into the ring, around its end if need be; the space is there.
@@ -220,23 +231,49 @@ bool ShmLink::stirs(uint32_t peer, const Ends &ends) const {
            ends.written - ends.seen_read + sizeof(Frame) <= ring_bytes_ || bell_->closed(peer);
 }
 
-void ShmLink::wait(uint64_t timeout_ns) {
-    constexpr uint64_t kSliceNs = 5'000'000; // until a look at who has ended
-    std::vector<uint32_t> busy;
-    {
-        const std::lock_guard lock(mutex_);
-        for (const uint32_t peer : ranks_)
-            if (ends_[peer].busy()) busy.push_back(peer);
-    }
-    const auto ready = [&] {
-        if (interrupted_.load(std::memory_order_seq_cst)) return true;
-        const std::lock_guard lock(mutex_);
-        return closed_ ||
-               std::any_of(busy.begin(), busy.end(), [&](uint32_t peer) { return stirs(peer, ends_[peer]); });
-    };
-    if (!bell_->look(ready)) bell_->sleep(busy, ready, std::min(timeout_ns, kSliceNs));
+void ShmLink::list_busy() {
+    busy_.clear();
+    const std::lock_guard lock(mutex_);
+    for (const uint32_t peer : ranks_)
+        if (ends_[peer].busy()) busy_.push_back(peer);
+}
+
+/// Whether one of the busy stirs, or waiting is over.
+bool ShmLink::ready() {
+    if (interrupted_.load(std::memory_order_seq_cst)) return true;
+    const std::lock_guard lock(mutex_);
+    return closed_ || std::any_of(busy_.begin(), busy_.end(), [&](uint32_t peer) { return stirs(peer, ends_[peer]); });
+}
+
+bool ShmLink::stirs() {
+    list_busy();
+    return ready();
+}
+
+void ShmLink::look_for_ended() {
     interrupted_.store(false, std::memory_order_seq_cst);
-    for (const uint32_t peer : busy) ends_[peer].gone = mates_->gone(peer);
+    if (ready()) return;
+    for (const uint32_t peer : busy_) ends_[peer].gone = mates_->gone(peer);
+}
+
+void ShmLink::wait(uint64_t timeout_ns) {
+    list_busy();
+    const auto look = [this] { return ready(); };
+    if (!bell_->look(look)) bell_->sleep(busy_, look, std::min(timeout_ns, kSliceNs));
+    look_for_ended();
+}
+
+uint64_t ShmLink::begin_wait(std::vector<pollfd> &descriptors) {
+    list_busy();
+    if (busy_.empty()) return ready() ? 0 : UINT64_MAX;
+    descriptors.push_back({bell_->descriptor(), POLLIN, 0});
+    bell_->listen();
+    return ready() ? 0 : kSliceNs;
+}
+
+void ShmLink::end_wait(const pollfd *) {
+    if (!busy_.empty()) bell_->heard();
+    look_for_ended();
 }
 
 } // namespace

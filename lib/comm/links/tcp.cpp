@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/tcp.h"
 
+#include "comm/links/pollable.h"
 #include "comm/links/tcp_stream.h"
 #include "util/clock.h"
 #include "util/failure.h"
@@ -49,7 +50,7 @@ class Bell {
     const int event_;
 };
 
-class Tcp final : public Link {
+class Tcp final : public Link, public Pollable {
   public:
     Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, const Patience &patience)
         : self_(self), streams_(std::move(streams)), patience_(patience) {}
@@ -73,7 +74,14 @@ class Tcp final : public Link {
     void interrupt() noexcept override { bell_.ring(); }
     void close() noexcept override;
 
+    Pollable *pollable() override { return this; }
+    bool stirs() override;
+    bool takes_long() const override { return bulk_; }
+    uint64_t begin_wait(std::vector<pollfd> &descriptors) override;
+    void end_wait(const pollfd *found) override;
+
   private:
+    bool can_try();
     bool watch();
     bool ready_within(uint64_t timeout_ns);
     bool stays_awake(uint64_t timeout_ns);
@@ -107,18 +115,35 @@ void Tcp::progress() {
 }
 
 void Tcp::wait(uint64_t timeout_ns) {
-    {
-        const std::lock_guard lock(mutex_);
-        watch();
-        for (const auto &stream : streams_)
-            if (stream && stream->has_to_try()) return;
-        if (closed_) return;
-    }
+    if (can_try()) return;
     const uint64_t start = monotonic_clock().now_ns();
     if (!stays_awake(timeout_ns)) {
         const uint64_t waited = monotonic_clock().now_ns() - start;
         ready_within(timeout_ns - std::min(timeout_ns, waited));
     }
+    end_wait(watched_.data());
+}
+
+/// Lists the sockets to wait for; whether there is something to do without having waited.
+bool Tcp::can_try() {
+    const std::lock_guard lock(mutex_);
+    watch();
+    return closed_ || std::any_of(streams_.begin(), streams_.end(),
+                                  [](const auto &stream) { return stream && stream->has_to_try(); });
+}
+
+bool Tcp::stirs() {
+    return can_try() || ready_within(0);
+}
+
+uint64_t Tcp::begin_wait(std::vector<pollfd> &descriptors) {
+    const bool now = can_try();
+    descriptors.insert(descriptors.end(), watched_.begin(), watched_.end());
+    return now ? 0 : UINT64_MAX;
+}
+
+void Tcp::end_wait(const pollfd *found) {
+    for (pollfd &watched : watched_) watched.revents = found++->revents;
     const std::lock_guard lock(mutex_);
     if (watched_[0].revents != 0) bell_.silence();
     hand_over();
@@ -178,13 +203,15 @@ void Tcp::close() noexcept {
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience) {
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience,
+                                    bool checksums) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
     try {
         streams.resize(sockets.size());
         for (; rank < sockets.size(); ++rank)
-            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank));
+            if (rank != self)
+                streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank), checksums);
     } catch (...) {
         for (; rank < sockets.size(); ++rank)
             if (rank != self) ::close(sockets[rank]);

@@ -3,6 +3,7 @@
 //
 // Messages go over a socket one behind another, each behind a frame of tag and length. Small ones that were posted
 // together leave in one system call; large ones are read and written where they lie. Nobody else may use the sockets.
+// With checksums, what changed on the way and TCP did not notice is DATA_LOSS, naming the sender.
 #pragma once
 
 #include "comm/links/link.h"
@@ -14,7 +15,8 @@
 namespace mdist {
 
 /// sockets[rank] is connected with that worker, authenticated and non-blocking, and the link's from now on, also where
-/// this throws (RESOURCE); sockets[self] is -1. `patience`: how long a wait stays awake.
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience);
+/// this throws (RESOURCE); sockets[self] is -1. `patience`: how long a wait stays awake. `checksums`: alike on all.
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience,
+                                    bool checksums);
 
 } // namespace mdist

@@ -13,8 +13,8 @@ namespace mdist {
 
 class TcpStream {
   public:
-    /// Takes the socket over.
-    TcpStream(int socket, uint32_t peer);
+    /// Takes the socket over. `checksums`: every message carries two, which the other end checks.
+    TcpStream(int socket, uint32_t peer, bool checksums);
     ~TcpStream();
     TcpStream(const TcpStream &) = delete;
     TcpStream &operator=(const TcpStream &) = delete;
@@ -45,6 +45,8 @@ class TcpStream {
     struct Frame {
         uint64_t tag;
         uint64_t bytes;
+        uint32_t data_sum = 0; // CRC-32C of the bytes
+        uint32_t own_sum = 0;  // and of the frame up to here
     };
     struct Send {
         Frame frame;
@@ -63,10 +65,13 @@ class TcpStream {
     void take_buffered();
     bool begin_message();
     void finish_message();
+    static uint32_t sum_of(const Frame &frame);
+    [[noreturn]] void throw_changed(const char *what) const;
     void lose(int error);
 
     const int socket_;
     const uint32_t peer_;
+    const bool checksums_;
     std::deque<Send> sends_;
     std::size_t sent_ = 0; // bytes of the first send, frame included
     bool full_ = false;    // the socket took less than it was given, and nobody has said since that it takes more
@@ -74,6 +79,7 @@ class TcpStream {
     std::deque<Receive> receives_;
     bool in_message_ = false; // the first receive's frame has come, and so much of its bytes:
     std::size_t received_ = 0;
+    uint32_t announced_sum_ = 0;     // of that message's bytes
     std::unique_ptr<char[]> buffer_; // read and not taken: [begin_, end_)
     std::size_t begin_ = 0;
     std::size_t end_ = 0;

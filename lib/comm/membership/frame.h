@@ -38,7 +38,7 @@ enum class FrameKind : uint8_t {
     kOver,     // the session has ended before it began
     // between workers
     kHeartbeat,
-    kAbort,
+    kAbort, // the first operation that is not to be (8 bytes; 0: none is), and why
     kGoodbye,
     kExchange,
 };

@@ -69,8 +69,8 @@ class Membership {
 
     bool failed() const;
     std::optional<Failure> failure() const;
-    /// Makes the job FAILED, unless it is, and tells every worker. TIMEOUT, MISMATCH and PEER_LOST reach the others as
-    /// they are; all else as ABORTED with the same sentence, naming this worker.
+    /// Makes the job FAILED, unless it is, and tells every worker. TIMEOUT, MISMATCH, PEER_LOST and DATA_LOSS reach the
+    /// others as they are; all else as ABORTED with the same sentence, naming this worker.
     void fail(const Failure &cause) noexcept;
     /// Called once, soon after the job fails, with its first cause, on the membership's thread or the one in fail();
     /// at once if it has failed already. Must not wait. Set once.

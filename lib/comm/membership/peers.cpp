@@ -83,13 +83,10 @@ void Peers::heard(uint32_t rank, const Frame &frame) {
             others_[rank].entered = payload.number<uint64_t>();
             break;
         case FrameKind::kAbort:
-            if (const auto cause = decode_failure(frame.payload)) end(*cause);
+            heard_abort(rank, frame.payload);
             break;
         case FrameKind::kGoodbye:
-            others_[rank].entered = payload.number<uint64_t>();
-            others_[rank].left = true;
-            first_departure_.store(std::min(first_departure_.load(), others_[rank].entered));
-            missed(entered_.load());
+            departed(rank, payload.number<uint64_t>(), std::nullopt);
             break;
         case FrameKind::kExchange:
             heard_exchange(rank, frame.payload);
@@ -97,6 +94,22 @@ void Peers::heard(uint32_t rank, const Frame &frame) {
         default:
             broke_protocol(rank);
     }
+}
+
+void Peers::heard_abort(uint32_t rank, std::string_view bytes) {
+    const std::size_t number_bytes = std::min(bytes.size(), sizeof(uint64_t));
+    const auto from = PayloadReader(bytes.substr(0, number_bytes)).number<uint64_t>();
+    const auto cause = decode_failure(bytes.substr(number_bytes));
+    if (!cause) return;
+    from == 0 ? end(*cause) : departed(rank, from - 1, cause);
+}
+
+void Peers::departed(uint32_t rank, uint64_t entered, std::optional<Failure> why) {
+    others_[rank].entered = entered;
+    others_[rank].left = true;
+    others_[rank].why = std::move(why);
+    first_departure_.store(std::min(first_departure_.load(), entered));
+    missed(entered_.load());
 }
 
 void Peers::heard_exchange(uint32_t rank, std::string_view bytes) {
@@ -147,8 +160,10 @@ void Peers::missed(uint64_t sequence) {
         const Other &other = others_[rank];
         const bool exchanging = !exchanges_.empty() && exchanges_.begin()->first <= last_exchange_ &&
                                 !exchanges_.begin()->second[rank].has_value();
-        if (other.left && (sequence > other.entered || exchanging))
-            return end(Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"));
+        if (!other.left || (sequence <= other.entered && !exchanging)) continue;
+        const uint64_t from = exchanging || sequence == UINT64_MAX ? 0 : other.entered + 1;
+        if (other.why) return end(*other.why, from);
+        return end(Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"), from);
     }
 }
 
@@ -157,17 +172,17 @@ void Peers::fail(const Failure &cause) {
 }
 
 /// The one way into FAILED. The first cause stays, and goes to all: also one that somebody else has told, for who told
-/// it may not have reached everybody.
-void Peers::end(const Failure &cause) {
+/// it may not have reached everybody. `from`: the first operation that fails by it; 0: whatever is under way.
+void Peers::end(const Failure &cause, uint64_t from) {
     if (failure_) return;
     failure_ = cause;
-    send_to_all(FrameKind::kAbort, encode(for_others(cause)));
+    send_to_all(FrameKind::kAbort, PayloadWriter().number(from).take() + encode(for_others(cause)));
 }
 
 Failure Peers::for_others(const Failure &cause) const {
     const mdist_status_t status = cause.status();
     const bool as_it_is = status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_MISMATCH ||
-                          status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED;
+                          status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_DATA_LOSS || status == MDIST_ERR_ABORTED;
     const bool names_one = as_it_is && cause.worker() >= 0;
     return Failure(as_it_is ? status : MDIST_ERR_ABORTED, cause.message())
         .reason(cause.reason())

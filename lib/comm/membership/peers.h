@@ -5,7 +5,8 @@
 // A heartbeat goes to every worker each min(1 s, timeout / 10) with the number of operations entered. Whoever is silent
 // for longer than the timeout is lost; so is, at once, whose connection ends without a goodbye. If this process itself
 // was not running for a while (stopped, a paused machine), everybody gets that much more time. A worker that says
-// goodbye is missed only when somebody enters an operation that it did not, or exchanges or connects.
+// goodbye is missed only when somebody enters an operation that it did not, or exchanges or connects. So is one that
+// misses it: what all have entered, they finish, though some hear of the failure of the next before that.
 #pragma once
 
 #include <atomic>
@@ -61,16 +62,19 @@ class Peers {
         Peer peer;
         uint64_t heard_ns = 0;
         uint64_t entered = 0;
-        bool left = false;
+        bool left = false;          // it takes part in what it has entered, and in no more
+        std::optional<Failure> why; // if that is because of another that has left
     };
     using Blobs = std::vector<std::optional<std::string>>;
     void heard(uint32_t rank, const Frame &frame);
+    void heard_abort(uint32_t rank, std::string_view bytes);
     void heard_exchange(uint32_t rank, std::string_view payload);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
     void send_to_all(FrameKind kind, const std::string &payload);
     void drop(uint32_t rank);
-    void end(const Failure &cause);
+    void departed(uint32_t rank, uint64_t entered, std::optional<Failure> why);
+    void end(const Failure &cause, uint64_t from = 0);
     Failure for_others(const Failure &cause) const;
 
     World &world_;

@@ -324,6 +324,7 @@ void Reactor::serve() {
             wait = milliseconds_to_wait();
         }
         const int count = epoll_wait(epoll_, events, 64, wait);
+        if (count < 0 && errno != EINTR) return lose_all(errno);
         {
             const std::lock_guard<std::mutex> hold(lock_);
             if (stopping_.load()) return;
@@ -335,6 +336,17 @@ void Reactor::serve() {
         }
         after_();
     }
+}
+
+/// The program has closed descriptors that are not its own: nothing can come any more.
+void Reactor::lose_all(int error) {
+    {
+        const std::lock_guard<std::mutex> hold(lock_);
+        log_error("connections between workers can't be watched any more: ", std::strerror(error));
+        while (!sockets_.empty()) failed(sockets_.begin()->first, error);
+        report_failures();
+    }
+    after_();
 }
 
 /// Whatever goes wrong with one connection (there is no memory, mostly) is the end of that one.

@@ -59,6 +59,7 @@ class Reactor final : public World {
     static void *run(void *self);
     void serve();
     int milliseconds_to_wait() const;
+    void lose_all(int error);
     void handle(uint64_t id, uint32_t events);
     void dispatch(uint64_t id, uint32_t events);
     void accept_some();

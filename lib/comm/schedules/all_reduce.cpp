@@ -8,26 +8,6 @@
 #include <utility>
 
 namespace mdist {
-namespace {
-
-// Segments and chunks begin at a multiple of so many elements, for the kernels' sake.
-constexpr uint64_t kAlignment = 64;
-
-uint64_t aligned(uint64_t elements) {
-    return (elements + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-/// Large enough to cost little each, small enough that results can follow partials closely and scratch stays small.
-uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_elements, uint64_t peers, uint32_t window) {
-    constexpr uint64_t kSmallest = 16384;
-    constexpr uint64_t kLargest = 262144;
-    constexpr uint64_t kScratch = 64 << 20;
-    constexpr uint64_t kPerSegment = 4;
-    const uint64_t most = std::clamp(kScratch / (2 * window * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
-    return std::clamp(segment_elements * element_size / kPerSegment, kSmallest, most) / element_size;
-}
-
-} // namespace
 
 AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratch, uint64_t chunk_elements)
     : link_(link),
@@ -38,8 +18,7 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratc
       partials_(flat.cut().subtrees().size()) {
     cut_into_segments();
     const uint64_t longest = longest_segment();
-    if (chunk_elements_ == 0)
-        chunk_elements_ = aligned(best_chunk_elements(element_size_, longest, link_.parties() - 1, kWindow));
+    if (chunk_elements_ == 0) chunk_elements_ = best_chunk_elements(element_size_, longest, link_.parties() - 1);
     chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(longest, 1));
     lay_out(scratch);
     step();
@@ -47,7 +26,7 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratc
 
 void AllReduce::cut_into_segments() {
     const uint32_t workers = link_.parties();
-    const uint64_t even = aligned((flat_.elements() + workers - 1) / workers);
+    const uint64_t even = aligned_elements((flat_.elements() + workers - 1) / workers);
     segments_.resize(workers + 1);
     for (uint32_t worker = 0; worker <= workers; ++worker)
         segments_[worker] = flat_.scatters() ? flat_.part_begin(worker) : std::min(worker * even, flat_.elements());
@@ -86,7 +65,7 @@ uint64_t AllReduce::chunks(uint32_t worker) const {
     return (segments_[worker + 1] - segments_[worker] + chunk_elements_ - 1) / chunk_elements_;
 }
 
-AllReduce::Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
+Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
     const uint64_t begin = segments_[worker] + index * chunk_elements_;
     return {begin, std::min(chunk_elements_, segments_[worker + 1] - begin)};
 }
@@ -96,9 +75,7 @@ bool AllReduce::advance() {
     do link_.progress();
     while (step());
     return combined_ == chunks(link_.self()) && std::all_of(peers_.begin(), peers_.end(), [](const Peer &peer) {
-               return peer.in.taken == peer.in.total() && peer.out.posted == peer.out.total() &&
-                      std::all_of(peer.out.pending, peer.out.pending + kWindow,
-                                  [](const Pending &p) { return p.done(); });
+               return peer.in.all_taken() && peer.out.all_sent();
            });
 }
 
@@ -124,7 +101,7 @@ bool AllReduce::step() {
 bool AllReduce::combine_next() {
     if (combined_ == chunks(link_.self())) return false;
     for (const Peer &peer : peers_)
-        if (peer.in.posted <= combined_ || !peer.in.pending[combined_ % kWindow].done()) return false;
+        if (!peer.in.arrived()) return false;
     combine(chunk(link_.self(), combined_), combined_);
     for (Peer &peer : peers_) ++peer.in.taken;
     ++combined_;
@@ -159,7 +136,7 @@ void AllReduce::combine(const Range &range, uint64_t index) {
 bool AllReduce::take_results(Peer &peer) {
     Stream &in = peer.in;
     const uint64_t slot = in.taken % kWindow;
-    if (in.taken < in.partials || in.taken == in.posted || !in.pending[slot].done()) return false;
+    if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = chunk(peer.rank, in.taken - in.partials);
     if (flat_.output_in_place(range.begin, range.count) != nullptr) {
         flat_.spread(range.begin, range.count);

@@ -19,6 +19,7 @@
 #include "comm/links/link.h"
 #include "comm/schedules/schedule.h"
 #include "comm/schedules/scratch.h"
+#include "comm/schedules/stream.h"
 
 #include <cstdint>
 #include <vector>
@@ -34,22 +35,8 @@ class AllReduce final : public Schedule {
     bool advance() override;
 
   private:
-    static constexpr uint32_t kWindow = 4;
+    static constexpr uint32_t kWindow = Stream::kWindow;
 
-    struct Range {
-        uint64_t begin;
-        uint64_t count;
-    };
-    /// Messages one way between this worker and a peer: [0, partials) are partials, the others results.
-    struct Stream {
-        uint64_t partials = 0;
-        uint64_t results = 0;
-        uint64_t posted = 0;
-        uint64_t taken = 0; // receives: used up
-        Pending pending[kWindow];
-        char *scratch = nullptr; // kWindow messages
-        uint64_t total() const { return partials + results; }
-    };
     struct Peer {
         uint32_t rank;
         Stream out;

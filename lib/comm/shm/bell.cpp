@@ -61,8 +61,11 @@ void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
 } // namespace
 
 ShmBell::ShmBell(std::shared_ptr<ShmMates> mates) : mates_(std::move(mates)), patience_(mates_->patience()) {
-    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-        if (mates_->shares(rank)) asleep_.push_back(&mates_->of(rank).asleep);
+    for (uint32_t rank = 0; rank < mates_->workers(); ++rank) {
+        if (!mates_->shares(rank)) continue;
+        asleep_.push_back(&mates_->of(rank).asleep);
+        ranks_.push_back(rank);
+    }
     looks_ = patience_.spin_ns != 0 ? 100 : 4;
 }
 
@@ -70,10 +73,26 @@ void ShmBell::wake() noexcept {
     std::atomic<uint32_t> &rings = mates_->own().rings;
     rings.fetch_add(1, std::memory_order_seq_cst);
     wake_all(rings);
+    for (const uint32_t rank : ranks_)
+        if (mates_->of(rank).polling.load(std::memory_order_seq_cst) != 0) mates_->doorbell(rank).ring();
 }
 
 void ShmBell::interrupt() noexcept {
     wake();
+    mates_->doorbell().ring();
+}
+
+void ShmBell::listen() noexcept {
+    ShmControl &own = mates_->own();
+    own.polling.store(1, std::memory_order_seq_cst);
+    own.asleep.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void ShmBell::heard() noexcept {
+    ShmControl &own = mates_->own();
+    own.asleep.fetch_sub(1, std::memory_order_seq_cst);
+    own.polling.store(0, std::memory_order_seq_cst);
+    mates_->doorbell().silence();
 }
 
 void ShmBell::close() noexcept {

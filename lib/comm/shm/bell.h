@@ -6,6 +6,7 @@
 // its mates' bells, which are theirs to ring. What is published, and what is looked at here, must be atomic and
 // sequentially consistent: then either the sleeper sees what was published or the publisher sees the sleeper. Still no
 // sleep is longer than some milliseconds, after which a mate that has ended is noticed too.
+// Who sleeps on other things as well does so in poll(), with descriptor() among them, between listen() and heard().
 // Any thread, ring() the one that published.
 #pragma once
 
@@ -40,6 +41,10 @@ class ShmBell {
 
     /// Sleeps until one of these mates rings, interrupt(), or so long; not at all if ready().
     void sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
+    /// One thread at a time. Look at what you wait for after listen().
+    int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
+    void listen() noexcept;
+    void heard() noexcept;
     /// Looks for a while, without sleeping; whether ready().
     bool look(FunctionRef<bool()> ready) const noexcept;
     /// Wakes this worker's own sleepers.
@@ -62,6 +67,7 @@ class ShmBell {
 
     std::shared_ptr<ShmMates> mates_;
     std::vector<const std::atomic<uint32_t> *> asleep_; // of the mates
+    std::vector<uint32_t> ranks_;                       // of the mates
     Patience patience_;
     uint32_t looks_;
 };

@@ -67,8 +67,10 @@ struct ShmControl {
     uint64_t threads;     // that wait for each other within the owner
     uint64_t usable_cpus; // with the quota of its cgroup
     cpu_set_t affinity;
+    int32_t doorbell; // OwnDoorbell::number()
 
     alignas(64) std::atomic<uint32_t> asleep; // threads that may be asleep until a mate rings
+    std::atomic<uint32_t> polling;            // of these, whether one can be woken by the doorbell alone
     alignas(64) std::atomic<uint32_t> rings;  // what sleepers sleep on
     std::atomic<uint32_t> closed;             // the owner takes part in nothing more
     ShmProgress progress;

@@ -27,6 +27,25 @@ bool same_format(const ShmSizes &a, const ShmSizes &b) {
            a.stage_bytes == b.stage_bytes;
 }
 
+/// Whether `a` and `b` have opened each other's memory; opened[rank] has a '1' for each worker whose memory it has.
+bool mutual(const std::vector<std::string> &opened, uint32_t a, uint32_t b) {
+    const auto has = [&](uint32_t rank, uint32_t other) {
+        return other < opened[rank].size() && opened[rank][other] == '1';
+    };
+    return a == b || (has(a, b) && has(b, a));
+}
+
+/// How many workers in a row share memory, if the whole job is made of rows of that length; else 1.
+uint32_t length_of_rows(const std::vector<std::string> &opened) {
+    const auto workers = static_cast<uint32_t>(opened.size());
+    uint32_t length = 1;
+    while (length < workers && mutual(opened, 0, length)) ++length;
+    for (uint32_t a = 0; a < workers; ++a)
+        for (uint32_t b = 0; b < a; ++b)
+            if (mutual(opened, a, b) != (a / length == b / length)) return 1;
+    return workers % length == 0 ? length : 1;
+}
+
 } // namespace
 
 ShmSizes ShmSizes::for_workers(uint32_t workers) {
@@ -43,9 +62,9 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     return sizes;
 }
 
-ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads)
-    : rank_(rank), mates_(sizes.workers) {
+ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads) : rank_(rank), mates_(sizes.workers) {
     try {
+        doorbell_.emplace();
         make_own(sizes);
     } catch (const Failure &failure) {
         own_reason_ = failure.message();
@@ -57,6 +76,7 @@ ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads)
     control.sizes = layout_->sizes();
     control.threads = threads;
     control.usable_cpus = usable_cpus();
+    control.doorbell = doorbell_->number();
     if (sched_getaffinity(0, sizeof control.affinity, &control.affinity) != 0) CPU_ZERO(&control.affinity);
 }
 
@@ -99,24 +119,19 @@ void ShmMates::open(uint32_t rank, const std::string &offer) {
     const ShmControl &control = *reinterpret_cast<const ShmControl *>(segment->data());
     if (segment->bytes() < layout_->arena() || control.rank != rank || !same_format(control.sizes, layout_->sizes()))
         throw invalid("its shared memory is laid out otherwise");
+    mates_[rank].doorbell = std::make_unique<MateDoorbell>(*segment, control.doorbell);
     mates_[rank].segment = std::move(segment);
 }
 
 void ShmMates::settle(const std::vector<std::string> &opened) {
     // By what everybody has told everybody, so that all come to the same verdict.
-    all_share_ = true;
-    for (uint32_t rank = 0; rank < workers(); ++rank)
-        for (uint32_t other = 0; other < workers(); ++other)
-            all_share_ = all_share_ && (other == rank || (other < opened[rank].size() && opened[rank][other] == '1'));
+    per_host_ = length_of_rows(opened);
     for (uint32_t rank = 0; rank < workers(); ++rank) {
         if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
         mates_[rank].segment.reset();
+        mates_[rank].doorbell.reset();
         mates_[rank].reason = "it cannot open the shared memory of this worker";
     }
-}
-
-bool ShmMates::all_share() const {
-    return all_share_;
 }
 
 std::optional<uint64_t> ShmMates::arena_offset(const void *data, std::size_t bytes) const {

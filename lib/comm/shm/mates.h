@@ -6,6 +6,7 @@
 // nothing changes any more after it.
 #pragma once
 
+#include "comm/shm/doorbell.h"
 #include "comm/shm/layout.h"
 #include "comm/shm/segment.h"
 #include "util/event_count.h"
@@ -31,7 +32,10 @@ class ShmMates {
     uint32_t workers() const { return static_cast<uint32_t>(mates_.size()); }
     bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
     /// Whether every worker of the job shares memory with every other.
-    bool all_share() const;
+    bool all_share() const { return per_host_ == workers(); }
+    /// Workers of each host, by who shares memory with whom, if there are as many on each, with ranks in a row; else 1.
+    /// The same on all workers.
+    uint32_t per_host() const { return per_host_; }
     /// Why a worker does not, as a sentence about it.
     const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
 
@@ -45,6 +49,8 @@ class ShmMates {
     const ShmControl &of(uint32_t rank) const { return *reinterpret_cast<const ShmControl *>(data(rank)); }
     const char *of(uint32_t rank, std::size_t offset) const { return data(rank) + offset; }
     std::size_t bytes(uint32_t rank) const { return mates_[rank].segment->bytes(); }
+    const OwnDoorbell &doorbell() const { return *doorbell_; }
+    const MateDoorbell &doorbell(uint32_t rank) const { return *mates_[rank].doorbell; }
     bool gone(uint32_t rank) const noexcept { return mates_[rank].segment->owner_gone(); }
 
     /// Where memory of this worker lies in its segment, if it does in its arena.
@@ -58,6 +64,7 @@ class ShmMates {
   private:
     struct Mate {
         std::unique_ptr<MateSegment> segment;
+        std::unique_ptr<MateDoorbell> doorbell;
         std::string reason;
     };
 
@@ -68,9 +75,10 @@ class ShmMates {
     uint32_t rank_;
     std::optional<ShmLayout> layout_;
     std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
+    std::optional<OwnDoorbell> doorbell_;
     std::string own_reason_;
     std::vector<Mate> mates_;
-    bool all_share_ = false;
+    uint32_t per_host_ = 1;
 };
 
 } // namespace mdist

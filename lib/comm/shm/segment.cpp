@@ -114,14 +114,13 @@ std::size_t OwnSegment::file_offset(std::size_t offset) const {
 }
 
 MateSegment::MateSegment(const std::string &offer) {
-    int pid = 0;
     int fd = -1;
     char cookie[2 * kCookie + 1] = "";
-    if (std::sscanf(offer.c_str(), "shm1 %d %d %zu %32[0-9a-f]", &pid, &fd, &length_, cookie) != 4 ||
+    if (std::sscanf(offer.c_str(), "shm1 %d %d %zu %32[0-9a-f]", &pid_, &fd, &length_, cookie) != 4 ||
         length_ <= kHead || std::strlen(cookie) != 2 * kCookie)
         throw no_mate(text("it offers no shared memory that this version knows: \"", offer, "\""));
     try {
-        open(pid, fd, cookie);
+        open(fd, cookie);
     } catch (...) {
         if (map_ != nullptr) munmap(const_cast<char *>(map_), length_);
         if (pidfd_ >= 0) close(pidfd_);
@@ -129,11 +128,17 @@ MateSegment::MateSegment(const std::string &offer) {
     }
 }
 
-void MateSegment::open(int pid, int fd, const std::string &cookie) {
+int MateSegment::open_of_owner(int fd, int flags) const noexcept {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid_, fd);
+    return ::open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+void MateSegment::open(int fd, const std::string &cookie) {
     // First of all, so that what is checked afterwards is checked of this very process.
-    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); // CLOEXEC; none on kernels before 5.3
-    const std::string path = text("/proc/", pid, "/fd/", fd);
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)); // CLOEXEC; none on kernels before 5.3
+    const std::string path = text("/proc/", pid_, "/fd/", fd);
+    const int file = open_of_owner(fd, O_RDONLY);
     if (file < 0) throw no_mate(text("its shared memory cannot be opened: ", path, ": ", strerror(errno)));
     struct stat status = {};
     const int seals = fcntl(file, F_GET_SEALS);

@@ -48,10 +48,13 @@ class MateSegment {
     std::size_t bytes() const;
     /// Whether its owner has ended, where the kernel tells. A look takes a system call.
     bool owner_gone() const noexcept;
+    /// Opens what the owner has under that number, with O_NONBLOCK and the like; -1 and errno.
+    int open_of_owner(int fd, int flags) const noexcept;
 
   private:
-    void open(int pid, int fd, const std::string &cookie);
+    void open(int fd, const std::string &cookie);
 
+    int pid_ = 0;
     int pidfd_ = -1;
     const char *map_ = nullptr;
     std::size_t length_ = 0;

@@ -59,14 +59,15 @@ mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t state, con
 }
 
 static int32_t update(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                      size_t argument_count, void *user_data) {
+                      size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)results, (void)result_count;
     return mdistgoUpdate(local_replica, (mdist_tensor_t *)copy, (mdist_tensor_t *)arguments, argument_count,
                          (uintptr_t)user_data);
 }
 
 mdist_status_t mdistgo_update(mdist_variable_t *variable, uintptr_t state, mdist_value_t *const *arguments,
                               size_t count, mdist_error_t **error) {
-    return mdist_update(variable, update, (void *)state, arguments, count, error);
+    return mdist_update(variable, update, (void *)state, arguments, count, NULL, 0, error);
 }
 
 static int32_t map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs, size_t output_count,

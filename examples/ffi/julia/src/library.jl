@@ -45,6 +45,7 @@ struct mdist_variable_options_t
     synchronization::Int32
     aggregation::Int32
     reserved::Int32
+    colocate_with::Ptr{mdist_variable_t}
 end
 
 struct mdist_input_options_t
@@ -104,12 +105,13 @@ end
     PROD = 5
 end
 
-"Whether a value has one tensor, equal ones, or one of its own for each local replica."
+"Whether a value has one tensor, equal ones, one of its own for each local replica, or leaves that have."
 @enum ValueKind::Int32 begin
     VALUE_NONE = 0
     VALUE_PLAIN = 1
     VALUE_MIRRORED = 2
     VALUE_PER_REPLICA = 3
+    VALUE_STRUCTURE = 4
 end
 
 "When copies of a variable are made equal."
@@ -132,6 +134,10 @@ end
     ASSIGN_SET = 1
     ASSIGN_ADD = 2
     ASSIGN_SUB = 3
+    ASSIGN_MUL = 4
+    ASSIGN_DIV = 5
+    ASSIGN_MIN = 6
+    ASSIGN_MAX = 7
 end
 
 "Version of the library that is running: 10000 * major + 100 * minor + patch."

@@ -21,7 +21,7 @@ function Variable(
     synchronization::Synchronization = SYNC_AUTO, aggregation::Aggregation = AGGREGATION_NONE,
 ) where {T,N}
     size = sizeof(mdist_variable_options_t)
-    options = Ref(mdist_variable_options_t(size, Int32(synchronization), Int32(aggregation), 0))
+    options = Ref(mdist_variable_options_t(size, Int32(synchronization), Int32(aggregation), 0, C_NULL))
     out = Out{mdist_variable_t}(C_NULL)
     GC.@preserve initial begin
         tensor = Ref(mdist_tensor_t(initial))

@@ -7,6 +7,8 @@ pub const MDIST_VERSION_PATCH: u32 = 0;
 pub const MDIST_VERSION: u32 = 100;
 pub const MDIST_FOREVER: u64 = 9223372036854775807;
 pub const MDIST_MAX_RANK: u32 = 8;
+pub const MDIST_LATEST: u64 = 9223372036854775807;
+pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_ROWS: u64 = 9223372036854775807;
 pub type __int32_t = ::std::os::raw::c_int;
 pub type __uint32_t = ::std::os::raw::c_uint;
@@ -178,217 +180,6 @@ extern "C" {
     #[doc = " Frees a config. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_destroy(config: *mut mdist_config_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_cluster {
-    _unused: [u8; 0],
-}
-pub type mdist_cluster_t = mdist_cluster;
-pub const MDIST_TASK_NONE: mdist_task_type = 0;
-pub const MDIST_TASK_CHIEF: mdist_task_type = 1;
-pub const MDIST_TASK_WORKER: mdist_task_type = 2;
-pub const MDIST_TASK_EVALUATOR: mdist_task_type = 3;
-pub const MDIST_TASK_PS: mdist_task_type = 4;
-pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
-pub type mdist_task_type = ::std::os::raw::c_int;
-pub use self::mdist_task_type as mdist_task_type_t;
-extern "C" {
-    #[doc = " A cluster without tasks. (TensorFlow: SimpleClusterResolver, with the next two.)"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_create(
-        out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Adds a task at @p address (\"host:port\"; an IPv6 host in brackets), or at one nobody knows (\"\")."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_add_task(
-        cluster: *mut mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        address: *const ::std::os::raw::c_char,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator"]
-    #[doc = " need not be in it."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_set_task(
-        cluster: *mut mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The cluster that a strategy created from @p config would be in, or from the environment if it is NULL. Without one, a"]
-    #[doc = " cluster without tasks. Fails as mdist_strategy_create would: where sources contradict each other, or cannot be used."]
-    #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_from_config(
-        config: *const mdist_config_t,
-        out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads a text like that of the variable TF_CONFIG, of at most 1 MiB. (TensorFlow: TFConfigClusterResolver.)"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_from_tf_config(
-        json: *const ::std::os::raw::c_char,
-        length: usize,
-        out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " From the variables of a Slurm step: @p counts tasks of each of @p types, dealt out in the order of the types' names"]
-    #[doc = " (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host,"]
-    #[doc = " from 0, gets port @p port_base + k; a base of 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their"]
-    #[doc = " leading zeros, and CUDA_VISIBLE_DEVICES is left alone.)"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_from_slurm(
-        types: *const mdist_task_type_t,
-        counts: *const u32,
-        job_count: usize,
-        port_base: u32,
-        out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Puts clusters together: lists of the same type one after another; where a list has gaps, its indices stay, and two"]
-    #[doc = " that meet are MDIST_ERR_CONFIG. Own task and master are the first's. (TensorFlow: UnionResolver.)"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_union(
-        clusters: *const *const mdist_cluster_t,
-        count: usize,
-        out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " How many tasks of @p type there are; of all types with MDIST_TASK_NONE."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_task_count(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        out: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads the address of a task into @p text of @p capacity bytes, NUL included, cut off where it does not fit; @p needed"]
-    #[doc = " (may be NULL) receives the full size, NUL included. \"\" where the launcher gives no addresses. MDIST_ERR_NOT_FOUND if"]
-    #[doc = " there is no such task."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_address(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Which task this process is: MDIST_TASK_NONE and 0 where nobody said so."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_task(
-        cluster: *const mdist_cluster_t,
-        type_: *mut mdist_task_type_t,
-        index: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Whether a task is the chief: a chief, an evaluator, or worker 0 of a cluster without chief. For MDIST_TASK_NONE, here"]
-    #[doc = " and below, this process's own, and @p index is not looked at. (TensorFlow: multi_worker_util.is_chief)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_is_chief(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        out: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " How many train together with a task of this type. MDIST_ERR_CONFIG for a parameter server, which does not train."]
-    #[doc = " (TensorFlow: multi_worker_util.worker_count)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_worker_count(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        out: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The rank of a task among those. (TensorFlow: multi_worker_util.id_in_cluster)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_worker_id(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        out: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The task that has rank 0 where this process trains: the chief, or else worker 0. MDIST_TASK_NONE and 0 for an"]
-    #[doc = " evaluator, and without tasks. (TensorFlow: multi_worker_util.collective_leader)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_leader(
-        cluster: *const mdist_cluster_t,
-        type_: *mut mdist_task_type_t,
-        index: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; \"\""]
-    #[doc = " in a cluster of one task; else the task's address, behind \"`rpc_layer`://\" where TF_CONFIG has one."]
-    #[doc = " (TensorFlow: ClusterResolver.master)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_master(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads, as mdist_cluster_address does, lines for people: what was found, from where, and what was passed over and why."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_explain(
-        cluster: *const mdist_cluster_t,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Replaces the keys cluster.* and task.* of a config. MDIST_ERR_CONFIG where keys cannot say it: lists with gaps or"]
-    #[doc = " without addresses."]
-    #[doc = " @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_config_set_cluster(
-        config: *mut mdist_config_t,
-        cluster: *const mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a cluster. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_destroy(cluster: *mut mdist_cluster_t);
 }
 pub const MDIST_DTYPE_NONE: mdist_dtype = 0;
 pub const MDIST_FLOAT32: mdist_dtype = 1;
@@ -679,6 +470,7 @@ pub const MDIST_VALUE_NONE: mdist_value_kind = 0;
 pub const MDIST_VALUE_PLAIN: mdist_value_kind = 1;
 pub const MDIST_VALUE_MIRRORED: mdist_value_kind = 2;
 pub const MDIST_VALUE_PER_REPLICA: mdist_value_kind = 3;
+pub const MDIST_VALUE_STRUCTURE: mdist_value_kind = 4;
 pub const MDIST_VALUE_PIN_INT32: mdist_value_kind = -2147483648;
 pub type mdist_value_kind = ::std::os::raw::c_int;
 pub use self::mdist_value_kind as mdist_value_kind_t;
@@ -722,14 +514,105 @@ extern "C" {
     pub fn mdist_value_kind(value: *const mdist_value_t) -> mdist_value_kind_t;
 }
 extern "C" {
-    #[doc = " How many tensors it holds: 1 for a plain value, else the number of local replicas; 0 for a bad handle."]
+    #[doc = " How many tensors it holds: 1 for a plain value, else the number of local replicas; 0 for a structure or a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_count(value: *const mdist_value_t) -> usize;
 }
 extern "C" {
-    #[doc = " Describes tensor @p index. Its memory is borrowed until the value is destroyed; only read it."]
+    #[doc = " Describes tensor @p index of a value that is no structure. Its memory is borrowed until the value is destroyed; only"]
+    #[doc = " read it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_tensor(
+        value: *const mdist_value_t,
+        index: usize,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " A structure of @p count leaves at @p paths; it shares their tensors, and the handles stay yours. A leaf that is a"]
+    #[doc = " structure itself brings its leaves, below its path. Their order does not matter: leaves are sorted by path, positions"]
+    #[doc = " by number. No leaves is fine; one leaf with the path \"\" gives that value itself."]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT names the path that does not fit."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_structure(
+        paths: *const *const ::std::os::raw::c_char,
+        leaves: *const *mut mdist_value_t,
+        count: usize,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Leaves of a structure; 1 for any other value, 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_leaf_count(value: *const mdist_value_t) -> usize;
+}
+extern "C" {
+    #[doc = " Path of leaf @p index, borrowed until the value is destroyed; \"\" where there is no structure, for an index out of"]
+    #[doc = " range, and for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_leaf_path(
+        value: *const mdist_value_t,
+        index: usize,
+    ) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " The leaf at @p path, or what lies below it as a structure of its own (\"grads\" of \"grads.0\" and \"grads.1\" has \"0\" and"]
+    #[doc = " \"1\"); \"\" is the whole. It shares the tensors and outlives @p value. MDIST_ERR_NOT_FOUND lists what there is."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_at(
+        value: *const mdist_value_t,
+        path: *const ::std::os::raw::c_char,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Gives what replica @p replica_id of @p replica_count shall have: a plain value or a structure of such, which it made"]
+#[doc = " and hands over in @p out, also if it fails. Returns 0, or any other number to fail the call, which mdist_error_native"]
+#[doc = " then gives."]
+pub type mdist_value_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        replica_id: u32,
+        replica_count: u32,
+        out: *mut *mut mdist_value_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Calls @p function for each local replica, one after another, and regroups what it gives: a per-replica value, also"]
+    #[doc = " with one replica, or a structure of such. Paths and dtypes must be the same for all, else MDIST_ERR_MISMATCH. It"]
+    #[doc = " shares the tensors. (TensorFlow: Strategy.experimental_distribute_values_from_function.)"]
+    #[doc = " @thread any, in cross-replica context   @blocks until the last call has returned   @collective no"]
+    #[doc = " @calls-back function, on this thread   @since 0.1"]
+    pub fn mdist_values_from_function(
+        strategy: *mut mdist_strategy_t,
+        function: mdist_value_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Rows of larger tensors, without those that are not there: tensor i of @p values holds rows (slices along its first"]
+    #[doc = " dimension), and tensor i of @p indices, int64 and as long as that dimension, says which rows of the larger one they"]
+    #[doc = " are; in any order, the same one twice, too. Both values are of one kind. mdist_reduce, mdist_reduce_to,"]
+    #[doc = " mdist_batch_reduce_to and mdist_variable_assign take rows; elsewhere they are MDIST_ERR_UNSUPPORTED."]
+    #[doc = " (TensorFlow: IndexedSlices.)"]
+    #[doc = " @param out  shares the tensors of both, which may be destroyed"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_rows(
+        indices: *const mdist_value_t,
+        values: *const mdist_value_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes the indices of tensor @p index, which mdist_value_tensor gives the rows of; data NULL and dtype 0 for a"]
+    #[doc = " value of whole tensors. Borrowed until the value is destroyed; only read it."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_indices(
         value: *const mdist_value_t,
         index: usize,
         out: *mut mdist_tensor_t,
@@ -930,12 +813,49 @@ extern "C" {
     #[doc = " @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a"]
     #[doc = "                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0."]
     #[doc = " @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else"]
-    #[doc = "                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH."]
+    #[doc = "                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH. One"]
+    #[doc = "                   that was set by mdist_replica_set_result_at is a structure; every replica sets the same paths."]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back step, as its type says   @since 0.1"]
     pub fn mdist_run(
         strategy: *mut mdist_strategy_t,
         step: mdist_step_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets"]
+#[doc = " results as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other"]
+#[doc = " number to fail the run."]
+pub type mdist_element_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        replica: *mut mdist_replica_t,
+        element: u64,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Calls @p function for elements 0 to @p count - 1, element i on replica i mod mdist_strategy_replica_count: all"]
+    #[doc = " replicas of the job at the same time, each one element after another. (Elements are numbers; what they stand for is"]
+    #[doc = " the function's to know, say rows of an argument.) Results are stacked along a new first axis, a row for each element"]
+    #[doc = " of a replica, so that mdist_reduce over axis 0 takes all elements together: MEAN divides by @p count."]
+    #[doc = " (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
+    #[doc = " Collectives and merges have no place in @p function: replicas have different numbers of elements."]
+    #[doc = " @param count      the same on all workers; where there are results, enough to give every worker an element"]
+    #[doc = " @param arguments  plain and mirrored values, since an element must not see which replica it fell to"]
+    #[doc = " @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,"]
+    #[doc = "                   shapes or paths are MDIST_ERR_MISMATCH."]
+    #[doc = " @thread one at a time per strategy   @blocks until the last element is done   @collective no"]
+    #[doc = " @calls-back function, as a step of mdist_run   @since 0.1"]
+    pub fn mdist_map(
+        strategy: *mut mdist_strategy_t,
+        count: u64,
+        function: mdist_element_fn,
         user_data: *mut ::std::os::raw::c_void,
         arguments: *const *mut mdist_value_t,
         argument_count: usize,
@@ -972,6 +892,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " The same of an argument that is a structure: this replica's tensor at @p path (\"grads.0\"). MDIST_ERR_NOT_FOUND lists"]
+    #[doc = " what there is. An argument without structure has the path \"\"."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_argument_at(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        path: *const ::std::os::raw::c_char,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_result(
@@ -981,10 +913,22 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+extern "C" {
+    #[doc = " Sets one leaf of a result that is a structure. The paths that a step sets must make one (value.h), the same on every"]
+    #[doc = " replica; that is checked when all have returned. The last call for a path counts; \"\" is mdist_replica_set_result."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_set_result_at(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        path: *const ::std::os::raw::c_char,
+        tensor: *const mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the"]
 #[doc = " replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and"]
-#[doc = " hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to"]
-#[doc = " fail the run, as a step does. May call any function of cross-replica context."]
+#[doc = " hands over, also if it fails (no structure, since replicas get tensors); one that it leaves alone is a result nobody"]
+#[doc = " gets. Returns 0, or any other number to fail the run, as a step does. May call any function of cross-replica context."]
 pub type mdist_merge_fn = ::std::option::Option<
     unsafe extern "C" fn(
         strategy: *mut mdist_strategy_t,
@@ -1035,6 +979,24 @@ extern "C" {
         inputs: *const mdist_buffer_t,
         outputs: *const mdist_buffer_t,
         buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces rows (see mdist_value_rows) of all replicas: a sum is all of them, one after another in replica order; MEAN"]
+    #[doc = " divides them by the number of replicas. Rows of one index are not merged. Replicas may have different numbers of"]
+    #[doc = " rows, and none. Other operations are MDIST_ERR_UNSUPPORTED. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
+    #[doc = " @param indices  int64 [k]"]
+    #[doc = " @param values   [k, ...]: alike on all replicas but for k"]
+    #[doc = " @param out      receives a plain value of rows, yours, with the same content on every replica"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce_rows(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        indices: *const mdist_tensor_t,
+        values: *const mdist_tensor_t,
+        out: *mut *mut mdist_value_t,
         options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -1093,6 +1055,50 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " mdist_all_reduce with a result for replica @p root alone: its outputs are as long as its inputs, and may be the same."]
+    #[doc = " @param outputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_to_root(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_all_gather with a result for replica @p root alone."]
+    #[doc = " @param outputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_gather_to_root(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives each replica its part of the inputs of replica @p root. The parts lie there in replica order, as long as each"]
+    #[doc = " replica's output, which may differ. In place at the root: its output is its part."]
+    #[doc = " @param inputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_scatter(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Returns when every replica has called it."]
     #[doc = " @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_barrier(
@@ -1126,9 +1132,12 @@ extern "C" {
     #[doc = " in, as in the rows of a last batch that is not full; integers are summed"]
     #[doc = " in 64 bits and give float64 then. Of no elements, MEAN is NaN, SUM 0,"]
     #[doc = " PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types)."]
+    #[doc = " Rows (mdist_value_rows) are reduced as by mdist_all_reduce_rows, and not over axes."]
     #[doc = " A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its"]
     #[doc = " elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for"]
     #[doc = " nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts."]
+    #[doc = " A structure is reduced leaf by leaf, without axes in one operation, and gives one with the same paths; all workers"]
+    #[doc = " must have the same, too."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_reduce(
@@ -1145,7 +1154,7 @@ extern "C" {
 extern "C" {
     #[doc = " Reduces a per-replica value to where @p destination says: NULL or \"\" for the devices it came from (a mirrored value,"]
     #[doc = " so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in"]
-    #[doc = " mdist_reduce (TensorFlow: StrategyExtended.reduce_to)."]
+    #[doc = " mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to)."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_reduce_to(
@@ -1159,7 +1168,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Many mdist_reduce_to in one: value i to destination i gives out i. All or none."]
+    #[doc = " Many mdist_reduce_to in one: value i to destination i gives out i. All or none. What goes to the devices it came from"]
+    #[doc = " is one operation, however many values and leaves it is, and what goes to single devices another one."]
     #[doc = " @param destinations  NULL: all to the devices they came from"]
     #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
@@ -1184,10 +1194,37 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[doc = " Computes what is fetched where it lies, from what lies there: makes @p result, a plain value that it hands over, also"]
+#[doc = " if it fails. Returns 0, or any other number to fail the call, which mdist_error_native then gives. May call any"]
+#[doc = " function of cross-replica context."]
+pub type mdist_fetch_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        source: *const mdist_tensor_t,
+        result: *mut *mut mdist_value_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " A plain value on the device named @p destination (NULL or \"\": in host memory) with the content of a plain or mirrored"]
+    #[doc = " value, or what @p fetch makes of it on the device where it lies, so that only that need travel (TensorFlow 1: fetch)."]
+    #[doc = " Of a mirrored value the copy at the destination is taken if there is one. A per-replica value is"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant; variables go through mdist_variable_read."]
+    #[doc = " @param fetch  NULL for the content itself"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1"]
+    pub fn mdist_fetch(
+        strategy: *mut mdist_strategy_t,
+        value: *const mdist_value_t,
+        destination: *const ::std::os::raw::c_char,
+        fetch: mdist_fetch_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 extern "C" {
     #[doc = " Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths"]
     #[doc = " along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per"]
-    #[doc = " replica."]
+    #[doc = " replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their sum joins them."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gather(
@@ -1198,6 +1235,735 @@ extern "C" {
         options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_variable {
+    _unused: [u8; 0],
+}
+pub type mdist_variable_t = mdist_variable;
+pub const MDIST_SYNC_AUTO: mdist_synchronization = 0;
+pub const MDIST_SYNC_ON_WRITE: mdist_synchronization = 1;
+pub const MDIST_SYNC_ON_READ: mdist_synchronization = 2;
+pub const MDIST_SYNC_PIN_INT32: mdist_synchronization = -2147483648;
+pub type mdist_synchronization = ::std::os::raw::c_int;
+pub use self::mdist_synchronization as mdist_synchronization_t;
+pub const MDIST_AGGREGATION_NONE: mdist_aggregation = 0;
+pub const MDIST_AGGREGATION_SUM: mdist_aggregation = 1;
+pub const MDIST_AGGREGATION_MEAN: mdist_aggregation = 2;
+pub const MDIST_AGGREGATION_ONLY_FIRST_REPLICA: mdist_aggregation = 3;
+pub const MDIST_AGGREGATION_PIN_INT32: mdist_aggregation = -2147483648;
+pub type mdist_aggregation = ::std::os::raw::c_int;
+pub use self::mdist_aggregation as mdist_aggregation_t;
+pub const MDIST_ASSIGN_SET: mdist_assign = 1;
+pub const MDIST_ASSIGN_ADD: mdist_assign = 2;
+pub const MDIST_ASSIGN_SUB: mdist_assign = 3;
+pub const MDIST_ASSIGN_MUL: mdist_assign = 4;
+pub const MDIST_ASSIGN_DIV: mdist_assign = 5;
+pub const MDIST_ASSIGN_MIN: mdist_assign = 6;
+pub const MDIST_ASSIGN_MAX: mdist_assign = 7;
+pub const MDIST_ASSIGN_PIN_INT32: mdist_assign = -2147483648;
+pub type mdist_assign = ::std::os::raw::c_int;
+pub use self::mdist_assign as mdist_assign_t;
+#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_variable_options {
+    pub struct_size: u32,
+    pub synchronization: i32,
+    pub aggregation: i32,
+    pub reserved: i32,
+    pub colocate_with: *const mdist_variable_t,
+}
+#[test]
+fn bindgen_test_layout_mdist_variable_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_variable_options>(),
+        24usize,
+        concat!("Size of: ", stringify!(mdist_variable_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_variable_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_variable_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_synchronization() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).synchronization) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(synchronization)
+            )
+        );
+    }
+    test_field_synchronization();
+    fn test_field_aggregation() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).aggregation) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(aggregation)
+            )
+        );
+    }
+    test_field_aggregation();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+    fn test_field_colocate_with() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).colocate_with) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_variable_options),
+                "::",
+                stringify!(colocate_with)
+            )
+        );
+    }
+    test_field_colocate_with();
+}
+#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+pub type mdist_variable_options_t = mdist_variable_options;
+extern "C" {
+    #[doc = " Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL)."]
+    #[doc = " Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use"]
+    #[doc = " mdist_replica_variable_create."]
+    #[doc = " @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it"]
+    #[doc = " @thread one at a time per strategy   @blocks until all workers have the initial value   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_variable_create(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        initial: *const mdist_tensor_t,
+        out: *mut *mut mdist_variable_t,
+        options: *const mdist_variable_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's"]
+    #[doc = " @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,"]
+    #[doc = " which goes with the last of them."]
+    #[doc = " @thread replica   @blocks until every replica has called it   @collective all replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_replica_variable_create(
+        replica: *mut mdist_replica_t,
+        name: *const ::std::os::raw::c_char,
+        initial: *const mdist_tensor_t,
+        out: *mut *mut mdist_variable_t,
+        options: *const mdist_variable_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go"]
+    #[doc = " each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of"]
+    #[doc = " its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)"]
+    #[doc = " Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value."]
+    #[doc = " A value of rows (mdist_value_rows) writes those rows of the copies and leaves the others alone, as"]
+    #[doc = " mdist_replica_assign_rows does."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_assign(
+        variable: *mut mdist_variable_t,
+        assign: mdist_assign_t,
+        value: *const mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes from inside a step. Mirrored with SUM or MEAN: the replicas' tensors are reduced, and the result is applied"]
+    #[doc = " once to every copy; ONLY_FIRST_REPLICA: replica 0's tensor is. Those three need every replica to call. Mirrored with"]
+    #[doc = " NONE, and sync-on-read: only this replica's copy, nobody else takes part."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_replica_assign(
+        replica: *mut mdist_replica_t,
+        variable: *mut mdist_variable_t,
+        assign: mdist_assign_t,
+        tensor: *const mdist_tensor_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Writes rows from inside a step: row i of @p values into row indices[i] of the copy, one after another in their order,"]
+    #[doc = " the same one twice, too (TensorFlow: scatter_update, _add, _sub, _mul, _div, _min, _max). Mirrored variables only:"]
+    #[doc = " with NONE this replica's copy and rows; ONLY_FIRST_REPLICA replica 0's rows into every copy; SUM the rows of all"]
+    #[doc = " replicas, in replica order, into every copy; MEAN the same, each row divided by the number of replicas. Those three"]
+    #[doc = " need every replica to call, with any number of rows. With SUM and MEAN, SET, MIN and MAX are MDIST_ERR_UNSUPPORTED,"]
+    #[doc = " reason `rows_aggregation`; sync-on-read is, too, reason `rows_on_read`. An index that the variable has not is"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT, and nothing is written."]
+    #[doc = " @param indices  int64 [k]"]
+    #[doc = " @param values   [k, ...]: like the variable but for the first dimension"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_replica_assign_rows(
+        replica: *mut mdist_replica_t,
+        variable: *mut mdist_variable_t,
+        assign: mdist_assign_t,
+        indices: *const mdist_tensor_t,
+        values: *const mdist_tensor_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all"]
+    #[doc = " replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of"]
+    #[doc = " mdist_variable_tensor."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_variable_read(
+        variable: *mut mdist_variable_t,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and"]
+    #[doc = " write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_tensor(
+        variable: *const mdist_variable_t,
+        local_replica: u32,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The name it was created with, borrowed; \"\" for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_name(variable: *const mdist_variable_t) -> *const ::std::os::raw::c_char;
+}
+extern "C" {
+    #[doc = " All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of"]
+    #[doc = " creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where"]
+    #[doc = " mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All"]
+    #[doc = " kinds are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are"]
+    #[doc = " gone; more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_arena(
+        strategy: *const mdist_strategy_t,
+        dtype: mdist_dtype_t,
+        local_replica: u32,
+        out: *mut mdist_buffer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Says which variable holds the memory at @p address, and which local replica's copy it is; MDIST_ERR_NOT_FOUND if none"]
+    #[doc = " of this strategy does (TensorFlow: value_container, variable_created_in_scope). For functions that see tensors only."]
+    #[doc = " @param out            receives a handle of your own to the variable, which goes with the last of its handles"]
+    #[doc = " @param local_replica  may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_of(
+        strategy: *const mdist_strategy_t,
+        address: *const ::std::os::raw::c_void,
+        out: *mut *mut mdist_variable_t,
+        local_replica: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each"]
+#[doc = " result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other"]
+#[doc = " number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call"]
+#[doc = " any function of cross-replica context, where mdist_variable_assign writes the copy at hand only."]
+pub type mdist_update_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        local_replica: u32,
+        copy: *const mdist_tensor_t,
+        arguments: *const mdist_tensor_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first"]
+    #[doc = " failure; copies already changed stay so. In a step, call mdist_merge_call first."]
+    #[doc = " @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain"]
+    #[doc = "                   value. May be NULL if the count is 0."]
+    #[doc = " @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped"]
+    #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
+    #[doc = " @calls-back update, on this thread   @since 0.1"]
+    pub fn mdist_update(
+        variable: *mut mdist_variable_t,
+        update: mdist_update_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same for state that belongs to no single variable, such as an optimizer's step counter: calls @p update once per"]
+    #[doc = " device of the strategy, with NULL for the copy. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)"]
+    #[doc = " @thread one at a time per strategy   @blocks until the last device is done   @collective no"]
+    #[doc = " @calls-back update, on this thread   @since 0.1"]
+    pub fn mdist_update_non_slot(
+        strategy: *mut mdist_strategy_t,
+        update: mdist_update_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from"]
+    #[doc = " mdist_variable_tensor are wrong from then on. So not while a step uses it. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_destroy(variable: *mut mdist_variable_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_checkpoint {
+    _unused: [u8; 0],
+}
+pub type mdist_checkpoint_t = mdist_checkpoint;
+#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero but struct_size: everything is restored."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_restore_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub timeout_ns: u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_restore_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_restore_options>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_restore_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_restore_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_restore_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_restore_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_restore_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_restore_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_restore_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_timeout_ns() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_restore_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).timeout_ns) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_restore_options),
+                "::",
+                stringify!(timeout_ns)
+            )
+        );
+    }
+    test_field_timeout_ns();
+}
+#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero but struct_size: everything is restored."]
+pub type mdist_restore_options_t = mdist_restore_options;
+extern "C" {
+    #[doc = " A checkpoint object without variables and texts. Does not look at the folder."]
+    #[doc = " @param folder  of rank 0; made by the first save. For one job at a time"]
+    #[doc = " @param keep    how many checkpoints stay there: a save removes those saved before the last @p keep. 0: all stay"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_create(
+        strategy: *mut mdist_strategy_t,
+        folder: *const ::std::os::raw::c_char,
+        keep: u32,
+        out: *mut *mut mdist_checkpoint_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Adds a variable (kept) of the same strategy. All workers add the same, in any order."]
+    #[doc = " @param name  in files, UTF-8; NULL: the variable's own. Two variables may not share it"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_add(
+        checkpoint: *mut mdist_checkpoint_t,
+        name: *const ::std::os::raw::c_char,
+        variable: *mut mdist_variable_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets a text that is saved along, over the one that @p key has. The chief's are saved; restoring gives them to all."]
+    #[doc = " @param key  UTF-8, not empty, not beginning with \"mdist.\""]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_set_text(
+        checkpoint: *mut mdist_checkpoint_t,
+        key: *const ::std::os::raw::c_char,
+        text: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads a text, set or restored; text, capacity and needed as in mdist_config_get. MDIST_ERR_NOT_FOUND if @p key has"]
+    #[doc = " none."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_text(
+        checkpoint: *const mdist_checkpoint_t,
+        key: *const ::std::os::raw::c_char,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Saves checkpoint @p number, which then is the latest; one that has that number already is replaced. Mirrored"]
+    #[doc = " variables are saved as the chief's copy 0, sync-on-read ones as reduced over all replicas; those with aggregation"]
+    #[doc = " NONE are MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = " A failure is the same on all workers, and the strategy goes on working: MDIST_ERR_IO with errno as mdist_error_native"]
+    #[doc = " where the disk is full or refuses; MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another process saves there;"]
+    #[doc = " MDIST_ERR_MISMATCH where workers have other numbers or variables. The checkpoints that were there still are."]
+    #[doc = " @param number   less than MDIST_LATEST; of a step or epoch, say"]
+    #[doc = " @param options  timeout_ns must be enough for the chief to write: the others wait for it"]
+    #[doc = " @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never"]
+    #[doc = " @since 0.1"]
+    pub fn mdist_checkpoint_save(
+        checkpoint: *mut mdist_checkpoint_t,
+        number: u64,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives variables and texts the values of checkpoint @p number, on all workers. Mirrored variables, and sync-on-read"]
+    #[doc = " ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it (integers: cut"]
+    #[doc = " off towards zero). Texts that the file lacks are gone."]
+    #[doc = " A failure is the same on all workers, and comes before anything has changed: MDIST_ERR_NOT_FOUND, reason"]
+    #[doc = " `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file, saying what is wrong; MDIST_ERR_MISMATCH, reason"]
+    #[doc = " `different_variables`, naming variables that are not in the file, tensors that are no variables, and those of another"]
+    #[doc = " dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they are, and the second are passed over. (If the file"]
+    #[doc = " can be read once and not again, or workers are lost meanwhile, some variables may have changed.)"]
+    #[doc = " @param number    MDIST_LATEST: what the list says; else it need not be on the list: any safetensors file of that name"]
+    #[doc = " @param restored  may be NULL; receives the number"]
+    #[doc = " @thread one at a time per strategy   @blocks on the file   @collective all workers   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_restore(
+        checkpoint: *mut mdist_checkpoint_t,
+        number: u64,
+        restored: *mut u64,
+        options: *const mdist_restore_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The number of the checkpoint in @p folder that was saved last, for programs that only watch. MDIST_ERR_NOT_FOUND,"]
+    #[doc = " reason `no_checkpoint`, if there is none."]
+    #[doc = " @thread any   @blocks on the folder   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_latest(
+        folder: *const ::std::os::raw::c_char,
+        number: *mut u64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a checkpoint object and lets go of its variables; files stay. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_destroy(checkpoint: *mut mdist_checkpoint_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_cluster {
+    _unused: [u8; 0],
+}
+pub type mdist_cluster_t = mdist_cluster;
+pub const MDIST_TASK_NONE: mdist_task_type = 0;
+pub const MDIST_TASK_CHIEF: mdist_task_type = 1;
+pub const MDIST_TASK_WORKER: mdist_task_type = 2;
+pub const MDIST_TASK_EVALUATOR: mdist_task_type = 3;
+pub const MDIST_TASK_PS: mdist_task_type = 4;
+pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
+pub type mdist_task_type = ::std::os::raw::c_int;
+pub use self::mdist_task_type as mdist_task_type_t;
+extern "C" {
+    #[doc = " A cluster without tasks. (TensorFlow: SimpleClusterResolver, with the next two.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_create(
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Adds a task at @p address (\"host:port\"; an IPv6 host in brackets), or at one nobody knows (\"\")."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_add_task(
+        cluster: *mut mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        address: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator"]
+    #[doc = " need not be in it."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_set_task(
+        cluster: *mut mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The cluster that a strategy created from @p config would be in, or from the environment if it is NULL. Without one, a"]
+    #[doc = " cluster without tasks. Fails as mdist_strategy_create would: where sources contradict each other, or cannot be used."]
+    #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_config(
+        config: *const mdist_config_t,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads a text like that of the variable TF_CONFIG, of at most 1 MiB. (TensorFlow: TFConfigClusterResolver.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_tf_config(
+        json: *const ::std::os::raw::c_char,
+        length: usize,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " From the variables of a Slurm step: @p counts tasks of each of @p types, dealt out in the order of the types' names"]
+    #[doc = " (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host,"]
+    #[doc = " from 0, gets port @p port_base + k; a base of 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their"]
+    #[doc = " leading zeros, and CUDA_VISIBLE_DEVICES is left alone.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_from_slurm(
+        types: *const mdist_task_type_t,
+        counts: *const u32,
+        job_count: usize,
+        port_base: u32,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Puts clusters together: lists of the same type one after another; where a list has gaps, its indices stay, and two"]
+    #[doc = " that meet are MDIST_ERR_CONFIG. Own task and master are the first's. (TensorFlow: UnionResolver.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_union(
+        clusters: *const *const mdist_cluster_t,
+        count: usize,
+        out: *mut *mut mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How many tasks of @p type there are; of all types with MDIST_TASK_NONE."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_task_count(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads the address of a task into @p text of @p capacity bytes, NUL included, cut off where it does not fit; @p needed"]
+    #[doc = " (may be NULL) receives the full size, NUL included. \"\" where the launcher gives no addresses. MDIST_ERR_NOT_FOUND if"]
+    #[doc = " there is no such task."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_address(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Which task this process is: MDIST_TASK_NONE and 0 where nobody said so."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_task(
+        cluster: *const mdist_cluster_t,
+        type_: *mut mdist_task_type_t,
+        index: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Whether a task is the chief: a chief, an evaluator, or worker 0 of a cluster without chief. For MDIST_TASK_NONE, here"]
+    #[doc = " and below, this process's own, and @p index is not looked at. (TensorFlow: multi_worker_util.is_chief)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_is_chief(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        out: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How many train together with a task of this type. MDIST_ERR_CONFIG for a parameter server, which does not train."]
+    #[doc = " (TensorFlow: multi_worker_util.worker_count)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_worker_count(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The rank of a task among those. (TensorFlow: multi_worker_util.id_in_cluster)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_worker_id(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        out: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The task that has rank 0 where this process trains: the chief, or else worker 0. MDIST_TASK_NONE and 0 for an"]
+    #[doc = " evaluator, and without tasks. (TensorFlow: multi_worker_util.collective_leader)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_leader(
+        cluster: *const mdist_cluster_t,
+        type_: *mut mdist_task_type_t,
+        index: *mut u32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; \"\""]
+    #[doc = " in a cluster of one task; else the task's address, behind \"`rpc_layer`://\" where TF_CONFIG has one."]
+    #[doc = " (TensorFlow: ClusterResolver.master)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_master(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reads, as mdist_cluster_address does, lines for people: what was found, from where, and what was passed over and why."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_explain(
+        cluster: *const mdist_cluster_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Replaces the keys cluster.* and task.* of a config. MDIST_ERR_CONFIG where keys cannot say it: lists with gaps or"]
+    #[doc = " without addresses."]
+    #[doc = " @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_config_set_cluster(
+        config: *mut mdist_config_t,
+        cluster: *const mdist_cluster_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a cluster. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cluster_destroy(cluster: *mut mdist_cluster_t);
 }
 extern "C" {
     #[doc = " Makes @p strategy the current one of this thread until mdist_scope_exit. Scopes nest, of the same strategy only:"]
@@ -1597,6 +2363,39 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " The sum of this replica's @p per_example, each times its weight if there are weights, divided by the number of"]
+    #[doc = " examples of all replicas. The gradient of an element is its weight divided by @p global_batch. Summed up in double."]
+    #[doc = " (TensorFlow: compute_average_loss, whose default is the number of this replica times that of replicas.)"]
+    #[doc = " @param per_example   [k, ...], k examples, none is fine; a floating-point type"]
+    #[doc = " @param weights       NULL, or of the same type and shape, or [k]"]
+    #[doc = " @param global_batch  the examples of all replicas: if 0, they are counted and written here; else that is taken, and"]
+    #[doc = "                      nobody is asked. On all replicas or on none."]
+    #[doc = " @param loss          0 if no replica has an example, so that a step without data changes nothing"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce where the examples are counted   @collective all replicas then"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_average_loss(
+        replica: *mut mdist_replica_t,
+        per_example: *const mdist_tensor_t,
+        weights: *const mdist_tensor_t,
+        global_batch: *mut u64,
+        loss: *mut f64,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The sum of the elements of @p terms divided by the number of replicas, for what depends on the variables alone and is"]
+    #[doc = " the same on each replica: their losses add up to it. (TensorFlow: scale_regularization_loss.)"]
+    #[doc = " @param terms  a floating-point type, any shape"]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_scale_regularization(
+        replica: *mut mdist_replica_t,
+        terms: *const mdist_tensor_t,
+        loss: *mut f64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the"]
     #[doc = " strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies"]
     #[doc = " on the way from worker to worker. (In a child that is forked off, such memory is its parent's own: it must not"]
@@ -1919,260 +2718,6 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct mdist_variable {
-    _unused: [u8; 0],
-}
-pub type mdist_variable_t = mdist_variable;
-pub const MDIST_SYNC_AUTO: mdist_synchronization = 0;
-pub const MDIST_SYNC_ON_WRITE: mdist_synchronization = 1;
-pub const MDIST_SYNC_ON_READ: mdist_synchronization = 2;
-pub const MDIST_SYNC_PIN_INT32: mdist_synchronization = -2147483648;
-pub type mdist_synchronization = ::std::os::raw::c_int;
-pub use self::mdist_synchronization as mdist_synchronization_t;
-pub const MDIST_AGGREGATION_NONE: mdist_aggregation = 0;
-pub const MDIST_AGGREGATION_SUM: mdist_aggregation = 1;
-pub const MDIST_AGGREGATION_MEAN: mdist_aggregation = 2;
-pub const MDIST_AGGREGATION_ONLY_FIRST_REPLICA: mdist_aggregation = 3;
-pub const MDIST_AGGREGATION_PIN_INT32: mdist_aggregation = -2147483648;
-pub type mdist_aggregation = ::std::os::raw::c_int;
-pub use self::mdist_aggregation as mdist_aggregation_t;
-pub const MDIST_ASSIGN_SET: mdist_assign = 1;
-pub const MDIST_ASSIGN_ADD: mdist_assign = 2;
-pub const MDIST_ASSIGN_SUB: mdist_assign = 3;
-pub const MDIST_ASSIGN_PIN_INT32: mdist_assign = -2147483648;
-pub type mdist_assign = ::std::os::raw::c_int;
-pub use self::mdist_assign as mdist_assign_t;
-#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_variable_options {
-    pub struct_size: u32,
-    pub synchronization: i32,
-    pub aggregation: i32,
-    pub reserved: i32,
-}
-#[test]
-fn bindgen_test_layout_mdist_variable_options() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_variable_options>(),
-        16usize,
-        concat!("Size of: ", stringify!(mdist_variable_options))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_variable_options>(),
-        4usize,
-        concat!("Alignment of ", stringify!(mdist_variable_options))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_variable_options),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_synchronization() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).synchronization) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_variable_options),
-                "::",
-                stringify!(synchronization)
-            )
-        );
-    }
-    test_field_synchronization();
-    fn test_field_aggregation() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).aggregation) as usize - ptr as usize
-            },
-            8usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_variable_options),
-                "::",
-                stringify!(aggregation)
-            )
-        );
-    }
-    test_field_aggregation();
-    fn test_field_reserved() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_variable_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
-            },
-            12usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_variable_options),
-                "::",
-                stringify!(reserved)
-            )
-        );
-    }
-    test_field_reserved();
-}
-#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
-pub type mdist_variable_options_t = mdist_variable_options;
-extern "C" {
-    #[doc = " Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL)."]
-    #[doc = " Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use"]
-    #[doc = " mdist_replica_variable_create."]
-    #[doc = " @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it"]
-    #[doc = " @thread one at a time per strategy   @blocks until all workers have the initial value   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_variable_create(
-        strategy: *mut mdist_strategy_t,
-        name: *const ::std::os::raw::c_char,
-        initial: *const mdist_tensor_t,
-        out: *mut *mut mdist_variable_t,
-        options: *const mdist_variable_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's"]
-    #[doc = " @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,"]
-    #[doc = " which goes with the last of them."]
-    #[doc = " @thread replica   @blocks until every replica has called it   @collective all replicas"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_replica_variable_create(
-        replica: *mut mdist_replica_t,
-        name: *const ::std::os::raw::c_char,
-        initial: *const mdist_tensor_t,
-        out: *mut *mut mdist_variable_t,
-        options: *const mdist_variable_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go"]
-    #[doc = " each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of"]
-    #[doc = " its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)"]
-    #[doc = " Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value."]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_assign(
-        variable: *mut mdist_variable_t,
-        assign: mdist_assign_t,
-        value: *const mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Writes from inside a step. Mirrored with SUM or MEAN: the replicas' tensors are reduced, and the result is applied"]
-    #[doc = " once to every copy; ONLY_FIRST_REPLICA: replica 0's tensor is. Those three need every replica to call. Mirrored with"]
-    #[doc = " NONE, and sync-on-read: only this replica's copy, nobody else takes part."]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_replica_assign(
-        replica: *mut mdist_replica_t,
-        variable: *mut mdist_variable_t,
-        assign: mdist_assign_t,
-        tensor: *const mdist_tensor_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all"]
-    #[doc = " replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of"]
-    #[doc = " mdist_variable_tensor."]
-    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_variable_read(
-        variable: *mut mdist_variable_t,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and"]
-    #[doc = " write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_tensor(
-        variable: *const mdist_variable_t,
-        local_replica: u32,
-        out: *mut mdist_tensor_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The name it was created with, borrowed; \"\" for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_name(variable: *const mdist_variable_t) -> *const ::std::os::raw::c_char;
-}
-extern "C" {
-    #[doc = " All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of"]
-    #[doc = " creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where"]
-    #[doc = " mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All"]
-    #[doc = " kinds are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are"]
-    #[doc = " gone; more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_arena(
-        strategy: *const mdist_strategy_t,
-        dtype: mdist_dtype_t,
-        local_replica: u32,
-        out: *mut mdist_buffer_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Returns"]
-#[doc = " 0, or any other number to fail the update, which mdist_error_native then gives. Runs on the thread that called"]
-#[doc = " mdist_update; may call any function of cross-replica context, where mdist_variable_assign writes the copy at hand"]
-#[doc = " only."]
-pub type mdist_update_fn = ::std::option::Option<
-    unsafe extern "C" fn(
-        local_replica: u32,
-        copy: *const mdist_tensor_t,
-        arguments: *const mdist_tensor_t,
-        argument_count: usize,
-        user_data: *mut ::std::os::raw::c_void,
-    ) -> i32,
->;
-extern "C" {
-    #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first"]
-    #[doc = " failure; copies already changed stay so. In a step, call mdist_merge_call first."]
-    #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
-    #[doc = " @calls-back update, on this thread   @since 0.1"]
-    pub fn mdist_update(
-        variable: *mut mdist_variable_t,
-        update: mdist_update_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from"]
-    #[doc = " mdist_variable_tensor are wrong from then on. So not while a step uses it. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_destroy(variable: *mut mdist_variable_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct mdist_work {
     _unused: [u8; 0],
 }
@@ -2245,6 +2790,49 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " mdist_reduce_to_root, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_to_root_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_gather_to_root, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_gather_to_root_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_scatter, started."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_scatter_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " mdist_barrier, started."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_barrier_start(
@@ -2256,7 +2844,7 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done."]
-    #[doc = " It fails as the blocking form would: for ever, with the same error. The timeout counts from the start."]
+    #[doc = " It fails as the blocking form would: for ever, with the same error."]
     #[doc = " @param done  receives 1 or 0"]
     #[doc = " @thread any   @blocks no, but it takes part in the computing"]
     #[doc = " @collective no   @calls-back never   @since 0.1"]
@@ -2274,6 +2862,20 @@ extern "C" {
         work: *mut mdist_work_t,
         timeout_ns: u64,
         done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " A descriptor for poll, epoll and their kin, which is readable when mdist_work_test has something to do or to say: all"]
+    #[doc = " replicas have come and there is work to take part in, the operation is done, it has failed or timed out, its work was"]
+    #[doc = " destroyed. So: call mdist_work_test when it is readable; if that says 0, go on polling. From the end of the operation"]
+    #[doc = " on it stays readable. Never read from it. (There is no callback, since with one worker no thread stands behind an"]
+    #[doc = " operation that could make the call.)"]
+    #[doc = " @param out  receives a new descriptor, closed on exec and yours to close, before or after mdist_work_destroy"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_descriptor(
+        work: *mut mdist_work_t,
+        out: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }

@@ -39,6 +39,8 @@ impl Variable {
                 &mut context as *mut Call<'_, F> as *mut c_void,
                 arguments.as_ptr(),
                 arguments.len(),
+                std::ptr::null_mut(),
+                0,
                 error,
             )
         }))
@@ -51,6 +53,8 @@ unsafe extern "C" fn update_of<F>(
     copy: *const sys::mdist_tensor,
     arguments: *const sys::mdist_tensor,
     argument_count: usize,
+    _results: *mut *mut sys::mdist_value_t,
+    _result_count: usize,
     user_data: *mut c_void,
 ) -> i32
 where

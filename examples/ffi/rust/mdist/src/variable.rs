@@ -72,6 +72,7 @@ impl VariableOptions {
                 Aggregation::OnlyFirstReplica => sys::MDIST_AGGREGATION_ONLY_FIRST_REPLICA,
             },
             reserved: 0,
+            colocate_with: std::ptr::null(),
         }
     }
 }

@@ -105,25 +105,14 @@ fn in_memory_of_the_library() {
 }
 
 #[test]
-fn one_at_a_time_per_replica() {
-    let together = Barrier::new(2); // what is told first must be the refused call, not an end without the other
-    let error = strategy(2)
-        .run(|replica| {
-            let _under_way = replica.all_reduce_start(Op::Sum, vec![1f32])?;
-            together.wait();
-            let result = match replica.id() {
-                0 => replica.barrier(),
-                _ => Ok(()),
-            };
-            together.wait();
-            Ok(result?)
-        })
-        .unwrap_err();
-    assert_eq!(
-        (error.status(), error.reason()),
-        (Status::FailedPrecondition, "work_under_way"),
-        "{error}"
-    );
+fn a_blocking_call_waits_for_its_turn() {
+    both_ways(&strategy(2), |replica| {
+        let first = replica.all_reduce_start(Op::Sum, vec![1f32])?;
+        let second = replica.all_reduce_start(Op::Max, vec![replica.id()])?;
+        replica.barrier()?;
+        equal(second.wait()?, vec![1])?;
+        equal(first.wait()?, vec![2.0])
+    });
 }
 
 #[test]

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/replica_guard.h"
+#include "api/values.h"
+#include "util/callback.h"
+#include "util/text.h"
+
+#include <mdist/collective.h>
+
+using namespace mdist;
+
+namespace {
+
+constexpr uint32_t kHost = UINT32_MAX; // instead of a local replica
+
+uint32_t place_of(const Strategy &strategy, const char *destination) {
+    const bool host = destination == nullptr || *destination == '\0';
+    return host ? kHost : strategy.device_index(destination);
+}
+
+/// The copy at the destination if there is one, else the first.
+const Tensor &source_of(const Value &value, uint32_t place, uint32_t local_replicas) {
+    value.check_count(local_replicas);
+    value.check_whole();
+    if (value.kind() == MDIST_VALUE_PER_REPLICA)
+        throw invalid(
+            "a per-replica value has a content for each replica, so that nobody could say which to fetch; reduce it "
+            "(mdist_reduce), gather it (mdist_gather), or take one tensor (mdist_value_tensor)");
+    return value.tensor_for(place == kHost ? 0 : place);
+}
+
+/// What the function makes of it.
+Tensor made_of(Strategy &strategy, const Tensor &source, mdist_fetch_fn fetch, void *user_data) {
+    const auto who = [] { return "the fetch function"; };
+    const mdist_tensor_t tensor = source.describe();
+    ValueHandles made(std::vector<mdist_value_t *>(1, nullptr));
+    const Context context(strategy, Context::Kind::kMerge); // functions of cross-replica context are right inside
+    const int32_t code = call_back(who, [&] { return fetch(&tensor, made.get(), user_data); });
+    if (code != 0) throw callback_returned(who(), code);
+    const ValuePointer result = values_or_none(made.get(), 1, "result")[0];
+    if (!result || result->kind() != MDIST_VALUE_PLAIN)
+        throw Failure(MDIST_ERR_CALLBACK,
+                      text("the fetch function made ", result ? "a value of several tensors" : "no value",
+                           "; it makes a plain one"));
+    return result->tensors()[0];
+}
+
+} // namespace
+
+mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
+                           mdist_fetch_fn fetch, void *user_data, mdist_value_t **out, mdist_error_t **error) {
+    return strategy_guard("mdist_fetch", strategy, "mdist_merge_call first, and fetch inside the merge", error,
+                          [&](Strategy &self) {
+                              const auto pinned = pin(value);
+                              need(out, "out");
+                              const uint32_t place = place_of(self, destination);
+                              Tensor fetched = source_of(*pinned, place, self.local_replica_count());
+                              if (fetch != nullptr) fetched = made_of(self, fetched, fetch, user_data);
+                              Device &device = place == kHost ? *host() : self.device(place);
+                              const Tensor copy = Tensor::allocate(device, fetched.dtype(), fetched.shape());
+                              device.copy_in(copy.data(), fetched.data(), copy.bytes());
+                              *out = publish<mdist_value_t>(Value::plain(copy));
+                          });
+}

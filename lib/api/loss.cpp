@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/loss.h"
+
+#include "api/replica_guard.h"
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <mdist/loss.h>
+
+using namespace mdist;
+
+namespace {
+
+Shape checked_real(const mdist_tensor_t &tensor, const char *what) {
+    const Shape shape = checked_filled(tensor, what);
+    if (dtype_is_integer(tensor.dtype))
+        throw invalid(text(what, " is ", dtype_name(tensor.dtype), "; it must be a floating-point type"));
+    return shape;
+}
+
+/// How many elements share a weight; the examples are `shape`.
+uint64_t elements_per_weight(const mdist_tensor_t &weights, int32_t dtype, const Shape &shape) {
+    const Shape weight_shape = checked_filled(weights, "weights");
+    const bool by_example = weight_shape.rank == 1 && weight_shape.dims[0] == shape.dims[0];
+    if (weights.dtype != dtype || !(by_example || weight_shape == shape))
+        throw invalid(text("weights is ", dtype_name(weights.dtype), " ", weight_shape.text(), " and per_example ",
+                           dtype_name(dtype), " ", shape.text(), "; they must be alike, or weights [", shape.dims[0],
+                           "] of that type"));
+    return weight_shape == shape ? 1 : shape.row_elements();
+}
+
+} // namespace
+
+mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t *per_example,
+                                  const mdist_tensor_t *weights, uint64_t *global_batch, double *loss,
+                                  const mdist_call_options_t *options, mdist_error_t **error) {
+    const bool together = global_batch == nullptr || *global_batch == 0;
+    return replica_guard("mdist_average_loss", replica, together, error, [&](Replica &self) {
+        need(per_example, "per_example");
+        need(global_batch, "global_batch");
+        need(loss, "loss");
+        const uint64_t timeout_ns = timeout_of(options);
+        const Shape shape = checked_real(*per_example, "per_example");
+        if (shape.rank == 0) throw invalid("per_example is a scalar; its first dimension must count the examples");
+        const uint64_t share = weights == nullptr ? 1 : elements_per_weight(*weights, per_example->dtype, shape);
+
+        double sum = 0;
+        {
+            const reduce::FloatEnvironment environment;
+            sum = reduce::weighted_sum(per_example->dtype, per_example->data,
+                                       weights == nullptr ? nullptr : weights->data, share, shape.elements());
+        }
+        if (together) {
+            self.await_turn("mdist_average_loss that counts the examples");
+            *global_batch = count_together(self, shape.dims[0], timeout_ns);
+        }
+        *loss = *global_batch == 0 ? 0 : sum / static_cast<double>(*global_batch);
+    });
+}
+
+mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_tensor_t *terms, double *loss,
+                                          mdist_error_t **error) {
+    return replica_guard("mdist_scale_regularization", replica, false, error, [&](Replica &self) {
+        need(terms, "terms");
+        need(loss, "loss");
+        const Shape shape = checked_real(*terms, "terms");
+        const reduce::FloatEnvironment environment;
+        *loss = reduce::weighted_sum(terms->dtype, terms->data, nullptr, 1, shape.elements()) /
+                self.strategy().replica_count();
+    });
+}

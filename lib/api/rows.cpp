@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the headers say of rows, each in the header of what it is about.
+#include "strategy/rows.h"
+
+#include "api/replica_guard.h"
+#include "strategy/variable.h"
+#include "util/text.h"
+
+#include <utility>
+
+using namespace mdist;
+
+namespace {
+
+/// The caller's memory, for as long as the call lasts.
+Rows view_of(const mdist_tensor_t *indices, const mdist_tensor_t *values) {
+    need(indices, "indices");
+    need(values, "values");
+    const Shape index_shape = checked_filled(*indices, "the indices");
+    const Shape value_shape = checked_filled(*values, "the rows");
+    Rows rows = {Tensor::view(indices->data, indices->dtype, index_shape, Memory()),
+                 Tensor::view(values->data, values->dtype, value_shape, Memory())};
+    rows.check();
+    return rows;
+}
+
+} // namespace
+
+mdist_status_t mdist_value_rows(const mdist_value_t *indices, const mdist_value_t *values, mdist_value_t **out,
+                                mdist_error_t **error) {
+    return guard("mdist_value_rows", error, [&] {
+        const auto which = pin(indices);
+        const auto rows = pin(values);
+        need(out, "out");
+        *out = publish<mdist_value_t>(Value::rows(*which, *rows));
+    });
+}
+
+mdist_status_t mdist_value_indices(const mdist_value_t *value, size_t index, mdist_tensor_t *out,
+                                   mdist_error_t **error) {
+    return guard("mdist_value_indices", error, [&] {
+        const auto pinned = pin(value);
+        need(out, "out");
+        pinned->tensor_at(index);
+        *out = pinned->has_rows() ? pinned->indices_for(static_cast<uint32_t>(index)).describe() : mdist_tensor_t();
+    });
+}
+
+mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_tensor_t *indices,
+                                     const mdist_tensor_t *values, mdist_value_t **out,
+                                     const mdist_call_options_t *options, mdist_error_t **error) {
+    return replica_guard("mdist_all_reduce_rows", replica, true, error, [&](Replica &self) {
+        const Rows own = view_of(indices, values);
+        need(out, "out");
+        const uint64_t timeout_ns = timeout_of(options);
+        check_rows_op(op, own.values.dtype());
+        self.await_turn("mdist_all_reduce_rows");
+        const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
+        const Rows all = gather_rows(self, CallKind::kAllReduceRows, subject, own, timeout_ns);
+        if (op == MDIST_MEAN) divide_rows(all, self.strategy().replica_count());
+        *out = publish<mdist_value_t>(Value::rows(*Value::plain(all.indices), *Value::plain(all.values)));
+    });
+}
+
+mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                         const mdist_tensor_t *indices, const mdist_tensor_t *values,
+                                         const mdist_call_options_t *options, mdist_error_t **error) {
+    // Whether others wait for this replica in the same call is the variable's to say.
+    const auto known = try_pin(variable);
+    const bool together = !known || known->aggregated_in_step();
+    return replica_guard("mdist_replica_assign_rows", replica, together, error, [&](Replica &self) {
+        const auto pinned = pin(variable);
+        const Rows rows = view_of(indices, values);
+        pinned->assign_rows_in_step(self, assign, rows, timeout_of(options));
+    });
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Updates: one local replica after another, what belongs to each goes in, and what each makes is regrouped.
+#include "api/replica_guard.h"
+#include "api/values.h"
+#include "strategy/variable.h"
+#include "util/callback.h"
+#include "util/text.h"
+
+#include <functional>
+
+using namespace mdist;
+
+namespace {
+
+/// What the caller wants done on each local replica.
+struct Update {
+    Strategy &strategy;
+    std::string what; // "the update of variable \"v\""
+    mdist_update_fn function;
+    void *user_data;
+    std::vector<ValuePointer> arguments;
+    size_t result_count;
+};
+
+using Results = std::vector<ValuePointer>;
+
+Update update_of(Strategy &strategy, std::string what, mdist_update_fn function, void *user_data,
+                 mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results, size_t result_count) {
+    if (function == nullptr) throw invalid("update is NULL");
+    need_array(results, result_count, "results");
+    Update update{strategy,    std::move(what), function, user_data, values_of(arguments, argument_count, "arguments"),
+                  result_count};
+    for (size_t i = 0; i < argument_count; ++i) {
+        update.arguments[i]->check_count(strategy.local_replica_count(), static_cast<std::ptrdiff_t>(i));
+        update.arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
+    }
+    return update;
+}
+
+/// Calls the function for one replica; what it made, in order.
+Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *copy) {
+    std::vector<mdist_tensor_t> tensors;
+    for (const ValuePointer &argument : update.arguments) tensors.push_back(argument->tensor_for(local).describe());
+    const auto who = [&] { return text(update.what, ", copy ", local, ","); };
+    ValueHandles made(std::vector<mdist_value_t *>(update.result_count, nullptr));
+    const int32_t code = call_back(who, [&] {
+        return update.function(local, copy, tensors.data(), tensors.size(), made.get(), update.result_count,
+                               update.user_data);
+    });
+    if (code != 0) throw callback_returned(who(), code);
+    Results results = values_or_none(made.get(), update.result_count, "results");
+    for (size_t i = 0; i < results.size(); ++i)
+        if (results[i] && (results[i]->kind() != MDIST_VALUE_PLAIN || results[i]->has_rows()))
+            throw Failure(MDIST_ERR_CALLBACK,
+                          text(who(), " gave a result ", i, " of ", results[i]->tensors().size(),
+                               " tensors; each copy gives plain values of its own, of whole tensors"));
+    return results;
+}
+
+/// One result of all local replicas; nullptr if none made it.
+ValuePointer regrouped(const Update &update, const std::vector<Results> &all, size_t index) {
+    std::vector<Tensor> tensors;
+    uint32_t without = 0;
+    for (uint32_t local = 0; local < all.size(); ++local) {
+        if (all[local][index])
+            tensors.push_back(all[local][index]->tensors()[0]);
+        else
+            without = local;
+    }
+    if (tensors.empty()) return nullptr;
+    if (tensors.size() != all.size())
+        throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " of ", update.what,
+                                               " was made for some copies, but not for copy ", without))
+            .reason("missing_result");
+    return all.size() == 1 ? all[0][index] : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+}
+
+/// All local replicas, one after another; `copy_of` gives what is updated.
+void update_all(const Update &update, const std::function<const mdist_tensor_t *(uint32_t)> &copy_of,
+                mdist_value_t **results) {
+    std::vector<Results> all;
+    for (uint32_t local = 0; local < update.strategy.local_replica_count(); ++local) {
+        const Context context(update.strategy, Context::Kind::kUpdate, local);
+        try {
+            all.push_back(update_one(update, local, copy_of(local)));
+        } catch (Failure &failure) {
+            throw std::move(failure).replica(static_cast<int32_t>(update.strategy.first_replica_id() + local));
+        }
+    }
+    Results values;
+    for (size_t i = 0; i < update.result_count; ++i) values.push_back(regrouped(update, all, i));
+    const std::vector<mdist_value_t *> handles = publish_values(values);
+    for (size_t i = 0; i < handles.size(); ++i) results[i] = handles[i];
+}
+
+} // namespace
+
+mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
+                            mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                            size_t result_count, mdist_error_t **error) {
+    return guard("mdist_update", error, [&] {
+        const auto self = pin(variable);
+        const Update call = update_of(*self->strategy(), text("the update of variable \"", self->spec().name, "\""),
+                                      update, user_data, arguments, argument_count, results, result_count);
+        const Turn turn(call.strategy, "mdist_update", "mdist_merge_call first, and update inside the merge");
+        mdist_tensor_t copy;
+        update_all(
+            call,
+            [&](uint32_t local) {
+                copy = self->copy(local).describe();
+                return &copy;
+            },
+            results);
+    });
+}
+
+mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
+                                     mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                                     size_t result_count, mdist_error_t **error) {
+    return strategy_guard("mdist_update_non_slot", strategy, "mdist_merge_call first, and update inside the merge",
+                          error, [&](Strategy &self) {
+                              const Update call =
+                                  update_of(self, "the update of what belongs to no variable", update, user_data,
+                                            arguments, argument_count, results, result_count);
+                              update_all(
+                                  call, [](uint32_t) { return nullptr; }, results);
+                          });
+}

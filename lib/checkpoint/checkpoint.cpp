@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint.h"
+
+#include "checkpoint/safetensors.h"
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+#include <bit>
+#include <string_view>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+void require_utf8(const char *what, std::string_view text) {
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t length = utf8_character(rest);
+        if (length == 0) throw invalid(mdist::text(what, " ", mdist::quoted(text), " is no UTF-8"));
+        rest.remove_prefix(length);
+    }
+}
+
+} // namespace
+
+Checkpoint::Checkpoint(std::shared_ptr<Strategy> strategy, std::string folder, uint32_t keep)
+    : strategy_(std::move(strategy)), folder_(std::move(folder)), keep_(keep) {
+    if (folder_.empty()) throw invalid("folder is \"\"; \".\" is the current one");
+    if constexpr (std::endian::native != std::endian::little)
+        throw Failure(MDIST_ERR_UNSUPPORTED, "checkpoints are little-endian, and this machine is not");
+}
+
+void Checkpoint::add(const std::string &name, std::shared_ptr<Variable> variable) {
+    if (name.empty()) throw invalid("name is \"\"");
+    require_utf8("name", name);
+    if (name == kMetadataName)
+        throw invalid(text("name is \"", kMetadataName, "\", which no tensor of a file can have"));
+    if (variable->strategy() != strategy_)
+        throw invalid(text("variable ", mdist::quoted(variable->spec().name), " belongs to another strategy"));
+    if (!variables_.emplace(name, std::move(variable)).second)
+        throw invalid(text("there is a variable of the name ", mdist::quoted(name), " in this checkpoint already"));
+}
+
+void Checkpoint::set_text(const std::string &key, std::string text) {
+    require_utf8("key", key);
+    require_utf8("text", text);
+    if (key.empty() || key.starts_with(kOwnKeys))
+        throw invalid(mdist::text("key is ", mdist::quoted(key),
+                                  "; it may be anything but empty, and not begin with \"", kOwnKeys, "\""));
+    texts_[key] = std::move(text);
+}
+
+const std::string &Checkpoint::text_of(const std::string &key) const {
+    const auto found = texts_.find(key);
+    if (found == texts_.end()) throw Failure(MDIST_ERR_NOT_FOUND, text("there is no text ", mdist::quoted(key)));
+    return found->second;
+}
+
+/// What all workers must have alike.
+std::string Checkpoint::subject(const std::string &first_line) const {
+    std::string lines = first_line;
+    for (const auto &[name, variable] : variables_)
+        lines += text("\nvariable ", mdist::quoted(name), ": ", variable->spec().text());
+    return lines;
+}
+
+} // namespace mdist

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/json.h"
+
+#include "util/text.h"
+#include "util/utf8.h"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kDeepest = 3; // a header's tensor's list
+
+/// Builds a value from what the parser comes across. (Its functions return whether to go on.)
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
+  public:
+    Json take() { return std::move(root_); }
+
+    bool null() override { return word("null"); }
+    bool boolean(bool value) override { return word(value ? "true" : "false"); }
+    bool number_integer(number_integer_t value) override { return word(text(value)); }
+    bool number_float(number_float_t, const string_t &digits) override { return word(digits); }
+    bool binary(binary_t &) override { return word("bytes"); }
+    bool number_unsigned(number_unsigned_t value) override {
+        if (in_list_) {
+            open_.back()->numbers.push_back(value);
+        } else {
+            Json &json = add(Json::Kind::kNumber);
+            json.number = value;
+        }
+        return true;
+    }
+    bool string(string_t &value) override {
+        add(Json::Kind::kText).text = std::move(value);
+        return true;
+    }
+    bool start_object(std::size_t) override { return begin(Json::Kind::kObject); }
+    bool end_object() override { return end(); }
+    bool start_array(std::size_t) override {
+        begin(Json::Kind::kNumbers);
+        return in_list_ = true;
+    }
+    bool end_array() override {
+        in_list_ = false;
+        return end();
+    }
+    bool key(string_t &name) override {
+        Json &object = *open_.back();
+        if (!object.keys.emplace(name, object.members.size()).second)
+            throw bad_data(text("the key ", mdist::quoted(name), " is given twice"));
+        return true;
+    }
+    bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &) override {
+        throw bad_data(text("no valid JSON at byte ", position));
+    }
+
+  private:
+    Json &add(Json::Kind kind) {
+        if (in_list_) throw bad_data("it has a list of other things than whole numbers from 0");
+        Json &json = open_.empty() ? root_ : open_.back()->members.emplace_back();
+        json.kind = kind;
+        return json;
+    }
+    bool word(std::string shown) {
+        add(Json::Kind::kWord).text = std::move(shown);
+        return true;
+    }
+    bool begin(Json::Kind kind) {
+        if (open_.size() == kDeepest) throw bad_data(text("its JSON is nested deeper than ", kDeepest));
+        open_.push_back(&add(kind)); // stays where it is for as long as it is open: only the innermost grows
+        return true;
+    }
+    bool end() {
+        open_.pop_back();
+        return true;
+    }
+
+    Json root_;
+    std::vector<Json *> open_;
+    bool in_list_ = false;
+};
+
+} // namespace
+
+Failure bad_data(std::string message) {
+    return {MDIST_ERR_DATA_LOSS, std::move(message)};
+}
+
+const Json *Json::find(const std::string &key, Kind wanted) const {
+    const auto found = keys.find(key);
+    return found == keys.end() || !members[found->second].is(wanted) ? nullptr : &members[found->second];
+}
+
+std::string Json::shown() const {
+    switch (kind) {
+        case Kind::kWord:
+            return text;
+        case Kind::kText:
+            return mdist::quoted(text);
+        case Kind::kNumber:
+            return std::to_string(number);
+        case Kind::kNumbers:
+            return "a list";
+        case Kind::kObject:
+            return "an object";
+    }
+    return "?";
+}
+
+Json parse_json(std::string_view text) {
+    Builder builder;
+    nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+    return builder.take();
+}
+
+std::string json_of(std::string_view text) {
+    constexpr char kHex[] = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char character : text) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (byte < 0x20) {
+            out += "\\u00";
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
+            continue;
+        }
+        if (character == '"' || character == '\\') out += '\\';
+        out += character;
+    }
+    return out += '"';
+}
+
+std::string json_of(const std::vector<uint64_t> &numbers) {
+    std::string out = "[";
+    for (std::size_t i = 0; i < numbers.size(); ++i) out += text(i == 0 ? "" : ",", numbers[i]);
+    return out += ']';
+}
+
+} // namespace mdist

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checksum.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/safetensors.h"
+#include "checkpoint/together.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace mdist {
+namespace {
+
+/// The chief's file on its way.
+class Writing {
+  public:
+    Writing(const std::string &folder, uint64_t number, SafetensorsHeader header)
+        : folder_(CheckpointFolder::open_to_save(folder)),
+          file_(folder_.folder(), CheckpointFolder::name_of(number)),
+          header_(std::move(header)),
+          header_bytes_(encode_header(header_).size()) {}
+
+    /// Tensor `index` of the header.
+    void write(std::size_t index, const Device &device, const Tensor &from) {
+        StoredTensor &tensor = header_.tensors[index];
+        const auto *const begin = static_cast<const char *>(from.data());
+        std::vector<char> piece(std::min(kPieceBytes, from.bytes()));
+        uint32_t crc = 0;
+        for (std::size_t done = 0; done < from.bytes();) {
+            const std::size_t bytes = std::min(piece.size(), from.bytes() - done);
+            device.copy_out(piece.data(), begin + done, bytes);
+            crc = crc32_of(piece.data(), bytes, crc);
+            file_.write_at(header_bytes_ + tensor.begin + done, piece.data(), bytes);
+            done += bytes;
+        }
+        tensor.crc = crc;
+    }
+
+    void finish(uint64_t number, uint32_t keep) {
+        const std::string header = encode_header(header_);
+        file_.write_at(0, header.data(), header.size());
+        folder_.add(number, file_, keep);
+    }
+
+  private:
+    CheckpointFolder folder_;
+    NewFile file_;
+    SafetensorsHeader header_;
+    uint64_t header_bytes_;
+};
+
+SafetensorsHeader header_of(const Checkpoint::Variables &variables, const Checkpoint::Texts &texts) {
+    SafetensorsHeader header;
+    for (const auto &[name, variable] : variables)
+        header.tensors.push_back(StoredTensor::of(name, variable->spec().dtype, variable->spec().shape));
+    place_tensors(header.tensors);
+    header.texts = texts;
+    return header;
+}
+
+} // namespace
+
+void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
+    Together together(*strategy_, CallKind::kSaveCheckpoint, timeout_ns);
+    const SafetensorsHeader header = header_of(variables_, texts_);
+    std::unique_ptr<Writing> writing; // the chief's
+    together.agree(subject(text("checkpoint ", number)), [&] {
+        for (const auto &[name, variable] : variables_) variable->require_readable();
+        if (together.is_chief()) writing = std::make_unique<Writing>(folder_, number, header);
+        return std::string();
+    });
+
+    std::optional<Failure> trouble; // told when all are done: the others need the chief until then
+    for (std::size_t i = 0; i < header.tensors.size(); ++i) {
+        const Variable &variable = *variables_.at(header.tensors[i].name);
+        const bool reduced = variable.reduced_when_read();
+        const Tensor value = reduced ? variable.read(timeout_ns) : variable.copy(0);
+        if (!writing || trouble) continue;
+        try {
+            writing->write(i, reduced ? *host() : strategy_->device(0), value);
+        } catch (const Failure &failure) {
+            trouble = failure;
+        } catch (const std::bad_alloc &) {
+            trouble = Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+        }
+    }
+    together.agree("", [&] {
+        if (trouble) throw *trouble;
+        if (writing) writing->finish(number, keep_);
+        return std::string();
+    });
+}
+
+} // namespace mdist

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/together.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mdist {
+namespace {
+
+/// What a worker tells the others of its part.
+struct Outcome {
+    std::string subject;
+    mdist_status_t status = MDIST_OK;
+    int64_t native = 0;
+    std::string reason;
+    std::string words; // what the part gave; or the failure's message
+
+    std::string encoded() const {
+        std::string out;
+        for (const std::string *field : {&subject, &reason, &words}) {
+            const uint64_t length = field->size();
+            out.append(reinterpret_cast<const char *>(&length), sizeof length);
+            out += *field;
+        }
+        out.append(reinterpret_cast<const char *>(&status), sizeof status);
+        return out.append(reinterpret_cast<const char *>(&native), sizeof native);
+    }
+
+    static Outcome decoded(std::string_view from) {
+        Outcome out;
+        for (std::string *field : {&out.subject, &out.reason, &out.words}) {
+            uint64_t length = 0;
+            take(from, &length, sizeof length);
+            if (length > from.size()) throw Failure(MDIST_ERR_INTERNAL, "a worker's outcome is cut off");
+            *field = from.substr(0, length);
+            from.remove_prefix(length);
+        }
+        take(from, &out.status, sizeof out.status);
+        take(from, &out.native, sizeof out.native);
+        return out;
+    }
+
+    Failure failure(uint32_t worker) const {
+        return Failure(status, words).reason(reason).native(native).worker(static_cast<int32_t>(worker));
+    }
+
+  private:
+    static void take(std::string_view &from, void *field, std::size_t bytes) {
+        if (bytes > from.size()) throw Failure(MDIST_ERR_INTERNAL, "a worker's outcome is cut off");
+        std::memcpy(field, from.data(), bytes);
+        from.remove_prefix(bytes);
+    }
+};
+
+Outcome attempt(const std::string &subject, const std::function<std::string()> &part) {
+    Outcome out;
+    out.subject = subject;
+    try {
+        out.words = part();
+    } catch (const Failure &failure) {
+        out.status = failure.status();
+        out.native = failure.native();
+        out.reason = failure.reason();
+        out.words = failure.message();
+    } catch (const std::bad_alloc &) {
+        out.status = MDIST_ERR_OUT_OF_MEMORY;
+        out.words = "out of memory";
+    }
+    return out;
+}
+
+/// The first line in which two texts differ, of each.
+std::pair<std::string, std::string> first_difference(std::string_view a, std::string_view b) {
+    const auto take_line = [](std::string_view &text) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        return std::string(line.empty() ? "nothing more" : line);
+    };
+    for (;;) {
+        const std::string line_a = take_line(a), line_b = take_line(b);
+        if (line_a != line_b || (a.empty() && b.empty())) return {line_a, line_b};
+    }
+}
+
+void require_same_subject(const Workers &workers, const std::vector<Outcome> &outcomes) {
+    for (uint32_t worker = 1; worker < outcomes.size(); ++worker) {
+        if (outcomes[worker].subject == outcomes[0].subject) continue;
+        const auto [chiefs, others] = first_difference(outcomes[0].subject, outcomes[worker].subject);
+        throw Failure(MDIST_ERR_MISMATCH, text(workers.name(0), " has ", chiefs, " and ", workers.name(worker), " has ",
+                                               others, "; all workers save and restore the same"))
+            .reason("different_calls")
+            .worker(static_cast<int32_t>(worker));
+    }
+}
+
+} // namespace
+
+Together::Together(Strategy &strategy, CallKind kind, uint64_t timeout_ns)
+    : workers_(strategy.workers()), kind_(kind), timeout_ns_(strategy.timeout_or_own(timeout_ns)) {}
+
+Call Together::call() const {
+    Call call;
+    call.kind = kind_;
+    return call;
+}
+
+std::string Together::agree(const std::string &subject, const std::function<std::string()> &part) {
+    if (workers_ == nullptr) return part();
+    const std::string mine = attempt(subject, part).encoded();
+    std::vector<Outcome> outcomes;
+    for (const std::vector<char> &blob : workers_->gather(call(), mine.data(), mine.size(), timeout_ns_))
+        outcomes.push_back(Outcome::decoded({blob.data(), blob.size()}));
+    require_same_subject(*workers_, outcomes);
+    for (uint32_t worker = 0; worker < outcomes.size(); ++worker)
+        if (outcomes[worker].status != MDIST_OK) throw outcomes[worker].failure(worker);
+    return std::move(outcomes[0].words);
+}
+
+void Together::broadcast(void *data, std::size_t bytes) {
+    if (workers_ != nullptr) workers_->broadcast(call(), data, bytes, timeout_ns_);
+}
+
+} // namespace mdist

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/operation_queue.h"
+
+#include "comm/workers.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+
+OperationQueue::OperationQueue(Group &group) : group_(group), lines_(new Line[group.parties()]) {}
+
+std::shared_ptr<Operation> OperationQueue::start(uint32_t party, const Call &call, uint64_t timeout_ns) {
+    auto operation = std::make_shared<Operation>(*this, party, call, timeout_ns);
+    Line &line = lines_[party];
+    {
+        const std::lock_guard lock(line.mutex);
+        append(line, operation);
+        hand_on(line);
+    }
+    hand_on();
+    return operation;
+}
+
+void OperationQueue::append(Line &line, std::shared_ptr<Operation> operation) {
+    if (line.operations.size() >= kMost)
+        throw Failure(MDIST_ERR_RESOURCE,
+                      text("this replica has ", kMost, " started operations under way; wait for some of them first"))
+            .reason("too_many_works");
+    const bool first = line.operations.empty();
+    if (!first) group_.require_ready();
+    line.operations.push_back(std::move(operation));
+    if (first) {
+        try {
+            line.operations.front()->post();
+        } catch (...) {
+            line.operations.pop_front();
+            throw;
+        }
+    } else {
+        waiting_.fetch_add(1, std::memory_order_seq_cst); // before a look at whether its turn has come
+    }
+    line.length.store(line.operations.size(), std::memory_order_release);
+}
+
+/// The first is over, and the turn of the next has come.
+void OperationQueue::drop_first(Line &line) noexcept {
+    line.operations.pop_front();
+    line.length.store(line.operations.size(), std::memory_order_release);
+    if (line.operations.empty()) return;
+    waiting_.fetch_sub(1, std::memory_order_seq_cst);
+    Operation &next = *line.operations.front();
+    try {
+        next.post();
+    } catch (const Failure &failure) {
+        next.end(&failure);
+        group_.release(failure);
+    } catch (const std::exception &) {
+        next.end(nullptr);
+        group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+}
+
+/// One that is over, if it is still there.
+void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
+    const auto found = std::find_if(line.operations.begin(), line.operations.end(),
+                                    [&](const auto &each) { return each.get() == &operation; });
+    if (found == line.operations.end()) return;
+    if (found == line.operations.begin()) return drop_first(line);
+    line.operations.erase(found);
+    line.length.store(line.operations.size(), std::memory_order_release);
+    waiting_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+/// True if some operation's turn came.
+bool OperationQueue::hand_on(Line &line) noexcept {
+    bool came = false;
+    for (; line.operations.size() > 1 && line.operations.front()->notice(); came = true) drop_first(line);
+    // The other workers need not wait until somebody asks how it goes.
+    if (line.operations.size() == 1 && group_.workers() != nullptr) line.operations.front()->begin();
+    return came;
+}
+
+bool OperationQueue::hand_on_lines() noexcept {
+    bool came = false;
+    bool again;
+    do {
+        again = false;
+        for (uint32_t party = 0; party < group_.parties(); ++party) {
+            const std::lock_guard lock(lines_[party].mutex);
+            again = hand_on(lines_[party]) || again;
+        }
+        came = came || again;
+    } while (again && waiting_.load(std::memory_order_seq_cst) != 0);
+    return came;
+}
+
+/// Until the operation is over, or nothing more can be done by this party.
+void OperationQueue::move_on(Line &line, const Operation &operation) noexcept {
+    while (!line.operations.empty() && !operation.over() && line.operations.front()->move_on()) drop_first(line);
+    hand_on(line);
+}
+
+/// The same for one with an alarm, which is off until there is news again, or somebody has not come in time.
+void OperationQueue::move_on_quietly(Line &line, Operation &operation) noexcept {
+    const auto deadline = [&] { return line.operations.empty() ? kNoDeadline : line.operations.front()->deadline(); };
+    uint64_t set;
+    do {
+        set = deadline();
+        operation.set_alarm(set); // before a look at the news
+        move_on(line, operation);
+    } while (!operation.over() && deadline() < set);
+}
+
+OperationQueue::Pause OperationQueue::advance(Operation &operation) noexcept {
+    Line &line = line_of(operation);
+    Pause pause = {};
+    do {
+        const std::lock_guard lock(line.mutex);
+        operation.has_alarm() ? move_on_quietly(line, operation) : move_on(line, operation);
+        if (!operation.over()) pause = {line.operations.front()->working(), line.operations.front()->deadline()};
+    } while (hand_on() && !operation.over());
+    return pause;
+}
+
+bool OperationQueue::test(Operation &operation) {
+    if (!operation.over()) advance(operation);
+    return operation.result();
+}
+
+bool OperationQueue::wait(Operation &operation, uint64_t timeout_ns) {
+    if (operation.over()) return operation.result();
+    const uint64_t begin = monotonic_clock().now_ns();
+    for (;;) {
+        const uint32_t round = group_.round();
+        const uint32_t finishes = group_.finishes();
+        const Pause pause = advance(operation);
+        if (operation.over()) return operation.result();
+        const uint64_t now = monotonic_clock().now_ns();
+        if (now - begin >= timeout_ns) return false;
+        const uint64_t left = timeout_ns - (now - begin);
+        if (pause.working)
+            group_.wait_finish(finishes, left);
+        else
+            group_.wait_round(round, std::min(left, pause.deadline - std::min(now, pause.deadline)));
+    }
+}
+
+void OperationQueue::drain(uint32_t party) {
+    std::shared_ptr<Operation> last;
+    {
+        const std::lock_guard lock(lines_[party].mutex);
+        if (lines_[party].operations.empty()) return;
+        last = lines_[party].operations.back();
+    }
+    try {
+        wait(*last, kNoDeadline);
+    } catch (const Failure &) {
+        // Its own calls tell, and the group's state keeps the party from going on.
+    }
+}
+
+void OperationQueue::settle(Operation &operation, const Failure &cause) noexcept {
+    Line &line = line_of(operation);
+    for (;;) {
+        const uint32_t finishes = group_.finishes();
+        advance(operation);
+        {
+            const std::lock_guard lock(line.mutex);
+            if (operation.over()) return drop(line, operation);
+            Operation &first = *line.operations.front();
+            const bool is_first = &first == &operation;
+            const bool given_up = is_first ? first.withdraw() : !first.met() || group_.workers() != nullptr;
+            if (given_up) {
+                operation.end(&cause);
+                group_.release(cause); // before the next one's turn
+                return drop(line, operation);
+            }
+            if (!first.working()) continue; // its parties have met since it was looked at
+            if (group_.workers() != nullptr) group_.workers()->fail(cause); // nobody knows when the others would come
+        }
+        // What the others do of it is done inside calls of the library, which wait for nobody but other workers.
+        group_.wait_finish(finishes, kNoDeadline);
+    }
+}
+
+int OperationQueue::descriptor(Operation &operation) {
+    Line &line = line_of(operation);
+    const std::lock_guard lock(line.mutex);
+    if (!operation.has_alarm()) {
+        operation.make_alarm();
+        if (!operation.over()) {
+            const Operation &first = *line.operations.front();
+            operation.set_alarm(first.deadline());
+            if (first.news()) operation.ring_alarm();
+        }
+    }
+    return operation.duplicate_alarm();
+}
+
+bool OperationQueue::end(uint32_t party, FunctionRef<Failure(const Operation &)> cause) noexcept {
+    Line &line = lines_[party];
+    const auto first = [&]() -> std::shared_ptr<Operation> {
+        const std::lock_guard lock(line.mutex);
+        while (!line.operations.empty() && line.operations.front()->over()) drop_first(line); // failed
+        return line.operations.empty() ? nullptr : line.operations.front();
+    };
+    std::shared_ptr<Operation> operation = first();
+    if (!operation) return false;
+    const Failure why = [&] {
+        try {
+            return cause(*operation);
+        } catch (const std::bad_alloc &) {
+            return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+        }
+    }();
+    for (; operation; operation = first()) settle(*operation, why);
+    group_.release(why);
+    return true;
+}
+
+} // namespace mdist

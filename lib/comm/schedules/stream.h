@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream: the messages of an all-reduce one way between this worker and a peer, first partials, then results, of which
+// a window is under way; and how long they are.
+#pragma once
+
+#include "comm/links/link.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace mdist {
+
+/// Elements of a row.
+struct Range {
+    uint64_t begin;
+    uint64_t count;
+};
+
+struct Stream {
+    static constexpr uint32_t kWindow = 4;
+
+    uint64_t partials = 0; // messages [0, partials) are partials
+    uint64_t results = 0;  // the others
+    uint64_t posted = 0;
+    uint64_t taken = 0; // receives: used up
+    Pending pending[kWindow];
+    char *scratch = nullptr; // kWindow messages
+
+    uint64_t total() const { return partials + results; }
+    /// Whether the next one to be taken is here.
+    bool arrived() const { return taken < posted && pending[taken % kWindow].done(); }
+    bool all_taken() const { return taken == total(); }
+    bool all_sent() const {
+        return posted == total() &&
+               std::all_of(pending, pending + kWindow, [](const Pending &slot) { return slot.done(); });
+    }
+};
+
+/// What segments and chunks begin at a multiple of, for the kernels' sake.
+inline uint64_t aligned_elements(uint64_t elements) {
+    constexpr uint64_t kAlignment = 64;
+    return (elements + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Of a chunk: large enough to cost little each, small enough that results can follow partials closely and scratch
+/// stays small.
+inline uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_elements, uint64_t peers) {
+    constexpr uint64_t kSmallest = 16384; // bytes, as are the others
+    constexpr uint64_t kLargest = 262144;
+    constexpr uint64_t kScratch = 64 << 20;
+    constexpr uint64_t kPerSegment = 4;
+    const uint64_t most =
+        std::clamp(kScratch / (2 * Stream::kWindow * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
+    const uint64_t bytes = std::clamp(segment_elements * element_size / kPerSegment, kSmallest, most);
+    return aligned_elements(bytes / element_size);
+}
+
+} // namespace mdist

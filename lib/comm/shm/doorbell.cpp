@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/shm/doorbell.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+/// Where the pipe is full it has been rung often enough.
+void ring_pipe(int file) noexcept {
+    const char byte = 0;
+    while (::write(file, &byte, sizeof byte) < 0 && errno == EINTR) {
+    }
+}
+
+} // namespace
+
+OwnDoorbell::OwnDoorbell() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        const int error = errno;
+        throw Failure(MDIST_ERR_RESOURCE, text("no pipe for waking: ", strerror(error))).native(error);
+    }
+    read_ = ends[0];
+    write_ = ends[1];
+}
+
+OwnDoorbell::~OwnDoorbell() {
+    close(read_);
+    close(write_);
+}
+
+void OwnDoorbell::ring() const noexcept {
+    ring_pipe(write_);
+}
+
+void OwnDoorbell::silence() const noexcept {
+    char bytes[256];
+    for (;;) {
+        const ssize_t got = ::read(read_, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < static_cast<ssize_t>(sizeof bytes)) return;
+    }
+}
+
+MateDoorbell::MateDoorbell(const MateSegment &segment, int number) {
+    // For reading as well, though nobody does here: a pipe whose last reader has ended answers writing by a signal.
+    file_ = segment.open_of_owner(number, O_RDWR);
+    struct stat status = {};
+    if (file_ >= 0 && fstat(file_, &status) == 0 && S_ISFIFO(status.st_mode)) return;
+    const int error = errno;
+    if (file_ >= 0) close(file_);
+    throw Failure(MDIST_ERR_UNSUPPORTED, text("it cannot be woken: descriptor ", number,
+                                              " of its process: ", file_ < 0 ? strerror(error) : "not a pipe"));
+}
+
+MateDoorbell::~MateDoorbell() {
+    close(file_);
+}
+
+void MateDoorbell::ring() const noexcept {
+    ring_pipe(file_);
+}
+
+} // namespace mdist

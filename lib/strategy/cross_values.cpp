@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values reduced: which of their leaves need to ask anybody, and all of those in one operation.
+#include "reduce/arithmetic.h"
+#include "strategy/axes.h"
+#include "strategy/cross.h"
+#include "strategy/rows.h"
+#include "strategy/structure.h"
+#include "util/text.h"
+
+#include <functional>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// A leaf of one of the values.
+struct Item {
+    const Value &leaf;
+    const std::string &path;
+    Target target;
+    ValuePointer result; // nullptr until it is known
+};
+
+Tensor on_host(const Tensor &tensor) {
+    Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
+    host()->copy_out(copy.data(), tensor.data(), copy.bytes());
+    return copy;
+}
+
+ValuePointer placed(Strategy &strategy, const Tensor &tensor, Target target) {
+    return target == Target::kHost ? Value::plain(on_host(tensor)) : broadcast_value(strategy, tensor);
+}
+
+/// Rows are summed up by taking all of them.
+ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, Target target) {
+    check_rows_op(op, leaf.tensors()[0].dtype());
+    Rows all = rows_for(leaf, 0);
+    if (differs_by_replica(strategy, leaf)) {
+        const std::string subject = text(asker.subject, op == MDIST_MEAN ? "MEAN, " : "SUM, ", all.text(),
+                                         target == Target::kHost ? ", " : " everywhere, ");
+        std::vector<Tensor> indices;
+        for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
+        all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
+               gather_tensors(strategy, asker.with(subject), leaf.tensors(), 0)};
+        if (op == MDIST_MEAN) divide_rows(all, strategy.replica_count());
+    } else {
+        require_reduces_to_itself(op, leaf.kind(), all.values, strategy.replica_count());
+    }
+    return Value::rows(*placed(strategy, all.indices, target), *placed(strategy, all.values, target));
+}
+
+/// Those that need nobody are reduced at once, and rows; the others are checked.
+Item item_of(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, const std::string &path,
+             Target target) {
+    leaf.check_count(strategy.local_replica_count());
+    if (leaf.has_rows()) return {leaf, path, target, reduce_rows(strategy, asker, op, leaf, target)};
+    const Tensor &first = leaf.tensors()[0];
+    if (differs_by_replica(strategy, leaf)) {
+        require_alike(leaf.tensors());
+        check_op_takes(op, first.dtype());
+        return {leaf, path, target, nullptr};
+    }
+    require_reduces_to_itself(op, leaf.kind(), first, strategy.replica_count());
+    return {leaf, path, target, placed(strategy, first, target)};
+}
+
+/// What all workers must mean by these: their paths and shapes. Words for the first few.
+Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *> &items) {
+    constexpr std::size_t kShown = 4;
+    std::string words = where;
+    uint64_t detail = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::string shape = items[i]->leaf.tensors()[0].shape().text();
+        if (i < kShown) {
+            if (i != 0) words += "; ";
+            if (!items[i]->path.empty()) words += text('"', items[i]->path, "\" ");
+            words += shape;
+        }
+        detail = detail * 31 + std::hash<std::string>()(items[i]->path) * 7 + std::hash<std::string>()(shape);
+    }
+    if (items.size() > kShown) words += text("; and ", items.size() - kShown, " more");
+    Asker named = asker.with(std::move(words));
+    named.detail = detail;
+    return named;
+}
+
+/// Straight into every device's own results, by all replicas' threads where that is worth it.
+void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+    if (items.empty()) return;
+    const std::size_t count = items.size();
+    const uint32_t locals = strategy.local_replica_count();
+    std::vector<std::vector<Tensor>> results(count);
+    std::vector<mdist_buffer_t> inputs(locals * count);
+    std::vector<mdist_buffer_t> outputs(locals * count);
+    for (std::size_t b = 0; b < count; ++b) {
+        for (uint32_t local = 0; local < locals; ++local) {
+            const Tensor &tensor = items[b]->leaf.tensors()[local];
+            results[b].push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
+            inputs[local * count + b] = tensor.buffer();
+            outputs[local * count + b] = results[b].back().buffer();
+        }
+    }
+    all_reduce_local(strategy, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
+    for (std::size_t b = 0; b < count; ++b) items[b]->result = Value::mirrored(std::move(results[b]));
+}
+
+void reduce_to_host(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+    if (items.empty()) return;
+    std::vector<const std::vector<Tensor> *> tensors;
+    for (const Item *item : items) tensors.push_back(&item->leaf.tensors());
+    std::vector<Tensor> results = reduce_many(strategy, asker_for(asker, "", items), op, tensors);
+    for (std::size_t b = 0; b < items.size(); ++b) items[b]->result = Value::plain(std::move(results[b]));
+}
+
+} // namespace
+
+void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
+    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
+    const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
+                      reduce::all_zero(tensor.dtype(), tensor.data(), tensor.elements());
+    if (zero) return;
+    throw invalid(text("a ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
+                       op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,
+                       " replicas, since it has one content for "
+                       "all; take MEAN to have it back, or a per-replica value"));
+}
+
+bool differs_by_replica(const Strategy &strategy, const Value &leaf) {
+    return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
+           (leaf.kind() == MDIST_VALUE_PLAIN && strategy.worker_count() > 1 && strategy.local_replica_count() == 1);
+}
+
+bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes) {
+    bool any = false;
+    visit_leaves(value, [&](const Value &leaf, std::size_t) {
+        any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(strategy, leaf);
+    });
+    return any && strategy.worker_count() > 1;
+}
+
+std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, int32_t op,
+                                        const std::vector<ValuePointer> &values, const std::vector<Target> &targets) {
+    check_op(op);
+    std::vector<Item> items;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
+            items.push_back(item_of(strategy, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index),
+                                    targets[i]));
+        });
+    std::vector<Item *> everywhere;
+    std::vector<Item *> to_host;
+    for (Item &item : items)
+        if (!item.result) (item.target == Target::kEverywhere ? everywhere : to_host).push_back(&item);
+    reduce_everywhere(strategy, asker, op, everywhere);
+    reduce_to_host(strategy, asker, op, to_host);
+
+    auto next = items.begin();
+    std::vector<ValuePointer> reduced;
+    for (const ValuePointer &value : values)
+        reduced.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
+    return reduced;
+}
+
+ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
+                               const std::vector<int32_t> &axes) {
+    check_op(op);
+    return map_leaves(value, [&](const Value &leaf, std::size_t index) {
+        leaf.check_count(strategy.local_replica_count());
+        leaf.check_whole();
+        const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(strategy, leaf);
+        Tensor reduced =
+            reduce_axes(alone ? nullptr : strategy.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
+        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, strategy.replica_count());
+        return Value::plain(std::move(reduced));
+    });
+}
+
+Asker of_leaf(const Asker &asker, const Value &value, std::size_t index) {
+    if (!value.is_structure()) return asker;
+    return asker.with(text('"', leaf_path(value, index), "\", leaf ", index + 1, " of ", value.leaves().size(), ", "));
+}
+
+} // namespace mdist

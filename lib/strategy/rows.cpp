@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/rows.h"
+
+#include "comm/collectives.h"
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
+#include "strategy/strategy.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// Two buffers of each replica joined, in replica order.
+void join(Replica &replica, Call &call, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count,
+          uint64_t timeout_ns) {
+    call.inputs = inputs;
+    call.outputs = outputs;
+    call.buffer_count = count;
+    exchange(replica.strategy().group(), replica.local_index(), call, timeout_ns);
+}
+
+} // namespace
+
+int64_t Rows::index(uint64_t i) const {
+    int64_t index = 0;
+    std::memcpy(&index, static_cast<const char *>(indices.data()) + i * sizeof index, sizeof index);
+    return index;
+}
+
+void Rows::check() const {
+    if (indices.dtype() != MDIST_INT64 || indices.shape().rank != 1)
+        throw invalid(mdist::text("the indices of rows are ", dtype_name(indices.dtype()), " ", indices.shape().text(),
+                                  "; they must be int64, one dimension"));
+    if (values.shape().rank == 0 || values.shape().dims[0] != indices.elements())
+        throw invalid(mdist::text("rows of shape ", values.shape().text(), " come with ", indices.elements(),
+                                  " indices; there must be as many as the first dimension is long"));
+}
+
+std::string Rows::text() const {
+    std::string shape = values.shape().without_first().text();
+    return mdist::text(dtype_name(values.dtype()), values.shape().rank > 1 ? " [*, " : " [*", shape.substr(1));
+}
+
+Rows rows_for(const Value &value, uint32_t local) {
+    return {value.indices_for(local), value.tensor_for(local)};
+}
+
+void check_rows_op(int32_t op, int32_t dtype) {
+    check_op_takes(op, dtype);
+    if (op != MDIST_SUM && op != MDIST_MEAN)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "rows can be reduced with SUM and MEAN only, since those that are not there count as zeros");
+}
+
+Rows gather_rows(Replica &replica, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns) {
+    Call call;
+    call.kind = kind;
+    call.subject = std::hash<std::string>()(subject);
+    call.subject_text = subject.c_str();
+
+    std::vector<uint64_t> counts(replica.strategy().replica_count());
+    uint64_t count = own.count();
+    const mdist_buffer_t mine = {&count, 1, MDIST_UINT64, 0};
+    const mdist_buffer_t everybodys = {counts.data(), counts.size(), MDIST_UINT64, 0};
+    join(replica, call, &mine, &everybodys, 1, timeout_ns);
+
+    uint64_t total = 0;
+    for (const uint64_t theirs : counts)
+        if (__builtin_add_overflow(total, theirs, &total)) throw invalid("there are more rows than 64 bits can count");
+    Device &device = replica.strategy().device(replica.local_index());
+    Rows all = {Tensor::allocate(device, MDIST_INT64, own.indices.shape().without_first().with_first(total)),
+                Tensor::allocate(device, own.values.dtype(), own.values.shape().without_first().with_first(total))};
+    const mdist_buffer_t inputs[] = {own.indices.buffer(), own.values.buffer()};
+    const mdist_buffer_t outputs[] = {all.indices.buffer(), all.values.buffer()};
+    join(replica, call, inputs, outputs, 2, timeout_ns);
+    return all;
+}
+
+void divide_rows(const Rows &rows, uint32_t replicas) {
+    const reduce::FloatEnvironment environment;
+    reduce::divide(rows.values.dtype(), rows.values.data(), replicas, rows.values.elements());
+}
+
+} // namespace mdist

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows written into variables, one after another, in their order: the same bits wherever the same rows arrive.
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "strategy/rows.h"
+#include "strategy/variable.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kAssigns[] = {"?", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
+
+void reduce_two(int32_t dtype, reduce::Op op, void *to, const void *from, std::size_t elements) {
+    const void *sources[] = {to, from};
+    reduce::reduce({dtype, op, 1}, sources, 2, &to, 1, elements);
+}
+
+/// Whether rows of several replicas can be applied one after another; with the others, one of them would win.
+bool goes_in_turn(int32_t assign) {
+    return assign >= MDIST_ASSIGN_ADD && assign <= MDIST_ASSIGN_DIV;
+}
+
+} // namespace
+
+const char *assign_name(int32_t assign) {
+    return kAssigns[assign >= MDIST_ASSIGN_SET && assign <= MDIST_ASSIGN_MAX ? assign : 0];
+}
+
+void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
+    switch (assign) {
+        case MDIST_ASSIGN_ADD:
+            return reduce_two(dtype, reduce::Op::kSum, to, from, elements);
+        case MDIST_ASSIGN_SUB:
+            return reduce::subtract(dtype, to, from, elements);
+        case MDIST_ASSIGN_MUL:
+            return reduce_two(dtype, reduce::Op::kProd, to, from, elements);
+        case MDIST_ASSIGN_DIV:
+            return reduce::divide_each(dtype, to, from, elements);
+        case MDIST_ASSIGN_MIN:
+            return reduce_two(dtype, reduce::Op::kMin, to, from, elements);
+        default:
+            return reduce_two(dtype, reduce::Op::kMax, to, from, elements);
+    }
+}
+
+void Variable::check_rows_assign(int32_t assign) const {
+    if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_MAX)
+        throw invalid(text("assign is ", assign, "; take MDIST_ASSIGN_SET (1) to MDIST_ASSIGN_MAX (7)"));
+    if (spec_.synchronization == MDIST_SYNC_ON_READ)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text("variable \"", spec_.name,
+                           "\" is synchronized on read, and rows can be written into mirrored variables only; write "
+                           "the memory of mdist_variable_tensor"))
+            .reason("rows_on_read");
+    const bool one =
+        spec_.aggregation == MDIST_AGGREGATION_NONE || spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
+    if (!one && !goes_in_turn(assign))
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text(assign_name(assign), " of rows is not for variable \"", spec_.name,
+                           "\", whose aggregation is ", aggregation_name(spec_.aggregation),
+                           ", since rows of several replicas are not summed up first; take ADD, SUB, MUL or DIV, or a "
+                           "variable with aggregation NONE or ONLY_FIRST_REPLICA"))
+            .reason("rows_aggregation");
+}
+
+void Variable::check_rows(int32_t assign, const Rows &rows) const {
+    const Shape &shape = rows.values.shape();
+    if (rows.values.dtype() != spec_.dtype || spec_.shape.rank == 0 ||
+        !(shape.without_first() == spec_.shape.without_first()))
+        throw invalid(text("the rows are ", rows.text(), " and variable \"", spec_.name, "\" is ",
+                           dtype_name(spec_.dtype), " ", spec_.shape.text(),
+                           "; they must be alike but for the first dimension"));
+    check_apart(rows.values, "the memory of the rows", false);
+    check_apart(rows.indices, "the memory of the indices", false);
+    for (uint64_t i = 0; i < rows.count(); ++i)
+        if (rows.index(i) < 0 || static_cast<uint64_t>(rows.index(i)) >= spec_.shape.dims[0])
+            throw invalid(text("index ", i, " of the rows is ", rows.index(i), "; variable \"", spec_.name, "\" has ",
+                               spec_.shape.dims[0], " rows, from 0"));
+    if (assign == MDIST_ASSIGN_DIV && dtype_is_integer(spec_.dtype) &&
+        reduce::any_zero(spec_.dtype, rows.values.data(), rows.values.elements()))
+        throw invalid(text("the rows have a 0, by which ", dtype_name(spec_.dtype), " variable \"", spec_.name,
+                           "\" cannot be divided"));
+}
+
+void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) const {
+    const reduce::FloatEnvironment environment;
+    const std::size_t elements = spec_.shape.row_elements();
+    const std::size_t bytes = elements * dtype_size(spec_.dtype);
+    auto *const copy = static_cast<char *>(copies_[local].data());
+    const auto *from = static_cast<const char *>(rows.values.data());
+    for (uint64_t i = 0; i < rows.count(); ++i, from += bytes) {
+        char *const to = copy + static_cast<uint64_t>(rows.index(i)) * bytes;
+        if (assign == MDIST_ASSIGN_SET)
+            strategy_->device(local).copy_in(to, from, bytes);
+        else
+            write_elements(spec_.dtype, assign, to, from, elements);
+    }
+}
+
+void Variable::assign_rows(int32_t assign, const Value &value) {
+    check_rows_assign(assign);
+    for (uint32_t local = 0; local < copies_.size(); ++local) check_rows(assign, rows_for(value, local));
+    for (uint32_t local = 0; local < copies_.size(); ++local) apply_rows(local, assign, rows_for(value, local));
+}
+
+void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns) {
+    check_owner(replica);
+    check_rows_assign(assign);
+    check_rows(assign, rows);
+    const uint32_t local = replica.local_index();
+    if (!aggregated_in_step()) return apply_rows(local, assign, rows);
+
+    replica.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
+    const bool first_only = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
+    const Rows none = {rows.indices.rows(0, 0), rows.values.rows(0, 0)};
+    const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
+    const Rows all =
+        gather_rows(replica, CallKind::kAssignRows, subject, first_only && replica.id() != 0 ? none : rows, timeout_ns);
+    if (spec_.aggregation == MDIST_AGGREGATION_MEAN) divide_rows(all, strategy_->replica_count());
+    apply_rows(local, assign, all);
+}
+
+} // namespace mdist

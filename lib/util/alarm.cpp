@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/alarm.h"
+
+#include "util/event_count.h"
+#include "util/failure.h"
+
+#include <cerrno>
+#include <ctime>
+
+#include <fcntl.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+namespace mdist {
+namespace {
+
+/// At nanosecond 0 the kernel would switch it off.
+constexpr uint64_t kLongAgo = 1;
+
+void arm(int descriptor, uint64_t at_ns) noexcept {
+    itimerspec timer = {};
+    if (at_ns != kNoDeadline) {
+        timer.it_value.tv_sec = static_cast<time_t>(at_ns / 1'000'000'000u);
+        timer.it_value.tv_nsec = static_cast<long>(at_ns % 1'000'000'000u);
+    }
+    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, nullptr); // also forgets that it was readable
+}
+
+int checked(int descriptor) {
+    if (descriptor < 0)
+        throw Failure(MDIST_ERR_RESOURCE, "the system refused a descriptor; see the limit on open files").native(errno);
+    return descriptor;
+}
+
+} // namespace
+
+// A timer is event and deadline in one: what is rung is a timer whose time has passed.
+Alarm::Alarm() : descriptor_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) {}
+
+Alarm::~Alarm() {
+    close(descriptor_);
+}
+
+int Alarm::duplicate() const {
+    return checked(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+}
+
+void Alarm::ring() noexcept {
+    arm(descriptor_, kLongAgo);
+}
+
+void Alarm::set(uint64_t at_ns) noexcept {
+    arm(descriptor_, at_ns);
+}
+
+} // namespace mdist

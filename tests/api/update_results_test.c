@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What updates give back: each copy makes its own, and they come out regrouped as a run's results do.
+#include "value_support.h"
+
+enum { MOST = 3 };
+
+typedef struct Making {
+    uint32_t calls, stays_away; // this copy makes nothing
+    uint32_t odd;               // this one makes another type
+    mdist_value_t *instead;     // this is what the odd one makes
+    int copy_missing;
+} Making;
+
+/// Result 0: the copy's first element plus the first argument; result 1: nothing; result 2: as many elements as its
+/// number and one.
+static int32_t make_results(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    Making *const self = user_data;
+    float sum = argument_count > 0 ? *(const float *)arguments[0].data : 0;
+    ++self->calls;
+    self->copy_missing += copy == NULL;
+    if (copy != NULL) sum += *(const float *)copy->data;
+    if (result_count != 3 || local == self->stays_away) return 0;
+    const mdist_tensor_t scalar = tensor_of(&sum, MDIST_FLOAT32, 0);
+    float many[MOST] = {(float)local, (float)local, (float)local};
+    const mdist_tensor_t vector = tensor_of(many, MDIST_FLOAT32, local + 1);
+    if (local == self->odd) {
+        results[0] = self->instead;
+        return 0;
+    }
+    return mdist_value_create(&scalar, &results[0], NULL) != MDIST_OK ||
+           mdist_value_create(&vector, &results[2], NULL) != MDIST_OK;
+}
+
+static const Making all_make = {.stays_away = UINT32_MAX, .odd = UINT32_MAX};
+
+static mdist_variable_t *variable_of_ten(mdist_strategy_t *strategy) {
+    mdist_error_t *error = NULL;
+    mdist_variable_t *variable = NULL;
+    float ten = 10;
+    const mdist_tensor_t initial = tensor_of(&ten, MDIST_FLOAT32, 0);
+    OK(mdist_variable_create(strategy, "v", &initial, &variable, NULL, &error));
+    return variable;
+}
+
+/// 1, 2, 3, one for each replica.
+static mdist_value_t *numbers(mdist_strategy_t *strategy) {
+    float from_one[MOST] = {1, 2, 3};
+    mdist_tensor_t tensors[MOST];
+    for (int i = 0; i < MOST; ++i) tensors[i] = tensor_of(&from_one[i], MDIST_FLOAT32, 0);
+    return per_replica(strategy, tensors);
+}
+
+static void expect_results(mdist_value_t **results, uint32_t replicas, float base) {
+    const mdist_value_kind_t kind = replicas == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
+    assert_int_equal(mdist_value_kind(results[0]), kind);
+    assert_int_equal(mdist_value_count(results[0]), replicas);
+    assert_null(results[1]);
+    for (uint32_t local = 0; local < replicas; ++local) {
+        float sum = base + 1 + (float)local, many[MOST] = {(float)local, (float)local, (float)local};
+        expect_tensor(results[0], local, tensor_of(&sum, MDIST_FLOAT32, 0));
+        expect_tensor(results[2], local, tensor_of(many, MDIST_FLOAT32, local + 1));
+    }
+    for (int i = 0; i < 3; ++i) mdist_value_destroy(results[i]);
+}
+
+static void what_each_copy_makes_comes_out_regrouped(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (uint32_t replicas = 1; replicas <= MOST; ++replicas) {
+        mdist_strategy_t *strategy = make_strategy(replicas, NULL);
+        mdist_variable_t *variable = variable_of_ten(strategy);
+        mdist_value_t *each = numbers(strategy), *results[3];
+        Making making = all_make;
+        OK(mdist_update(variable, make_results, &making, &each, 1, results, 3, &error));
+        assert_int_equal(making.calls, replicas);
+        assert_int_equal(making.copy_missing, 0);
+        expect_results(results, replicas, 10);
+        mdist_value_destroy(each);
+        mdist_variable_destroy(variable);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static void what_belongs_to_no_variable_is_updated_once_per_device(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    for (uint32_t replicas = 1; replicas <= MOST; ++replicas) {
+        mdist_strategy_t *strategy = make_strategy(replicas, NULL);
+        mdist_value_t *each = numbers(strategy), *results[3];
+        Making making = all_make;
+        OK(mdist_update_non_slot(strategy, make_results, &making, &each, 1, results, 3, &error));
+        assert_int_equal(making.calls, replicas);
+        assert_int_equal(making.copy_missing, replicas);
+        expect_results(results, replicas, 0);
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update_non_slot(strategy, NULL, NULL, NULL, 0, NULL, 0, &error));
+        mdist_value_destroy(each);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static void expect_refused(mdist_variable_t *variable, Making *making, mdist_status_t wanted, const char *words) {
+    mdist_error_t *error = NULL;
+    mdist_value_t *results[3] = {NULL, NULL, NULL};
+    const mdist_status_t status = mdist_update(variable, make_results, making, NULL, 0, results, 3, &error);
+    WORDS(error, words);
+    WORDS(error, "result 0");
+    assert_int_equal(status, wanted);
+    mdist_error_free(error);
+    for (int i = 0; i < 3; ++i) assert_null(results[i]);
+}
+
+static void results_that_do_not_go_together_are_refused(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(MOST, NULL);
+    mdist_variable_t *variable = variable_of_ten(strategy);
+    int32_t whole = 1;
+    Making some = all_make, types = all_make, parts = all_make;
+    some.stays_away = 1;
+    expect_refused(variable, &some, MDIST_ERR_MISMATCH, "not for copy 1");
+    types.odd = 2;
+    types.instead = make_value(&whole, MDIST_INT32, 0);
+    expect_refused(variable, &types, MDIST_ERR_MISMATCH, "int32 on local replica 2");
+    parts.odd = 1;
+    parts.instead = numbers(strategy);
+    expect_refused(variable, &parts, MDIST_ERR_CALLBACK, "plain values");
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update(variable, make_results, &some, NULL, 0, NULL, 1, &error));
+    mdist_variable_destroy(variable);
+    mdist_strategy_destroy(strategy);
+}
+
+// ---- In a merge, where an optimizer counts its steps: beta to the power of t is nobody's slot.
+
+static int32_t count_step(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                          size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
+    ((float *)user_data)[local] *= 0.5f;
+    return 0;
+}
+
+static int32_t merge_and_count(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                               mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)arguments, (void)argument_count, (void)results, (void)result_count;
+    return mdist_update_non_slot(strategy, count_step, user_data, NULL, 0, NULL, 0, NULL) != MDIST_OK;
+}
+
+static int32_t step(mdist_replica_t *replica, void *user_data) {
+    return mdist_merge_call(replica, merge_and_count, user_data, NULL, 0, NULL, 0, NULL, NULL);
+}
+
+static void a_step_updates_it_through_a_merge(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    float powers[MOST] = {1, 1, 1};
+    mdist_strategy_t *strategy = make_strategy(MOST, NULL);
+    for (int i = 0; i < 2; ++i) OK(mdist_run(strategy, step, powers, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < MOST; ++i) assert_true(powers[i] == 0.25f);
+    mdist_strategy_destroy(strategy);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_each_copy_makes_comes_out_regrouped),
+        cmocka_unit_test(what_belongs_to_no_variable_is_updated_once_per_device),
+        cmocka_unit_test(results_that_do_not_go_together_are_refused),
+        cmocka_unit_test(a_step_updates_it_through_a_merge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that saves, for tests that disturb it:
+//
+//   checkpointer save FOLDER FROM TO KILOBYTES   checkpoints FROM to TO, the last two kept; says each number when it is
+//                                                saved, and goes on behind the latest if FROM is 0
+//   checkpointer restore FOLDER KILOBYTES        says the latest's number, or "none"
+//
+// Checkpoint N holds "w", int32, all of them N, and as text "number" N; restoring it checks that. A failure is said as
+// "STATUS errno message", and the program goes on.
+#include <mdist/mdist.h>
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Program {
+    mdist_strategy_t *strategy;
+    mdist_variable_t *w;
+    mdist_checkpoint_t *checkpoint;
+    uint64_t elements;
+    int32_t *numbers;
+    mdist_error_t *error;
+} Program;
+
+static mdist_status_t say(Program *self, mdist_status_t status) {
+    if (status == MDIST_OK) return status;
+    printf("%s %" PRId64 " %s\n", mdist_status_name(status), mdist_error_native(self->error),
+           mdist_error_message(self->error));
+    fflush(stdout);
+    mdist_error_free(self->error);
+    self->error = NULL;
+    return status;
+}
+
+static mdist_status_t make(Program *self, const char *folder, uint64_t kilobytes) {
+    mdist_tensor_t tensor;
+    self->elements = kilobytes * 256;
+    mdist_status_t status = mdist_strategy_create(NULL, &self->strategy, &self->error);
+    if (status == MDIST_OK)
+        status = mdist_tensor_describe(NULL, MDIST_INT32, &self->elements, 1, &tensor, &self->error);
+    if (status == MDIST_OK) status = mdist_variable_create(self->strategy, "w", &tensor, &self->w, NULL, &self->error);
+    if (status == MDIST_OK) status = mdist_variable_tensor(self->w, 0, &tensor, &self->error);
+    if (status == MDIST_OK) self->numbers = tensor.data;
+    if (status == MDIST_OK)
+        status = mdist_checkpoint_create(self->strategy, folder, 2, &self->checkpoint, &self->error);
+    if (status == MDIST_OK) status = mdist_checkpoint_add(self->checkpoint, NULL, self->w, &self->error);
+    return say(self, status);
+}
+
+static mdist_status_t save(Program *self, uint64_t number) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    for (uint64_t i = 0; i < self->elements; ++i) self->numbers[i] = (int32_t)number;
+    mdist_status_t status = mdist_checkpoint_set_text(self->checkpoint, "number", text, &self->error);
+    if (status == MDIST_OK) status = mdist_checkpoint_save(self->checkpoint, number, NULL, &self->error);
+    if (status == MDIST_OK) {
+        printf("%" PRIu64 "\n", number);
+        fflush(stdout);
+    }
+    return say(self, status);
+}
+
+/// 0 if what was restored is checkpoint `number`.
+static int wrong(const Program *self, uint64_t number) {
+    char text[32] = "", wanted[32];
+    snprintf(wanted, sizeof wanted, "%" PRIu64, number);
+    if (mdist_checkpoint_text(self->checkpoint, "number", text, sizeof text, NULL, NULL) != MDIST_OK) return 1;
+    if (strcmp(text, wanted) != 0) return 1;
+    for (uint64_t i = 0; i < self->elements; ++i)
+        if (self->numbers[i] != (int32_t)number) return 1;
+    return 0;
+}
+
+static int restore(Program *self, uint64_t *number) {
+    const mdist_status_t status = mdist_checkpoint_restore(self->checkpoint, MDIST_LATEST, number, NULL, &self->error);
+    if (status == MDIST_ERR_NOT_FOUND && strcmp(mdist_error_reason(self->error), "no_checkpoint") == 0) {
+        *number = 0;
+        return 0;
+    }
+    if (say(self, status) != MDIST_OK) return 1;
+    if (!wrong(self, *number)) return 0;
+    printf("checkpoint %" PRIu64 " is not what was saved\n", *number);
+    return 1;
+}
+
+int main(int argument_count, char **arguments) {
+    Program self = {0};
+    uint64_t number = 0;
+    const int saves = argument_count == 6 && strcmp(arguments[1], "save") == 0;
+    const int restores = argument_count == 4 && strcmp(arguments[1], "restore") == 0;
+    if (!saves && !restores) return 2;
+    signal(SIGXFSZ, SIG_IGN); // a limit on a file's size is to be an error
+    if (make(&self, arguments[2], strtoull(arguments[saves ? 5 : 3], NULL, 10)) != MDIST_OK) return 1;
+    if (restores) {
+        if (restore(&self, &number) != 0) return 1;
+        if (number == 0)
+            puts("none");
+        else
+            printf("%" PRIu64 "\n", number);
+        return 0;
+    }
+    uint64_t from = strtoull(arguments[3], NULL, 10);
+    if (from == 0 && restore(&self, &from) == 0) ++from;
+    int failures = 0;
+    for (number = from; number <= strtoull(arguments[4], NULL, 10); ++number)
+        failures += save(&self, number) != MDIST_OK;
+    mdist_checkpoint_destroy(self.checkpoint);
+    mdist_variable_destroy(self.w);
+    mdist_strategy_destroy(self.strategy);
+    return failures != 0;
+}

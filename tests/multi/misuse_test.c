@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs do that nobody meant them to, in one worker of several: it harms nobody but them, and the others are
+// told as they are when it is lost or has left.
+#include "traffic.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static Traffic traffic_of(uint32_t operations) {
+    const Traffic traffic = {.seed = 5, .operations = operations};
+    return traffic;
+}
+
+/// Until the victim is missed, however that is said; or for the victim, until something ends it.
+static void work_until_it_ends(mdist_strategy_t *strategy) {
+    Traffic traffic = traffic_of(0);
+    mdist_error_t *cause = NULL;
+    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
+    if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
+        fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
+    REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
+    REQUIRE(!traffic.wrong);
+    if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    mdist_error_free(cause);
+}
+
+// --- children
+
+/// Children that end in all ways, and one that uses what it has inherited.
+static int32_t forking_step(mdist_replica_t *replica, void *user_data) {
+    const int *number = user_data;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim && mdist_replica_local_index(replica) == 0) {
+        const pid_t child = fork();
+        if (child == 0 && *number == 0) exit(0); // with all that is registered for that
+        if (child == 0 && *number == 1) _exit(mdist_barrier(replica, NULL, NULL) == MDIST_OK);
+        if (child == 0) execl("/bin/true", "true", (char *)NULL), _exit(1);
+        int status = -1;
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return 2;
+    }
+    float one = 1;
+    const mdist_buffer_t buffer = buffer_of(&one, MDIST_FLOAT32, 1);
+    if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 3;
+    return one == (float)mdist_replica_count(replica) ? 0 : 4;
+}
+
+static void one_forks_in_a_step(void) {
+    mdist_strategy_t *strategy = join();
+    for (int i = 0; i < 6; ++i) {
+        int number = i % 3;
+        GIVES(MDIST_OK, mdist_run(strategy, forking_step, &number, NULL, 0, NULL, 0, NULL, &error));
+    }
+    mdist_strategy_destroy(strategy);
+}
+
+// --- ends
+
+static int32_t exiting_step(mdist_replica_t *replica, void *user_data) {
+    const int32_t *local = user_data;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim && mdist_replica_local_index(replica) == *local) exit(0);
+    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+}
+
+/// As if the job were done, on the calling thread or on the library's.
+static void one_exits_in_a_step(void) {
+    mdist_strategy_t *strategy = join();
+    int32_t local = (int32_t)mdist_strategy_local_replica_count(strategy) - 1;
+    mdist_error_t *cause = NULL;
+    const mdist_status_t status = mdist_run(strategy, exiting_step, &local, NULL, 0, NULL, 0, NULL, &cause);
+    REQUIRE(rank != victim && status == MDIST_ERR_PEER_LOST && mdist_error_worker(cause) == (int32_t)victim);
+    mdist_error_free(cause);
+    mdist_strategy_destroy(strategy);
+}
+
+static void *destroy_later(void *strategy) {
+    usleep(3000); // anywhere
+    mdist_strategy_destroy(strategy);
+    return NULL;
+}
+
+static void one_destroys_while_it_works(void) {
+    for (int round = 0; round < 5; ++round) {
+        mdist_strategy_t *strategy = join();
+        pthread_t thread;
+        if (rank == victim) REQUIRE(pthread_create(&thread, NULL, destroy_later, strategy) == 0);
+        work_until_it_ends(strategy);
+        if (rank == victim)
+            REQUIRE(pthread_join(thread, NULL) == 0);
+        else
+            mdist_strategy_destroy(strategy);
+    }
+}
+
+// --- descriptors of others
+
+/// As programs do that make daemons of themselves.
+static void one_closes_all_descriptors(void) {
+    mdist_strategy_t *strategy = join();
+    if (rank == victim)
+        for (int descriptor = 4; descriptor < 256; ++descriptor) close(descriptor);
+    work_until_it_ends(strategy);
+    mdist_strategy_destroy(strategy);
+}
+
+// --- two at once
+
+/// The second one is refused, and the first goes on.
+static void two_strategies_at_once(void) {
+    mdist_strategy_t *first = join(), *second = NULL;
+    Traffic traffic = traffic_of(20);
+    for (int round = 0; round < 3; ++round) {
+        GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_strategy_create(NULL, &second, &error));
+        REQUIRE(second == NULL && strcmp(reason, "stale_session") == 0);
+    }
+    GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(first);
+}
+
+// --- the tests
+
+static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank,
+                  const char *const *environment) {
+    const Workers job = {
+        .scenario = scenario, .count = workers, .devices = devices, .environment = environment, .victim = victim_rank};
+    if (run_workers(&job) == 0) return;
+    print_error("%s: %u workers with %s, victim %u\n", scenario, workers, devices, victim_rank);
+    fail();
+}
+
+static const char *const shared[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=10s", NULL};
+static const char *const apart[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=10s", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp",
+                                    NULL};
+
+static void check_both(const char *scenario) {
+    check(scenario, 3, "cpu*1", 1, shared);
+    check(scenario, 2, "cpu*2", 0, apart);
+    check(scenario, 2, "cpu*2", 1, shared);
+    check(scenario, 3, "cpu*1", 2, apart);
+}
+
+static void children_of_a_step_disturb_nobody(void **unused) {
+    (void)unused;
+    check_both("one_forks_in_a_step");
+}
+
+static void who_exits_in_a_step_is_lost(void **unused) {
+    (void)unused;
+    check_both("one_exits_in_a_step");
+}
+
+static void who_destroys_while_it_works_is_missed(void **unused) {
+    (void)unused;
+    check_both("one_destroys_while_it_works");
+}
+
+static void who_closes_the_librarys_descriptors_is_lost(void **unused) {
+    (void)unused;
+    check_both("one_closes_all_descriptors");
+}
+
+static void a_second_strategy_is_refused_and_harms_nobody(void **unused) {
+    (void)unused;
+    check_both("two_strategies_at_once");
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_of_a_step_disturb_nobody),
+        cmocka_unit_test(who_exits_in_a_step_is_lost),
+        cmocka_unit_test(who_destroys_while_it_works_is_missed),
+        cmocka_unit_test(who_closes_the_librarys_descriptors_is_lost),
+        cmocka_unit_test(a_second_strategy_is_refused_and_harms_nobody),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"one_forks_in_a_step", one_forks_in_a_step},
+        {"one_exits_in_a_step", one_exits_in_a_step},
+        {"one_destroys_while_it_works", one_destroys_while_it_works},
+        {"one_closes_all_descriptors", one_closes_all_descriptors},
+        {"two_strategies_at_once", two_strategies_at_once},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""SIGTERM to one worker, or to the launcher, in the midst of collectives. Usage: preemption_test.py MDIST MULTI_LOSSES"""
+import os
+import signal
+import sys
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv.pop(2))
+
+from launch_support import Running, launch  # noqa: E402, reads what is left
+
+WORKERS = 3
+JOB = ["-n", str(WORKERS), "--env", "MDIST_DEVICES=cpu*1", "--env", "TEST_VICTIM=1", "--env", "TEST_SEED=1"]
+
+
+def scenario(name):
+    return ["--", PROGRAM, "--worker", name]
+
+
+class Preemption(unittest.TestCase):
+    def test_one_that_is_ended_is_named_by_all_others_and_by_the_launcher(self):
+        result = launch(*JOB, "--grace", "30", "--env", "TEST_SIGNAL=15", "--env", "TEST_DELAY_US=3000",
+                        *scenario("one_dies"))
+        self.assertEqual(result.returncode, 128 + signal.SIGTERM, result.stderr)
+        self.assertRegex(result.stderr, r"rank 1 failed \(killed by SIGTERM\)")
+        # The others have found what they should, and have ended by themselves.
+        for rank in (0, 2):
+            self.assertNotRegex(result.stderr, rf"(?m)^ +{rank} .*(killed|exit code [1-9])")
+
+    def test_workers_that_hear_it_end_together_and_well(self):
+        with Running(*JOB, "--grace", "50", *scenario("all_end_when_one_is_asked")) as job:
+            job.lines(WORKERS)
+            job.send(signal.SIGTERM)
+            self.assertEqual(job.end(), 0, job.errors)
+            self.assertEqual(job.output.count("asked"), WORKERS)
+
+    def test_one_worker_that_hears_it_tells_the_others_by_a_collective(self):
+        with Running(*JOB, *scenario("all_end_when_one_is_asked")) as job:
+            one = job.lines(WORKERS)[1].split()[-1]
+            os.kill(int(one), signal.SIGTERM)
+            self.assertEqual(job.end(), 0, job.errors)
+            self.assertEqual(job.output.count("asked"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Name services that do not answer, or not yet, while a job forms. Usage: names_test.py MULTI_FAILURES, in hosts.sh"""
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+HOST = b"\x0achief-host\x07example\x00"  # as a question spells it
+
+
+def answer(question):
+    """To one for an IPv4 address: host1's; to others: there is none."""
+    wanted = question[12:12 + len(HOST)].lower() == HOST and question[12 + len(HOST):][:2] == b"\x00\x01"
+    record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04" + socket.inet_aton("10.78.0.1")
+    count = b"\x00\x01" if wanted else b"\x00\x00"
+    header = question[:2] + b"\x81\x80" + b"\x00\x01" + count + b"\x00\x00\x00\x00"
+    return header + question[12:12 + len(HOST) + 4] + (record if wanted else b"")
+
+
+class NameService:
+    """Listens, and answers all questions but the first few."""
+
+    def __init__(self, silent_for):
+        self.silent_for = silent_for
+        self.asked = 0
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("10.78.0.254", 53))
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            question, who = self.socket.recvfrom(4096)
+            if not question:
+                return
+            self.asked += 1
+            if self.asked > self.silent_for:
+                self.socket.sendto(answer(question), who)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.sendto(b"", self.socket.getsockname())  # an empty question ends it
+        self.thread.join(timeout=30)
+        self.socket.close()
+
+
+def replace(path, text, folder):
+    """In the private mount namespace of hosts.sh."""
+    source = os.path.join(folder, os.path.basename(path))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(text)
+    subprocess.run(["mount", "--bind", source, os.path.realpath(path)], check=True)
+
+
+class Names(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for path in ("/etc/resolv.conf", "/etc/nsswitch.conf"):
+            if not os.path.exists(path):
+                raise unittest.SkipTest(f"no {path} to put another in the place of")
+        cls.folder = tempfile.TemporaryDirectory()
+        # Each question is given up after a second, so that the library has to ask again.
+        replace("/etc/resolv.conf", "nameserver 10.78.0.254\noptions timeout:1 attempts:1\n", cls.folder.name)
+        replace("/etc/nsswitch.conf", "hosts: files dns\n", cls.folder.name)
+
+    def worker(self, rank, scenario, join_timeout, store="chief-host.example:7000"):
+        environment = {"PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": "2", "MDIST_STORE": store,
+                       "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_JOIN_TIMEOUT": join_timeout, "TEST_VICTIM": "0"}
+        return subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=environment,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def await_all(self, *workers):
+        for worker in workers:
+            out, err = worker.communicate(timeout=60)
+            self.assertEqual(worker.returncode, 0, out + err)
+
+    def test_one_that_never_answers_is_told_when_the_time_is_up(self):
+        for join_timeout in ("300ms", "3s"):  # before and after the resolver gives up by itself
+            with NameService(silent_for=10**9) as service:
+                self.await_all(self.worker(1, "nobody_knows_the_store", join_timeout))
+                self.assertGreater(service.asked, 0)
+
+    def test_one_that_answers_late_holds_nothing_up(self):
+        with NameService(silent_for=4) as service:
+            self.await_all(self.worker(0, "all_is_well", "40s", "10.78.0.1:7000"), self.worker(1, "all_is_well", "40s"))
+            self.assertGreater(service.asked, 4)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

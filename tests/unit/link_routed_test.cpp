@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// One link out of shared memory within a host and sockets between hosts: who waits is woken by either.
+#include "comm/links/routed.h"
+#include "comm/links/shm.h"
+#include "comm/links/tcp.h"
+
+#include <sys/socket.h>
+
+#include "schedule_support.h"
+#include "shm_support.h"
+
+namespace {
+
+using namespace mdist;
+
+constexpr uint32_t kHosts = 2;
+constexpr uint32_t kPerHost = 2;
+constexpr uint32_t kWorkers = kHosts * kPerHost;
+
+bool same_host(uint32_t a, uint32_t b) {
+    return a / kPerHost == b / kPerHost;
+}
+
+/// [a][b]: the socket that a has to b.
+std::vector<std::vector<int>> connect_hosts() {
+    std::vector<std::vector<int>> sockets(kWorkers, std::vector<int>(kWorkers, -1));
+    for (uint32_t a = 0; a < kWorkers; ++a)
+        for (uint32_t b = 0; b < a; ++b) {
+            int ends[2];
+            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) std::abort();
+            sockets[a][b] = ends[0];
+            sockets[b][a] = ends[1];
+        }
+    return sockets;
+}
+
+std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::vector<int> &sockets) {
+    auto mates = std::make_shared<ShmMates>(rank, test::test_sizes(kWorkers), 1);
+    std::vector<std::string> offers = board.exchange(rank, 0, mates->offer());
+    for (uint32_t other = 0; other < kWorkers; ++other)
+        if (!same_host(rank, other)) offers[other] = "\nanother host";
+    mates->settle(board.exchange(rank, 1, mates->open(offers)));
+    if (mates->per_host() != kPerHost) throw Failure(MDIST_ERR_INTERNAL, "the hosts are not known");
+    std::vector<std::unique_ptr<Link>> links;
+    links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
+    links.push_back(make_tcp_link(rank, sockets, {}, false));
+    std::vector<Route> routes;
+    for (uint32_t other = 0; other < kWorkers; ++other) {
+        Link *const link = links[same_host(rank, other) ? 0 : 1].get();
+        routes.push_back({link, link, 0});
+    }
+    return make_routed_link(std::move(links), std::move(routes), {});
+}
+
+Links make_links() {
+    test::Board board(kWorkers);
+    const auto sockets = connect_hosts();
+    Links links(kWorkers);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < kWorkers; ++rank)
+        threads.emplace_back([&, rank] {
+            test::run_one(board, rank, [&](test::Board &, uint32_t) {
+                links[rank] = make_link(board, rank, sockets[rank]);
+                return std::string();
+            });
+        });
+    for (std::thread &thread : threads) thread.join();
+    for (uint32_t rank = 0; rank < kWorkers; ++rank) assert_string_equal(board.result(rank).c_str(), "");
+    return links;
+}
+
+void schedules_go_over_both_links_between_workers_that_sleep(void **) {
+    const Links links = make_links();
+    for (uint32_t seed = 0; seed < rounds(20, 200); ++seed) {
+        Random random(seed);
+        const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
+        const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
+        const ReduceJob job(random, kWorkers, per_worker, reduce::Op::kSum, {{MDIST_FLOAT32, 1 + random() % 50'000}},
+                            true);
+        std::vector<Scratch> scratch(kWorkers);
+        std::vector<std::unique_ptr<Flat>> flats;
+        for (uint32_t worker = 0; worker < kWorkers; ++worker)
+            flats.push_back(std::make_unique<Flat>(job.calls(worker), per_worker, MDIST_FLOAT32, job.cut(), worker));
+        const std::vector<Failure> failures = drive_in_threads(links, [&](uint32_t worker) {
+            return make_all_reduce(*links[worker], uint64_t{seed} << 32, *flats[worker], per_host, scratch[worker], 0);
+        });
+        for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+            assert_string_equal(failures[worker].what(), "");
+            assert_true(job.right(worker));
+        }
+    }
+}
+
+void an_interrupt_ends_a_wait_that_has_nothing_to_wait_for(void **) {
+    const Links links = make_links();
+    links[0]->interrupt();
+    links[0]->wait(600'000'000'000);
+}
+
+void whoever_waits_for_either_link_is_told_of_a_loss(void **) {
+    for (const uint32_t lost : {1u, 2u}) { // a mate, and one on the other host
+        const Links links = make_links();
+        Pending mate, other;
+        char bytes[2];
+        links[0]->receive(1, 7, &bytes[0], 1, mate);
+        links[0]->receive(2, 7, &bytes[1], 1, other);
+        std::thread closer([&] { links[lost]->close(); });
+        const Failure failure = failure_of([&] {
+            while (!mate.done() || !other.done()) {
+                links[0]->progress();
+                links[0]->wait(600'000'000'000);
+            }
+        });
+        closer.join();
+        assert_int_equal(failure.status(), MDIST_ERR_PEER_LOST);
+        assert_int_equal(failure.worker(), lost);
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_go_over_both_links_between_workers_that_sleep),
+        cmocka_unit_test(an_interrupt_ends_a_wait_that_has_nothing_to_wait_for),
+        cmocka_unit_test(whoever_waits_for_either_link_is_told_of_a_loss),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
