@@ -14,8 +14,10 @@ static mdist_error_t *await_illness(mdist_strategy_t *strategy) {
 
 static void one_is_killed(void) {
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_strategy_check_health(strategy, &error));
-    if (rank == victim) raise(SIGKILL);
+    if (rank == victim) {
+        GIVES(MDIST_OK, mdist_strategy_check_health(strategy, &error));
+        raise(SIGKILL);
+    }
     mdist_error_t *error = await_illness(strategy);
     REQUIRE(mdist_error_status(error) == MDIST_ERR_PEER_LOST);
     REQUIRE(mdist_error_worker(error) == (int32_t)victim);
