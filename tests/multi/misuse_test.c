@@ -98,6 +98,9 @@ static void one_destroys_while_it_works(void) {
 /// As programs do that make daemons of themselves.
 static void one_closes_all_descriptors(void) {
     mdist_strategy_t *strategy = join();
+    Traffic traffic = traffic_of(20);
+    // Once it is over for the victim, all have joined. Others may see the loss in it.
+    mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, NULL);
     if (rank == victim)
         for (int descriptor = 4; descriptor < 256; ++descriptor) close(descriptor);
     work_until_it_ends(strategy);
