@@ -154,11 +154,11 @@ static void is_lost_while_saving(void) {
     set_world(&w, 1);
     GIVES(MDIST_OK, mdist_checkpoint_save(w.checkpoint, 1, NULL, &error));
     if (rank == victim) raise(SIGKILL);
-    mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_checkpoint_save(w.checkpoint, 2, NULL, &error);
+    mdist_error_t *cause = NULL;
+    const mdist_status_t status = mdist_checkpoint_save(w.checkpoint, 2, NULL, &cause);
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED); // ABORTED if it was lost before
-    REQUIRE(mdist_error_worker(error) == (int32_t)victim);
-    mdist_error_free(error);
+    REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    mdist_error_free(cause);
     REQUIRE(mdist_checkpoint_save(w.checkpoint, 2, NULL, NULL) != MDIST_OK);
     uint64_t number = 0;
     if (rank == 0) GIVES(MDIST_OK, mdist_checkpoint_latest(folder(), &number, &error));
