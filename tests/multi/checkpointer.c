@@ -76,6 +76,8 @@ static int wrong(const Program *self, uint64_t number) {
 static int restore(Program *self, uint64_t *number) {
     const mdist_status_t status = mdist_checkpoint_restore(self->checkpoint, MDIST_LATEST, number, NULL, &self->error);
     if (status == MDIST_ERR_NOT_FOUND && strcmp(mdist_error_reason(self->error), "no_checkpoint") == 0) {
+        mdist_error_free(self->error);
+        self->error = NULL;
         *number = 0;
         return 0;
     }

@@ -314,8 +314,8 @@ static void check(const char *scenario, uint32_t workers, const char *devices, u
 }
 
 #define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
-#define SOON "MDIST_COMMUNICATION_TIMEOUT=1s"
-#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=1500ms"
+#define SOON "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT
+#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=" RUNS_OUT
 
 static void calls_that_differ_are_told_to_all(void **unused) {
     (void)unused;

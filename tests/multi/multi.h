@@ -30,6 +30,13 @@ typedef struct Workers {
     const char *replacement; // NULL, or a scenario: when the victim has ended, one of this begins in its place
 } Workers;
 
+/// A time limit that is to run out, but not for those who are merely slow.
+#if MDIST_TEST_SANITIZED
+#define RUNS_OUT "8s"
+#else
+#define RUNS_OUT "3s"
+#endif
+
 /// A store for several runs of workers; NULL if there is none, which it has printed.
 mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t capacity);
 
