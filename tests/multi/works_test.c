@@ -266,8 +266,8 @@ static void every_failure_ends_what_is_queued(void **unused) {
         for (int replicas = 1; replicas <= 2; ++replicas) {
             char variable[32];
             snprintf(variable, sizeof variable, "TEST_HOW=%d", how);
-            const char *const environment[] = {variable, how == IS_LATE ? "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT : NULL,
-                                               NULL};
+            const char *const environment[] = {variable,
+                                               how == IS_LATE ? "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT : NULL, NULL};
             const Workers job = {.scenario = "fail_somehow",
                                  .count = 2,
                                  .devices = replicas == 1 ? "cpu*1" : "cpu*2",
