@@ -8,7 +8,6 @@
 #include "strategy/strategy.h"
 
 #include <mdist/context.h>
-#include <mdist/step.h>
 
 #include <atomic>
 #include <memory>

@@ -17,13 +17,9 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
 void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
     if (strategy.worker_count() == 1 || strategy.group().failed()) return;
     try {
-        Failure told(failure.status(), text(function, ": ", failure.message()));
-        strategy.group().fail(std::move(told)
-                                  .operation(failure.operation().empty() ? function : failure.operation())
-                                  .reason(failure.reason())
-                                  .replica(failure.replica())
-                                  .worker(failure.worker())
-                                  .native(failure.native()));
+        Failure told = Failure(failure).about(function);
+        if (told.operation().empty()) told = std::move(told).operation(function);
+        strategy.group().fail(told);
     } catch (const std::exception &) {
         strategy.group().fail(failure);
     }

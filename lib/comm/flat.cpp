@@ -135,6 +135,28 @@ void Flat::spread(uint64_t begin, uint64_t count) const {
     });
 }
 
+const void *Flat::partials(uint64_t begin, uint64_t count, void *scratch) const {
+    if (const void *const in_place = partial_in_place(begin, count)) return in_place;
+    for (uint32_t i = 0; i < partial_count(); ++i)
+        partial(i, begin, count, static_cast<char *>(scratch) + i * count * partial_size_);
+    return scratch;
+}
+
+void *Flat::room(uint64_t begin, uint64_t count, void *scratch) const {
+    void *const in_place = output_in_place(begin, count);
+    return in_place != nullptr ? in_place : scratch;
+}
+
+void Flat::take(uint64_t begin, uint64_t count, const void *room) const {
+    room == output_in_place(begin, count) ? spread(begin, count) : store(begin, count, room);
+}
+
+const void *Flat::results(uint64_t begin, uint64_t count, void *scratch) const {
+    if (const void *const in_place = output_in_place(begin, count)) return in_place;
+    load(begin, count, scratch);
+    return scratch;
+}
+
 std::vector<int32_t> dtypes_of(const Call &call) {
     std::vector<int32_t> dtypes;
     for (std::size_t b = 0; b < call.buffer_count; ++b)

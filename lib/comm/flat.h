@@ -53,6 +53,16 @@ class Flat {
     void *output_in_place(uint64_t begin, uint64_t count) const;
     void spread(uint64_t begin, uint64_t count) const;
 
+    // The four above by whichever way there is, with `scratch` as long as what is asked for:
+
+    /// All of this worker's partials of a range, one after another.
+    const void *partials(uint64_t begin, uint64_t count, void *scratch) const;
+    /// Where to put results that take() then gives to the outputs.
+    void *room(uint64_t begin, uint64_t count, void *scratch) const;
+    void take(uint64_t begin, uint64_t count, const void *room) const;
+    /// Results that the outputs have.
+    const void *results(uint64_t begin, uint64_t count, void *scratch) const;
+
   private:
     struct Piece {
         std::size_t buffer; // of every call

@@ -20,8 +20,14 @@ struct Scope {
     Context context;
 };
 
-/// Those of this thread, innermost last. Apart from the stack, which every step uses and which so needs no destructor.
-thread_local std::vector<std::unique_ptr<Scope>> scopes;
+/// Those of this thread, innermost last, and gone in that order. Apart from the stack, which every step uses and which
+/// so needs no destructor.
+struct Scopes : std::vector<std::unique_ptr<Scope>> {
+    ~Scopes() {
+        while (!empty()) pop_back();
+    }
+};
+thread_local Scopes scopes;
 
 } // namespace
 

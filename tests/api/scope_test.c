@@ -68,7 +68,8 @@ static void *strategy_of_another_thread(void *unused) {
 }
 
 static void *leave_it_open(void *strategy) {
-    return mdist_scope_enter(strategy, NULL) == MDIST_OK ? current_strategy() : NULL;
+    if (mdist_scope_enter(strategy, NULL) != MDIST_OK || mdist_scope_enter(strategy, NULL) != MDIST_OK) return NULL;
+    return current_strategy();
 }
 
 static void scopes_belong_to_their_thread(void **state) {

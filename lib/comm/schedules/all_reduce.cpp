@@ -116,21 +116,10 @@ void AllReduce::combine(const Range &range, uint64_t index) {
             partials_[cut.first(worker) + i] = static_cast<const char *>(first) + i * bytes;
     };
     for (const Peer &peer : peers_) point(peer.rank, peer.in.scratch + index % kWindow * slot_bytes_);
-    const void *own = flat_.partial_in_place(range.begin, range.count);
-    if (own == nullptr) {
-        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
-            flat_.partial(i, range.begin, range.count, own_ + i * bytes);
-        own = own_;
-    }
-    point(link_.self(), own);
-    void *const in_place = flat_.output_in_place(range.begin, range.count);
-    void *const to = in_place != nullptr ? in_place : result_;
+    point(link_.self(), flat_.partials(range.begin, range.count, own_));
+    void *const to = flat_.room(range.begin, range.count, result_);
     reduce::combine_partials(flat_.operation(), cut, partials_.data(), &to, 1, range.count);
-    if (in_place != nullptr) {
-        flat_.spread(range.begin, range.count);
-    } else {
-        flat_.store(range.begin, range.count, result_);
-    }
+    flat_.take(range.begin, range.count, to);
 }
 
 bool AllReduce::take_results(Peer &peer) {
@@ -138,11 +127,7 @@ bool AllReduce::take_results(Peer &peer) {
     const uint64_t slot = in.taken % kWindow;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = chunk(peer.rank, in.taken - in.partials);
-    if (flat_.output_in_place(range.begin, range.count) != nullptr) {
-        flat_.spread(range.begin, range.count);
-    } else {
-        flat_.store(range.begin, range.count, in.scratch + slot * slot_bytes_);
-    }
+    flat_.take(range.begin, range.count, flat_.room(range.begin, range.count, in.scratch + slot * slot_bytes_));
     ++in.taken;
     return true;
 }
@@ -157,8 +142,7 @@ bool AllReduce::post_receives(Peer &peer) {
         bytes = chunk(link_.self(), in.posted).count * flat_.partial_size() * flat_.cut().count(peer.rank);
     } else {
         const Range range = chunk(peer.rank, in.posted - in.partials);
-        void *const in_place = flat_.output_in_place(range.begin, range.count);
-        if (in_place != nullptr) to = in_place;
+        to = flat_.room(range.begin, range.count, to);
         bytes = range.count * element_size_;
     }
     link_.receive(peer.rank, tag_ + in.posted, to, bytes, in.pending[slot]);
@@ -183,24 +167,14 @@ bool AllReduce::post_sends(Peer &peer) {
 
 void AllReduce::post_partials(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
     const Range range = chunk(peer.rank, index);
-    const std::size_t bytes = range.count * flat_.partial_size();
-    const void *from = flat_.partial_in_place(range.begin, range.count);
-    if (from == nullptr) {
-        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
-            flat_.partial(i, range.begin, range.count, scratch + i * bytes);
-        from = scratch;
-    }
-    link_.send(peer.rank, tag_ + peer.out.posted, from, bytes * flat_.partial_count(), pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, flat_.partials(range.begin, range.count, scratch),
+               range.count * flat_.partial_size() * flat_.partial_count(), pending);
 }
 
 void AllReduce::post_results(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
     const Range range = chunk(link_.self(), index);
-    const void *from = flat_.output_in_place(range.begin, range.count);
-    if (from == nullptr) {
-        flat_.load(range.begin, range.count, scratch);
-        from = scratch;
-    }
-    link_.send(peer.rank, tag_ + peer.out.posted, from, range.count * element_size_, pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, flat_.results(range.begin, range.count, scratch),
+               range.count * element_size_, pending);
 }
 
 } // namespace mdist

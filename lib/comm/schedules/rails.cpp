@@ -169,13 +169,7 @@ void Rails::reduce(const Range &range, char *to) {
             partials_[cut.first(worker) + i] = static_cast<const char *>(first) + i * bytes;
     };
     for (const Peer &mate : mates_) point(mate.rank, mate.in.scratch + mate.in.taken % kWindow * slot_bytes_);
-    const void *own = flat_.partial_in_place(range.begin, range.count);
-    if (own == nullptr) {
-        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
-            flat_.partial(i, range.begin, range.count, own_ + i * bytes);
-        own = own_;
-    }
-    point(link_.self(), own);
+    point(link_.self(), flat_.partials(range.begin, range.count, own_));
     for (uint32_t i = 0; i < cut_.count(host_); ++i)
         reduce::merge_partials(flat_.operation(), cut, cut_, cut_.first(host_) + i, partials_.data(),
                                to + i * range.count * partial_size_, range.count);
@@ -192,14 +186,9 @@ bool Rails::combine_next() {
     };
     for (const Peer &peer : rails_) point(peer.host, peer.in.scratch + combined_ % kWindow * slot_bytes_);
     point(host_, kept_ + combined_ % kWindow * slot_bytes_);
-    void *const in_place = flat_.output_in_place(range.begin, range.count);
-    void *const to = in_place != nullptr ? in_place : result_;
+    void *const to = flat_.room(range.begin, range.count, result_);
     reduce::combine_partials(flat_.operation(), cut_, host_partials_.data(), &to, 1, range.count);
-    if (in_place != nullptr) {
-        flat_.spread(range.begin, range.count);
-    } else {
-        flat_.store(range.begin, range.count, result_);
-    }
+    flat_.take(range.begin, range.count, to);
     for (Peer &peer : rails_) ++peer.in.taken;
     ++combined_;
     return true;
@@ -209,11 +198,8 @@ bool Rails::take_results(Peer &peer) {
     Stream &in = peer.in;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = got(peer, in.taken - in.partials);
-    if (flat_.output_in_place(range.begin, range.count) != nullptr) {
-        flat_.spread(range.begin, range.count);
-    } else {
-        flat_.store(range.begin, range.count, in.scratch + in.taken % kWindow * slot_bytes_);
-    }
+    flat_.take(range.begin, range.count,
+               flat_.room(range.begin, range.count, in.scratch + in.taken % kWindow * slot_bytes_));
     ++in.taken;
     return true;
 }
@@ -232,8 +218,7 @@ bool Rails::post_receive(Peer &peer) {
     void *to = in.scratch + slot * slot_bytes_;
     if (in.posted >= in.partials) {
         const Range range = got(peer, in.posted - in.partials);
-        void *const in_place = flat_.output_in_place(range.begin, range.count);
-        if (in_place != nullptr) to = in_place;
+        to = flat_.room(range.begin, range.count, to);
     }
     link_.receive(peer.rank, tag_ + in.posted, to, incoming_bytes(peer, in.posted), in.pending[slot]);
     ++in.posted;
@@ -260,23 +245,13 @@ bool Rails::post_send(Peer &peer) {
 
 void Rails::post_partials(Peer &peer, char *scratch, Pending &pending) {
     const Range range = pieces_[peer.rail][peer.out.posted].range;
-    const std::size_t bytes = range.count * flat_.partial_size();
-    const void *from = flat_.partial_in_place(range.begin, range.count);
-    if (from == nullptr) {
-        for (uint32_t i = 0; i < flat_.partial_count(); ++i)
-            flat_.partial(i, range.begin, range.count, scratch + i * bytes);
-        from = scratch;
-    }
-    link_.send(peer.rank, tag_ + peer.out.posted, from, bytes * flat_.partial_count(), pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, flat_.partials(range.begin, range.count, scratch),
+               range.count * flat_.partial_size() * flat_.partial_count(), pending);
 }
 
 void Rails::post_results(Peer &peer, const Range &range, char *scratch, Pending &pending) {
-    const void *from = flat_.output_in_place(range.begin, range.count);
-    if (from == nullptr) {
-        flat_.load(range.begin, range.count, scratch);
-        from = scratch;
-    }
-    link_.send(peer.rank, tag_ + peer.out.posted, from, range.count * element_size_, pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, flat_.results(range.begin, range.count, scratch),
+               range.count * element_size_, pending);
 }
 
 } // namespace mdist
