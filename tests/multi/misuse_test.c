@@ -13,17 +13,23 @@ static Traffic traffic_of(uint32_t operations) {
     return traffic;
 }
 
-/// Until the victim is missed, however that is said; or for the victim, until something ends it.
-static void work_until_it_ends(mdist_strategy_t *strategy) {
-    Traffic traffic = traffic_of(0);
+/// Until the victim is missed, however that is said; or for the victim, until something ends it. `user_data` of the step
+/// begins with the Traffic.
+static void work_in_steps_until_it_ends(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data) {
+    const Traffic *traffic = user_data;
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(strategy, step, user_data, NULL, 0, NULL, 0, NULL, &cause);
     if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
-    REQUIRE(!traffic.wrong);
+    REQUIRE(!traffic->wrong);
     if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
     mdist_error_free(cause);
+}
+
+static void work_until_it_ends(mdist_strategy_t *strategy) {
+    Traffic traffic = traffic_of(0);
+    work_in_steps_until_it_ends(strategy, traffic_step, &traffic);
 }
 
 // --- children
@@ -75,22 +81,37 @@ static void one_exits_in_a_step(void) {
     mdist_strategy_destroy(strategy);
 }
 
-static void *destroy_later(void *strategy) {
+typedef struct Destroyed {
+    Traffic traffic;
+    mdist_strategy_t *strategy;
+    pthread_t thread;
+    int begun;
+} Destroyed;
+
+static void *destroy_later(void *data) {
+    const Destroyed *destroyed = data;
     usleep(3000); // anywhere
-    mdist_strategy_destroy(strategy);
+    mdist_strategy_destroy(destroyed->strategy);
     return NULL;
+}
+
+/// Of the victim only once all are at work, so that nobody calls anything with what is no more.
+static int32_t destroyed_step(mdist_replica_t *replica, void *user_data) {
+    Destroyed *destroyed = user_data;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
+    if (rank == victim && mdist_replica_local_index(replica) == 0)
+        destroyed->begun = pthread_create(&destroyed->thread, NULL, destroy_later, destroyed) == 0;
+    return traffic_step(replica, &destroyed->traffic);
 }
 
 static void one_destroys_while_it_works(void) {
     for (int round = 0; round < 5; ++round) {
-        mdist_strategy_t *strategy = join();
-        pthread_t thread;
-        if (rank == victim) REQUIRE(pthread_create(&thread, NULL, destroy_later, strategy) == 0);
-        work_until_it_ends(strategy);
+        Destroyed destroyed = {.traffic = traffic_of(0), .strategy = join()};
+        work_in_steps_until_it_ends(destroyed.strategy, destroyed_step, &destroyed);
         if (rank == victim)
-            REQUIRE(pthread_join(thread, NULL) == 0);
+            REQUIRE(destroyed.begun && pthread_join(destroyed.thread, NULL) == 0);
         else
-            mdist_strategy_destroy(strategy);
+            mdist_strategy_destroy(destroyed.strategy);
     }
 }
 
