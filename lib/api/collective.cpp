@@ -2,7 +2,7 @@
 #include "api/collective_call.h"
 #include "api/values.h"
 #include "comm/collectives.h"
-#include "strategy/cross.h"
+#include "strategy/values/cross.h"
 #include "util/text.h"
 
 #include <mdist/collective.h>

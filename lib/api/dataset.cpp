@@ -13,7 +13,7 @@
 #include "data/transforms.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 #include "util/failure.h"
 #include "util/text.h"
 

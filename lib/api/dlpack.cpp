@@ -3,7 +3,7 @@
 #include "device/dlpack.h"
 #include "api/check.h"
 #include "api/guard.h"
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 
 #include <memory>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the headers say of rows, each in the header of what it is about.
-#include "strategy/rows.h"
+#include "strategy/values/rows.h"
 
 #include "api/replica_guard.h"
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 #include "util/text.h"
 
 #include <utility>

@@ -5,7 +5,7 @@
 #include "api/replica_handle.h"
 #include "api/values.h"
 #include "cluster/config.h"
-#include "strategy/map.h"
+#include "strategy/values/map.h"
 #include "util/callback.h"
 #include "util/log.h"
 #include "util/text.h"

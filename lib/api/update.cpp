@@ -2,7 +2,7 @@
 // Updates: one local replica after another, what belongs to each goes in, and what each makes is regrouped.
 #include "api/replica_guard.h"
 #include "api/values.h"
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 #include "util/callback.h"
 #include "util/text.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/values.h"
 #include "strategy/context.h"
-#include "strategy/regroup.h"
 #include "strategy/strategy.h"
-#include "strategy/structure.h"
+#include "strategy/values/regroup.h"
+#include "strategy/values/structure.h"
 #include "util/callback.h"
 #include "util/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 
 #include "api/replica_guard.h"
 #include "util/dtype.h"

@@ -7,7 +7,7 @@
 // One thread at a time: callers hold the strategy's turn.
 #pragma once
 
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 
 #include <cstdint>
 #include <map>

@@ -6,7 +6,7 @@
 // reads it when all steps are over.
 #pragma once
 
-#include "strategy/regroup.h"
+#include "strategy/values/regroup.h"
 
 #include <atomic>
 #include <memory>

@@ -9,10 +9,10 @@
 #include "comm/operation_queue.h"
 #include "device/device.h"
 #include "device/memory_source.h"
-#include "strategy/frame.h"
-#include "strategy/open_runs.h"
-#include "strategy/team.h"
-#include "strategy/variable_store.h"
+#include "strategy/steps/frame.h"
+#include "strategy/steps/open_runs.h"
+#include "strategy/steps/team.h"
+#include "strategy/variables/store.h"
 
 #include <atomic>
 #include <memory>

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "strategy/layout.h"
+#include "strategy/values/layout.h"
 
 namespace {
 

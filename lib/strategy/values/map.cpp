@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/map.h"
+#include "strategy/values/map.h"
 
 #include "strategy/context.h"
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 #include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/axes.h"
+#include "strategy/values/axes.h"
 
 #include "util/failure.h"
 #include "util/text.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges of replicas that were entered: all meet, replica 0's caller works in cross-replica context, all go on.
-#include "strategy/merge.h"
-#include "strategy/open_runs.h"
+#include "strategy/steps/merge.h"
+#include "strategy/steps/open_runs.h"
 #include "strategy/strategy.h"
 #include "util/text.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 
 #include "comm/workers.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
-#include "strategy/cross.h"
-#include "strategy/rows.h"
+#include "strategy/values/cross.h"
+#include "strategy/values/rows.h"
 #include "util/dtype.h"
 #include "util/text.h"
 

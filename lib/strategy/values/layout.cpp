@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/layout.h"
+#include "strategy/values/layout.h"
 
 #include <algorithm>
 #include <iterator>

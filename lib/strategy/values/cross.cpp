@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/cross.h"
+#include "strategy/values/cross.h"
 
 #include "comm/call.h"
 #include "comm/collectives.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/frame.h"
+#include "strategy/steps/frame.h"
 
 #include "comm/operation_queue.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 #include "util/callback.h"
 #include "util/text.h"
 

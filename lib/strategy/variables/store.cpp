@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/variable_store.h"
+#include "strategy/variables/store.h"
 
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"

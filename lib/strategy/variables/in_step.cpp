@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What replicas do to variables together, inside a step.
 #include "comm/collectives.h"
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 #include "util/text.h"
 
 #include <utility>

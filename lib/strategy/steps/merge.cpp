@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merging: all local replicas meet, replica 0 runs the merge function while the others stand by for nested runs, and
 // each takes its own part of what came out.
-#include "strategy/merge.h"
+#include "strategy/steps/merge.h"
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 #include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"

@@ -2,7 +2,7 @@
 // Running a step: program -> turn -> frame -> team -> step on each replica -> the first failure, or the results.
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 #include "util/text.h"
 
 #include <utility>

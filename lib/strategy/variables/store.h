@@ -5,7 +5,7 @@
 
 #include "device/region.h"
 #include "device/tensor.h"
-#include "strategy/layout.h"
+#include "strategy/values/layout.h"
 
 #include <map>
 #include <memory>

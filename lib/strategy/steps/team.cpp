@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/team.h"
+#include "strategy/steps/team.h"
 
 #include "util/failure.h"
 #include "util/text.h"

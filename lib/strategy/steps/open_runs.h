@@ -9,7 +9,7 @@
 #pragma once
 
 #include "comm/call.h"
-#include "strategy/frame.h"
+#include "strategy/steps/frame.h"
 #include "util/event_count.h"
 #include "util/failure.h"
 

@@ -6,7 +6,7 @@
 // with the path "". No state; any thread.
 #pragma once
 
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 
 #include "util/text.h"
 

@@ -2,7 +2,7 @@
 // Regrouping: what each local replica has for itself becomes one value, leaf by leaf.
 #pragma once
 
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows written into variables, one after another, in their order: the same bits wherever the same rows arrive.
+#include "strategy/values/rows.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
-#include "strategy/rows.h"
-#include "strategy/variable.h"
+#include "strategy/variables/variable.h"
 #include "util/dtype.h"
 #include "util/text.h"
 

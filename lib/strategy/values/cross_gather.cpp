@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathering along an axis, where replicas may differ in length.
 #include "comm/workers.h"
-#include "strategy/axes.h"
-#include "strategy/cross.h"
-#include "strategy/structure.h"
+#include "strategy/values/axes.h"
+#include "strategy/values/cross.h"
+#include "strategy/values/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
 

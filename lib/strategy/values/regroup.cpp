@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/regroup.h"
+#include "strategy/values/regroup.h"
 
-#include "strategy/structure.h"
+#include "strategy/values/structure.h"
 #include "util/text.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values reduced: which of their leaves need to ask anybody, and all of those in one operation.
 #include "reduce/arithmetic.h"
-#include "strategy/axes.h"
-#include "strategy/cross.h"
-#include "strategy/rows.h"
-#include "strategy/structure.h"
+#include "strategy/values/axes.h"
+#include "strategy/values/cross.h"
+#include "strategy/values/rows.h"
+#include "strategy/values/structure.h"
 #include "util/text.h"
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/value.h"
+#include "strategy/values/value.h"
 
-#include "strategy/rows.h"
-#include "strategy/structure.h"
+#include "strategy/values/rows.h"
+#include "strategy/values/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/open_runs.h"
+#include "strategy/steps/open_runs.h"
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"

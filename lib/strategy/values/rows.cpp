@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/rows.h"
+#include "strategy/values/rows.h"
 
 #include "comm/collectives.h"
 #include "reduce/arithmetic.h"
