@@ -17,9 +17,9 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
 void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
     if (strategy.worker_count() == 1 || strategy.group().failed()) return;
     try {
-        Failure told = Failure(failure).about(function);
-        if (told.operation().empty()) told = std::move(told).operation(function);
-        strategy.group().fail(told);
+        const std::string &operation = failure.operation();
+        strategy.group().fail(
+            Failure(failure).about(function).operation(operation.empty() ? std::string(function) : operation));
     } catch (const std::exception &) {
         strategy.group().fail(failure);
     }
