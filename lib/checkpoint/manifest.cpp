@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
-#include "checkpoint/json.h"
 #include "checkpoint/safetensors.h"
 #include "util/text.h"
 
@@ -22,7 +21,7 @@ std::string encode_manifest(const std::vector<uint64_t> &numbers) {
 }
 
 std::vector<uint64_t> parse_manifest(std::string_view json) {
-    const Json root = parse_json(json);
+    const Json root = parse_file_json(json);
     const Json *const format = root.find("format", Json::Kind::kText);
     if (format == nullptr || format->text != kFormat) throw bad_data(text("it has no \"format\": ", json_of(kFormat)));
     const Json *const numbers = root.find("numbers", Json::Kind::kNumbers);

@@ -2,7 +2,6 @@
 #include "checkpoint/safetensors.h"
 
 #include "checkpoint/checksum.h"
-#include "checkpoint/json.h"
 #include "util/dtype.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -22,6 +21,7 @@ constexpr const char *kTensorCrcKey = "mdist.crc32/"; // and the tensor's name
 constexpr std::string_view kHeaderCrc = "\"mdist.crc32\":\"";
 constexpr std::string_view kNoCrc = "00000000";
 constexpr std::size_t kDataAlignment = 64;
+constexpr std::size_t kDeepest = 3; // a header's tensor's list
 
 struct TypeName {
     std::string_view text;
@@ -68,7 +68,8 @@ std::string json_of_tensor(const StoredTensor &tensor) {
 const Json &member(const Json &tensor, const char *key, Json::Kind kind, const std::string &place) {
     const Json *const found = tensor.find(key, kind);
     if (found == nullptr)
-        throw bad_data(text(place, " has no ", kind == Json::Kind::kText ? "text" : "list", " \"", key, "\""));
+        throw bad_data(text(place, " has no ", kind == Json::Kind::kText ? "text" : "list of whole numbers from 0",
+                            " \"", key, "\""));
     return *found;
 }
 
@@ -157,6 +158,18 @@ void check_header_crc(std::string_view json) {
 
 } // namespace
 
+Failure bad_data(std::string message) {
+    return {MDIST_ERR_DATA_LOSS, std::move(message)};
+}
+
+Json parse_file_json(std::string_view json) {
+    try {
+        return parse_json(json, kDeepest);
+    } catch (const JsonFault &fault) {
+        throw bad_data(fault.what());
+    }
+}
+
 StoredTensor StoredTensor::of(std::string name, int32_t dtype, const Shape &shape) {
     StoredTensor tensor;
     tensor.name = std::move(name);
@@ -216,7 +229,7 @@ std::string encode_header(const SafetensorsHeader &header) {
 
 SafetensorsHeader parse_header(std::string_view json, uint64_t data_bytes) {
     check_header_crc(json);
-    const Json root = parse_json(json);
+    const Json root = parse_file_json(json);
     if (!root.is(Json::Kind::kObject)) throw bad_data(text("the header is ", root.shown(), "; it is an object"));
     SafetensorsHeader header;
     for (const auto &[name, index] : root.keys)

@@ -12,6 +12,8 @@
 // Pure functions, any thread.
 #pragma once
 
+#include "util/failure.h"
+#include "util/json.h"
 #include "util/shape.h"
 
 #include <cstdint>
@@ -62,6 +64,10 @@ std::string encode_header(const SafetensorsHeader &header);
 /// Reads `json`, the header without its length, of a file with `data_bytes` behind it. Whatever comes out fits that
 /// data. Throws DATA_LOSS with what is wrong.
 SafetensorsHeader parse_header(std::string_view json, uint64_t data_bytes);
+
+Failure bad_data(std::string message);
+/// JSON in files of ours. Throws DATA_LOSS with what is wrong.
+Json parse_file_json(std::string_view json);
 
 /// "0badf00d", and back; nothing for what is none.
 std::string crc_text(uint32_t crc);

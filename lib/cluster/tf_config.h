@@ -15,7 +15,7 @@
 namespace mdist {
 
 inline constexpr std::size_t kMostTfConfigBytes = 1024 * 1024;
-inline constexpr int kMostTfConfigDepth = 32;
+inline constexpr std::size_t kMostTfConfigDepth = 32;
 
 /// Empty where it names no cluster. With one, the cluster has its own task and is checked. Throws CONFIG, reasons
 /// "bad_json", "too_large" and "bad_cluster"; sentences begin with `name` and say where.

@@ -31,7 +31,7 @@ THIRD_PARTY = {
     "cblas": r"(examples|tests)/.*",
     "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp",
     "CLI/": r"src/.*",
-    "nlohmann/": r"src/.*|lib/cluster/tf_config\.cpp|lib/checkpoint/json\.cpp",
+    "nlohmann/": r"src/.*|lib/util/json\.cpp",
     "cmocka.h": r"tests/.*",
     "dlpack/": r"tests/api/dlpack_\w+\.h",
 }

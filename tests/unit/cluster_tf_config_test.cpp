@@ -89,11 +89,11 @@ void values_of_the_wrong_type_are_refused_with_their_place(void **) {
         {R"({"cluster":{"worker":["a:1"]},"task":7})", "task is 7; it is {\"type\": ..., \"index\": ...}"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":7,"index":0}})", "task.type is 7; it is a text"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":1.0}})",
-         "task.index is 1.0; it is a whole number"},
+         "task.index is 1.0; it is a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":-1}})",
-         "task.index is \"-1\"; it is a whole number from 0"},
+         "task.index is -1; it is a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":true}})",
-         "task.index is true; it is a whole number"},
+         "task.index is true; it is a whole number from 0"},
         {R"({"rpc_layer":[]})", "rpc_layer is a list; it is a text"},
     };
     for (const auto &c : cases) assert_refused(c.json, "bad_json", c.words);

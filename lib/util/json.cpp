@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/json.h"
+#include "util/json.h"
 
 #include "util/text.h"
 #include "util/utf8.h"
 
 #include <nlohmann/json.hpp>
 
-#include <utility>
-
 namespace mdist {
 namespace {
-
-constexpr std::size_t kDeepest = 3; // a header's tensor's list
 
 /// Builds a value from what the parser comes across. (Its functions return whether to go on.)
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
   public:
+    explicit Builder(std::size_t deepest) : deepest_(deepest) {}
     Json take() { return std::move(root_); }
 
     bool null() override { return word("null"); }
@@ -24,12 +21,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     bool number_float(number_float_t, const string_t &digits) override { return word(digits); }
     bool binary(binary_t &) override { return word("bytes"); }
     bool number_unsigned(number_unsigned_t value) override {
-        if (in_list_) {
+        if (!open_.empty() && open_.back()->is(Json::Kind::kNumbers))
             open_.back()->numbers.push_back(value);
-        } else {
-            Json &json = add(Json::Kind::kNumber);
-            json.number = value;
-        }
+        else
+            add(Json::Kind::kNumber).number = value;
         return true;
     }
     bool string(string_t &value) override {
@@ -38,37 +33,43 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     }
     bool start_object(std::size_t) override { return begin(Json::Kind::kObject); }
     bool end_object() override { return end(); }
-    bool start_array(std::size_t) override {
-        begin(Json::Kind::kNumbers);
-        return in_list_ = true;
-    }
-    bool end_array() override {
-        in_list_ = false;
-        return end();
-    }
+    bool start_array(std::size_t) override { return begin(Json::Kind::kNumbers); } // until something else is in it
+    bool end_array() override { return end(); }
     bool key(string_t &name) override {
         Json &object = *open_.back();
         if (!object.keys.emplace(name, object.members.size()).second)
-            throw bad_data(text("the key ", mdist::quoted(name), " is given twice"));
+            throw JsonFault(JsonFault::Kind::kTwice, 0, text("the key ", mdist::quoted(name), " is given twice"));
         return true;
     }
-    bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &) override {
-        throw bad_data(text("no valid JSON at byte ", position));
+    bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &why) override {
+        if (dynamic_cast<const nlohmann::detail::out_of_range *>(&why) != nullptr)
+            throw JsonFault(JsonFault::Kind::kTooLarge, position, "holds a number that is too large");
+        throw JsonFault(JsonFault::Kind::kSyntax, position, text("no valid JSON at byte ", position));
     }
 
   private:
     Json &add(Json::Kind kind) {
-        if (in_list_) throw bad_data("it has a list of other things than whole numbers from 0");
+        if (!open_.empty() && open_.back()->is(Json::Kind::kNumbers)) make_list(*open_.back());
         Json &json = open_.empty() ? root_ : open_.back()->members.emplace_back();
         json.kind = kind;
         return json;
+    }
+    /// Of anything.
+    static void make_list(Json &numbers) {
+        numbers.kind = Json::Kind::kList;
+        for (const uint64_t number : std::exchange(numbers.numbers, {})) {
+            Json &json = numbers.members.emplace_back();
+            json.kind = Json::Kind::kNumber;
+            json.number = number;
+        }
     }
     bool word(std::string shown) {
         add(Json::Kind::kWord).text = std::move(shown);
         return true;
     }
     bool begin(Json::Kind kind) {
-        if (open_.size() == kDeepest) throw bad_data(text("its JSON is nested deeper than ", kDeepest));
+        if (open_.size() == deepest_)
+            throw JsonFault(JsonFault::Kind::kTooDeep, 0, text("nested deeper than ", deepest_));
         open_.push_back(&add(kind)); // stays where it is for as long as it is open: only the innermost grows
         return true;
     }
@@ -77,20 +78,21 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
 
+    const std::size_t deepest_;
     Json root_;
     std::vector<Json *> open_;
-    bool in_list_ = false;
 };
 
 } // namespace
 
-Failure bad_data(std::string message) {
-    return {MDIST_ERR_DATA_LOSS, std::move(message)};
+const Json *Json::find(const std::string &key) const {
+    const auto found = keys.find(key);
+    return found == keys.end() ? nullptr : &members[found->second];
 }
 
 const Json *Json::find(const std::string &key, Kind wanted) const {
-    const auto found = keys.find(key);
-    return found == keys.end() || !members[found->second].is(wanted) ? nullptr : &members[found->second];
+    const Json *const found = find(key);
+    return found != nullptr && found->is(wanted) ? found : nullptr;
 }
 
 std::string Json::shown() const {
@@ -102,6 +104,7 @@ std::string Json::shown() const {
         case Kind::kNumber:
             return std::to_string(number);
         case Kind::kNumbers:
+        case Kind::kList:
             return "a list";
         case Kind::kObject:
             return "an object";
@@ -109,8 +112,8 @@ std::string Json::shown() const {
     return "?";
 }
 
-Json parse_json(std::string_view text) {
-    Builder builder;
+Json parse_json(std::string_view text, std::size_t deepest) {
+    Builder builder(deepest);
     nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
     return builder.take();
 }
