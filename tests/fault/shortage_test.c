@@ -301,6 +301,21 @@ static void memory_may_run_out_at_any_moment(void **state) {
     live_through(live, SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
 }
 
+static void live_alone(Life *life) {
+    GO(mdist_strategy_create(NULL, &life->strategy, &error));
+}
+
+static void a_cluster_is_read_with_little_memory_too(void **state) {
+    (void)state;
+    const char *const cluster =
+        "{\"cluster\": {\"worker\": [\"alpha:7000\", \"beta:7000\"], \"evaluator\": [\"gamma:7000\"]},"
+        " \"task\": {\"type\": \"evaluator\", \"index\": 0}, \"more\": [1, [2, {\"a\": null}]]}";
+    setenv("TF_CONFIG", cluster, 1);
+    live_through(live_alone, SHORT_OF_MEMORY, 0, MDIST_ERR_OUT_OF_MEMORY, 1);
+    live_through(live_alone, SHORT_OF_MEMORY, 1, MDIST_ERR_OUT_OF_MEMORY, 1);
+    unsetenv("TF_CONFIG");
+}
+
 static void each_thread_may_be_refused(void **state) {
     (void)state;
     live_through(live, SHORT_OF_THREADS, 0, MDIST_ERR_RESOURCE, 1);
@@ -395,6 +410,7 @@ int main(void) {
         cmocka_unit_test(each_request_for_memory_may_be_refused),
         cmocka_unit_test(memory_may_run_out_at_any_moment),
         cmocka_unit_test(brackets_live_with_little_memory_too),
+        cmocka_unit_test(a_cluster_is_read_with_little_memory_too),
         cmocka_unit_test(each_thread_may_be_refused),
         cmocka_unit_test(a_thread_that_cannot_be_replaced_is_asked_for_again),
         cmocka_unit_test(a_failure_without_memory_for_its_words_is_one_all_the_same),
