@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/membership/descriptors.h"
 
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -8,6 +10,9 @@
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "util/failure.h"
+#include "util/text.h"
 
 namespace mdist {
 namespace {
@@ -76,6 +81,11 @@ void close_descriptor(int descriptor) noexcept {
         registry().files.erase(descriptor);
     }
     close(descriptor);
+}
+
+int checked(int result, const char *what) {
+    if (result < 0) throw Failure(MDIST_ERR_RESOURCE, text("cannot ", what, ": ", std::strerror(errno))).native(errno);
+    return result;
 }
 
 } // namespace mdist

@@ -28,67 +28,32 @@ namespace {
 
 constexpr uint64_t kWakenerId = 1, kListenerId = 2; // connections count from 3
 constexpr uint64_t kFarewellNs = 500'000'000;
-constexpr uint64_t kAcceptAgainNs = 100'000'000;
 constexpr int kMostAccepted = 64; // in a row, before others are looked at
 constexpr int kMostReads = 16;    // likewise from one connection
 constexpr std::size_t kReadBytes = 16 * 1024;
-
-int checked(int result, const char *what) {
-    if (result < 0) throw Failure(MDIST_ERR_RESOURCE, text("cannot ", what, ": ", std::strerror(errno))).native(errno);
-    return result;
-}
 
 void set_option(int descriptor, int level, int option, int value) {
     setsockopt(descriptor, level, option, &value, sizeof value); // without it, things go on more slowly
 }
 
-/// A new socket that listens there.
-int listening_socket(const Endpoint &at) {
-    const SocketAddress address = socket_address(at);
-    const int descriptor = list_descriptor(
-        checked(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a socket"));
-    set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1); // connections of a store before this one may linger
-    if (address.family() == AF_INET6) set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    if (bind(descriptor, address.get(), address.length) == 0 && ::listen(descriptor, SOMAXCONN) == 0) return descriptor;
-    const int error = errno;
-    close_descriptor(descriptor);
-    if (error == EADDRNOTAVAIL)
-        throw Failure(MDIST_ERR_CONFIG, text("cannot listen at ", text_of(at), ": that is no address of this host"))
-            .reason("address_not_local")
-            .native(error);
-    Failure failure =
-        Failure(MDIST_ERR_RESOURCE, text("cannot listen at ", text_of(at), ": ", std::strerror(error))).native(error);
-    throw error == EADDRINUSE ? Failure(std::move(failure).reason("address_in_use")) : failure;
-}
-
-bool out_of_descriptors(int error) {
-    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
 } // namespace
 
-Reactor::Reactor(std::function<void()> after) : after_(std::move(after)), last_id_(kListenerId) {
-    epoll_ = list_descriptor(checked(epoll_create1(EPOLL_CLOEXEC), "make an epoll descriptor"));
-    try {
-        wakener_ = list_descriptor(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an event descriptor"));
-        epoll_event event = {};
-        event.events = EPOLLIN;
-        event.data.u64 = kWakenerId;
-        checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, wakener_, &event), "watch a descriptor");
-    } catch (...) {
-        close_descriptor(wakener_);
-        close_descriptor(epoll_);
-        throw;
-    }
+Reactor::Reactor(std::function<void()> after)
+    : after_(std::move(after)),
+      epoll_(list_descriptor(checked(epoll_create1(EPOLL_CLOEXEC), "make an epoll descriptor"))),
+      wakener_(list_descriptor(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an event descriptor"))),
+      listener_(epoll_.get(), kListenerId),
+      last_id_(kListenerId) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = kWakenerId;
+    checked(epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakener_.get(), &event), "watch a descriptor");
 }
 
 Reactor::~Reactor() {
     stop();
     end_farewells();
     for (const auto &[id, socket] : sockets_) close_descriptor(socket.descriptor);
-    close_descriptor(listener_);
-    close_descriptor(wakener_);
-    close_descriptor(epoll_);
 }
 
 void Reactor::start(Machine &machine, const char *thread_name) {
@@ -108,7 +73,7 @@ void Reactor::stop() noexcept {
 
 void Reactor::wake() noexcept {
     const uint64_t one = 1;
-    while (write(wakener_, &one, sizeof one) < 0 && errno == EINTR) {
+    while (write(wakener_.get(), &one, sizeof one) < 0 && errno == EINTR) {
     }
 }
 
@@ -135,7 +100,7 @@ ConnectionId Reactor::add(int descriptor, bool connecting) {
     epoll_event event = {};
     event.events = connecting ? EPOLLOUT : EPOLLIN;
     event.data.u64 = id;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) failed(id, errno);
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) failed(id, errno);
     return id;
 }
 
@@ -144,13 +109,13 @@ void Reactor::set_events(ConnectionId id, const Socket &socket) {
     event.events = (socket.closing || socket.connecting ? 0u : EPOLLIN) |
                    (socket.connecting || !socket.queued.empty() ? EPOLLOUT : 0u);
     event.data.u64 = id;
-    epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.descriptor, &event);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket.descriptor, &event);
 }
 
 void Reactor::forget(ConnectionId id, bool close_it) {
     const auto found = sockets_.find(id);
     if (found == sockets_.end()) return;
-    epoll_ctl(epoll_, EPOLL_CTL_DEL, found->second.descriptor, nullptr);
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.descriptor, nullptr);
     if (close_it) close_descriptor(found->second.descriptor);
     sockets_.erase(found);
 }
@@ -255,20 +220,8 @@ int Reactor::release(ConnectionId id) {
 
 // ---- Listening
 
-void Reactor::listen_on(int descriptor) {
-    if (listener_ >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
-    close_descriptor(listener_);
-    listener_ = descriptor;
-    accept_again_ns_ = 0;
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = kListenerId;
-    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event), "watch a descriptor");
-}
-
 Endpoint Reactor::listen_at(const Endpoint &at) {
-    listen_on(listening_socket(at));
-    return local_endpoint(listener_);
+    return listener_.listen_at(at);
 }
 
 uint16_t Reactor::listen(ConnectionId like) {
@@ -280,21 +233,13 @@ uint16_t Reactor::listen(ConnectionId like) {
 }
 
 void Reactor::accept_some() {
+    std::string host;
     for (int count = 0; count < kMostAccepted; ++count) {
-        SocketAddress address;
-        address.length = sizeof address.storage;
-        const int descriptor = accept4(listener_, address.get(), &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (descriptor < 0 && errno == EAGAIN) return;
-        if (descriptor < 0 && out_of_descriptors(errno)) {
-            log_warn("cannot accept connections for now: ", std::strerror(errno));
-            epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
-            accept_again_ns_ = now_ns() + kAcceptAgainNs;
-            return;
-        }
-        if (descriptor < 0) continue; // that one has gone again
-        const ConnectionId id = add(list_descriptor(descriptor), false);
+        const int descriptor = listener_.accept(now_ns(), host);
+        if (descriptor < 0) return;
+        const ConnectionId id = add(descriptor, false);
         if (sockets_.count(id) == 0) continue;
-        machine_->accepted(id, endpoint_of(address).host);
+        machine_->accepted(id, host);
         read_some(id); // what it says may be there already; with it, it is not taken for one who says nothing
     }
 }
@@ -307,8 +252,7 @@ void *Reactor::run(void *self) {
 }
 
 int Reactor::milliseconds_to_wait() const {
-    uint64_t next = machine_->next_tick_ns();
-    if (accept_again_ns_ != 0) next = std::min(next, accept_again_ns_);
+    const uint64_t next = std::min(machine_->next_tick_ns(), listener_.resumes_at_ns());
     if (!failures_.empty()) return 0;
     const uint64_t now = now_ns();
     if (next <= now) return 0;
@@ -323,7 +267,7 @@ void Reactor::serve() {
             const std::lock_guard<std::mutex> hold(lock_);
             wait = milliseconds_to_wait();
         }
-        const int count = epoll_wait(epoll_, events, 64, wait);
+        const int count = epoll_wait(epoll_.get(), events, 64, wait);
         if (count < 0 && errno != EINTR) return lose_all(errno);
         {
             const std::lock_guard<std::mutex> hold(lock_);
@@ -331,7 +275,7 @@ void Reactor::serve() {
             for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
             report_failures();
             end_late_farewells();
-            if (accept_again_ns_ != 0 && now_ns() >= accept_again_ns_) listen_on(std::exchange(listener_, -1));
+            listener_.resume_if_due(now_ns());
             if (now_ns() >= machine_->next_tick_ns()) machine_->tick();
         }
         after_();
@@ -362,7 +306,7 @@ void Reactor::handle(uint64_t id, uint32_t events) {
 void Reactor::dispatch(uint64_t id, uint32_t events) {
     if (id == kWakenerId) {
         uint64_t times = 0;
-        while (read(wakener_, &times, sizeof times) < 0 && errno == EINTR) {
+        while (read(wakener_.get(), &times, sizeof times) < 0 && errno == EINTR) {
         }
         return;
     }

@@ -14,6 +14,8 @@
 
 #include <pthread.h>
 
+#include "comm/membership/descriptors.h"
+#include "comm/membership/listener.h"
 #include "comm/membership/world.h"
 
 namespace mdist {
@@ -74,15 +76,12 @@ class Reactor final : public World {
     ConnectionId add(int descriptor, bool connecting);
     void set_events(ConnectionId id, const Socket &socket);
     void forget(ConnectionId id, bool close_it);
-    void listen_on(int descriptor);
 
     std::function<void()> after_;
     std::mutex lock_;
     Machine *machine_ = nullptr;
-    int epoll_ = -1;
-    int wakener_ = -1;
-    int listener_ = -1;
-    uint64_t accept_again_ns_ = 0; // when there were no descriptors left; 0: accepting
+    const Descriptor epoll_, wakener_;
+    Listener listener_;
     ConnectionId last_id_;
     std::map<ConnectionId, Socket> sockets_;
     std::vector<std::pair<ConnectionId, int>> failures_; // to be told to the machine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/membership/listener.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "comm/membership/address.h"
+#include "comm/membership/descriptors.h"
+#include "util/failure.h"
+#include "util/log.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kPauseNs = 100'000'000;
+
+/// A new socket that listens there.
+Descriptor listening_socket(const Endpoint &at) {
+    const SocketAddress address = socket_address(at);
+    Descriptor descriptor(list_descriptor(
+        checked(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a socket")));
+    const int on = 1;
+    setsockopt(descriptor.get(), SOL_SOCKET, SO_REUSEADDR, &on,
+               sizeof on); // connections of an earlier store may linger
+    if (address.family() == AF_INET6) setsockopt(descriptor.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(descriptor.get(), address.get(), address.length) == 0 && listen(descriptor.get(), SOMAXCONN) == 0)
+        return descriptor;
+    const int error = errno;
+    if (error == EADDRNOTAVAIL)
+        throw Failure(MDIST_ERR_CONFIG, text("cannot listen at ", text_of(at), ": that is no address of this host"))
+            .reason("address_not_local")
+            .native(error);
+    throw Failure(MDIST_ERR_RESOURCE, text("cannot listen at ", text_of(at), ": ", std::strerror(error)))
+        .reason(error == EADDRINUSE ? "address_in_use" : "")
+        .native(error);
+}
+
+bool out_of_descriptors(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+} // namespace
+
+Endpoint Listener::listen_at(const Endpoint &at) {
+    Descriptor fresh = listening_socket(at);
+    if (descriptor_.get() >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor_.get(), nullptr);
+    descriptor_ = std::move(fresh);
+    watch();
+    return local_endpoint(descriptor_.get());
+}
+
+void Listener::watch() {
+    resumes_at_ns_ = UINT64_MAX;
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = id_;
+    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor_.get(), &event), "watch a descriptor");
+}
+
+int Listener::accept(uint64_t now_ns, std::string &host) {
+    SocketAddress address;
+    address.length = sizeof address.storage;
+    const int accepted = accept4(descriptor_.get(), address.get(), &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (accepted < 0) { // nobody is there, or one who has gone again; whoever else waits is told of again
+        if (out_of_descriptors(errno)) pause(now_ns, errno);
+        return -1;
+    }
+    told_ = false;
+    Descriptor descriptor(list_descriptor(accepted));
+    host = endpoint_of(address).host;
+    return descriptor.release();
+}
+
+void Listener::pause(uint64_t now_ns, int error) {
+    if (!told_) log_warn("cannot accept connections for now: ", std::strerror(error));
+    told_ = true;
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor_.get(), nullptr);
+    resumes_at_ns_ = now_ns + kPauseNs;
+}
+
+void Listener::resume_if_due(uint64_t now_ns) {
+    if (now_ns >= resumes_at_ns_) watch();
+}
+
+} // namespace mdist
