@@ -68,6 +68,8 @@ int dispatch(int argc, char **argv) {
     check->add_option("--config", check_options.config, "YAML file (default: the one that MDIST_CONFIG names)");
     check->add_option("--timeout", check_options.timeout_s, "longest wait for a host, in seconds")
         ->capture_default_str();
+    check->add_flag("--join", check_options.join,
+                    "also form the group and sum; run it as every worker at the same time");
 
     std::vector<std::string> arguments(argv + 1, argv + argc);
     if (!arguments.empty() && arguments[0] == "launch") mdist::take_program(arguments, launch_options);

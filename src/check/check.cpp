@@ -2,6 +2,7 @@
 #include "check/check.h"
 
 #include "check/cluster_view.h"
+#include "check/join.h"
 #include "check/report.h"
 #include "network.h"
 
@@ -29,7 +30,8 @@ std::string value_of(const mdist_config_t *config, const char *key) {
 
 class Check {
   public:
-    explicit Check(const CheckOptions &options) : timeout_ms_(static_cast<int>(options.timeout_s * 1000)) {}
+    explicit Check(const CheckOptions &options)
+        : timeout_ms_(static_cast<int>(options.timeout_s * 1000)), join_(options.join) {}
 
     unsigned run() {
         check_version();
@@ -42,6 +44,7 @@ class Check {
             for (const Task &task : view.tasks)
                 if (!task.address.empty()) check_task(task);
             check_store(view);
+            if (join_) check_join(config.get(), report_);
         } catch (const std::runtime_error &failure) {
             report_.problem("cluster", failure.what(), "a strategy would fail alike");
         }
@@ -59,6 +62,7 @@ class Check {
     void check_store(const ClusterView &view);
 
     int timeout_ms_;
+    bool join_;
     CheckReport report_;
 };
 

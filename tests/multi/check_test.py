@@ -16,10 +16,10 @@ def free_port(host):
 
 
 class Check(Case):
-    def check(self, text=None, **variables):
-        arguments = []
+    def check(self, text=None, arguments=(), **variables):
+        arguments = [*arguments]
         if text is not None:
-            arguments = ["--config", str(self.folder / "cluster.yaml")]
+            arguments += ["--config", str(self.folder / "cluster.yaml")]
             (self.folder / "cluster.yaml").write_text(text)
         return subprocess.run([MDIST, "check", *arguments], env=environment(**variables), capture_output=True, text=True,
                               timeout=PATIENCE_S)
@@ -97,6 +97,19 @@ class Check(Case):
         with socket.create_server((HERE, 0)) as taken:
             result = self.check(**job, MDIST_STORE=f"{HERE}:{taken.getsockname()[1]}")
         self.assertSays(result, 1, "problem +store .*something listens there already")
+
+    def test_workers_that_check_together_form_a_group_and_sum(self):
+        result = launch("-n", "3", "--", MDIST, "check", "--join", env={"MDIST_DEVICES": "cpu*2"})
+        self.assertEnds(result, 0)
+        for rank in "012":
+            self.assertRegex(result.stdout, rf"(?m)^\[{rank}\] ok +join +3 workers with 6 replicas; this is worker {rank}")
+            self.assertRegex(result.stdout, rf"(?m)^\[{rank}\] ok +sums +4 bytes in [\d.]+ us, 4 MiB in ")
+
+    def test_a_worker_that_does_not_come_is_named(self):
+        job = {"MDIST_SIZE": "2", "MDIST_RANK": "0", "MDIST_LOCAL_RANK": "0", "MDIST_LOCAL_SIZE": "2"}
+        result = self.check("communication: {join_timeout: 200ms}\n", **job, MDIST_STORE=f"{HERE}:{free_port(HERE)}",
+                            arguments=("--join",))
+        self.assertSays(result, 1, r"problem +join .*missing: 1")
 
 
 if __name__ == "__main__":
