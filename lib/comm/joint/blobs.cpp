@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostInline = SmallExchange::kPayloadLimit - sizeof(uint64_t);
 
+/// The length, and the blob itself where it fits beside it.
 std::vector<char> payload_of(const void *data, uint64_t bytes) {
     std::vector<char> payload(sizeof bytes + (bytes <= kMostInline ? bytes : 0));
     std::memcpy(payload.data(), &bytes, sizeof bytes);
