@@ -3,6 +3,7 @@
 #include "api/guard.h"
 #include "device/device.h"
 #include "strategy/strategy.h"
+#include "util/forever.h"
 #include "util/text.h"
 
 #include <mdist/memory.h>
@@ -15,13 +16,9 @@ using namespace mdist;
 
 namespace {
 
-/// What was given out. Never destroyed: finalizers may run when the program ends.
+/// What was given out. Finalizers may run when the program ends.
 class GivenOut {
   public:
-    static GivenOut &all() {
-        static auto &blocks = *new GivenOut;
-        return blocks;
-    }
     void *add(Memory memory) {
         void *const address = memory.get();
         const std::lock_guard lock(mutex_);
@@ -61,11 +58,11 @@ mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, s
             memory = host()->allocate(bytes);
             host()->zero(memory.get(), bytes);
         }
-        *out = GivenOut::all().add(std::move(memory));
+        *out = forever<GivenOut>().add(std::move(memory));
     });
 }
 
 void mdist_free(void *memory) {
     if (memory == nullptr || process_forked()) return;
-    GivenOut::all().remove(memory);
+    forever<GivenOut>().remove(memory);
 }

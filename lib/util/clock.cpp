@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/clock.h"
 
+#include "util/forever.h"
+
 #include <ctime>
 
 namespace mdist {
@@ -18,8 +20,7 @@ class Monotonic final : public Clock {
 } // namespace
 
 const Clock &monotonic_clock() {
-    static const auto &clock = *new Monotonic; // never destroyed: threads wait on it to the very end
-    return clock;
+    return forever<Monotonic>();
 }
 
 } // namespace mdist

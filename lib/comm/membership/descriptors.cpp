@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/failure.h"
+#include "util/forever.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -31,8 +32,7 @@ struct Registry {
 };
 
 Registry &registry() {
-    static auto &only = *new Registry; // never destroyed: threads close descriptors to the very end
-    return only;
+    return forever<Registry>();
 }
 
 bool file_of(int descriptor, File *file) noexcept {
