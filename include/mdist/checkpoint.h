@@ -109,6 +109,15 @@ MDIST_API mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint
                                                   const mdist_restore_options_t *options, mdist_error_t **error);
 
 /**
+ * Removes all checkpoints from the folder: the training they were for is done, and the next one shall begin anew. None
+ * and no folder are fine. MDIST_ERR_IO where some cannot be removed, MDIST_ERR_FAILED_PRECONDITION, reason `busy`,
+ * while another process saves there. The variables stay as they are.
+ * @thread one at a time per strategy   @blocks on the folder   @collective all workers   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_checkpoint_clear(mdist_checkpoint_t *checkpoint, const mdist_call_options_t *options,
+                                                mdist_error_t **error);
+
+/**
  * The number of the checkpoint in @p folder that was saved last, for programs that only watch. MDIST_ERR_NOT_FOUND,
  * reason `no_checkpoint`, if there is none.
  * @thread any   @blocks on the folder   @collective no   @calls-back never   @since 0.1

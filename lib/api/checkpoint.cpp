@@ -85,6 +85,12 @@ mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t
     });
 }
 
+mdist_status_t mdist_checkpoint_clear(mdist_checkpoint_t *checkpoint, const mdist_call_options_t *options,
+                                      mdist_error_t **error) {
+    return checkpoint_guard("mdist_checkpoint_clear", checkpoint, error,
+                            [&](Checkpoint &self) { self.clear(timeout_of(options)); });
+}
+
 mdist_status_t mdist_checkpoint_latest(const char *folder, uint64_t *number, mdist_error_t **error) {
     return guard("mdist_checkpoint_latest", error, [&] {
         need(folder, "folder");

@@ -37,6 +37,8 @@ class Checkpoint {
     /// `number` nothing: the latest. `partial`: variables that the file lacks stay as they are, and tensors that are no
     /// variables' are passed over. Returns the number.
     uint64_t restore(std::optional<uint64_t> number, bool partial, uint64_t timeout_ns);
+    /// Removes all checkpoints from the folder.
+    void clear(uint64_t timeout_ns);
 
   private:
     std::string subject(const std::string &first_line) const;

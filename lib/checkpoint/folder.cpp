@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -103,6 +104,16 @@ void CheckpointFolder::add(uint64_t number, NewFile &file, uint32_t keep) {
         throw;
     }
     for (const std::string &name : gone) folder_.remove(name);
+}
+
+void CheckpointFolder::clear(const std::string &path) {
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return;
+    CheckpointFolder opened = open_to_save(path);
+    for (const uint64_t number : opened.numbers()) opened.folder_.remove(name_of(number));
+    if (const std::size_t left = opened.numbers().size(); left != 0)
+        throw Failure(MDIST_ERR_IO, text(left, " checkpoints in ", mdist::quoted(path), " cannot be removed"));
+    opened.folder_.remove(kManifest);
+    opened.folder_.flush();
 }
 
 void CheckpointFolder::remove_leftovers() {

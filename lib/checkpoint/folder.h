@@ -38,6 +38,9 @@ class CheckpointFolder {
     /// checkpoints are as they were, or the one of that number is replaced.
     void add(uint64_t number, NewFile &file, uint32_t keep);
 
+    /// Removes all that it lists, the latest last, and the list; no folder is fine. Throws IO with how many are left.
+    static void clear(const std::string &path);
+
     static std::string name_of(uint64_t number);
 
   private:

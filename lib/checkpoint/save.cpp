@@ -95,4 +95,12 @@ void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
     });
 }
 
+void Checkpoint::clear(uint64_t timeout_ns) {
+    Together together(*strategy_, CallKind::kClearCheckpoints, timeout_ns);
+    together.agree("", [&] {
+        if (together.is_chief()) CheckpointFolder::clear(folder_);
+        return std::string();
+    });
+}
+
 } // namespace mdist

@@ -196,6 +196,33 @@ static void the_latest_is_the_one_saved_last_and_only_so_many_are_kept(void **st
     destroy_all(strategy, checkpoint, &v, 1);
 }
 
+static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) {
+    const char *const folder = *state;
+    mdist_strategy_t *strategy = strategy_with(2);
+    mdist_checkpoint_t *checkpoint = NULL;
+    uint64_t number = 0;
+    char none[512];
+    snprintf(none, sizeof none, "%s/none", folder);
+    OK(mdist_checkpoint_create(strategy, none, 2, &checkpoint, &error));
+    OK(mdist_checkpoint_clear(checkpoint, NULL, &error)); // there is no folder, and it makes none
+    mdist_checkpoint_destroy(checkpoint);
+    expect_files(folder, "");
+    OK(mdist_checkpoint_create(strategy, folder, 2, &checkpoint, &error));
+    for (uint64_t i = 1; i <= 3; ++i) OK(mdist_checkpoint_save(checkpoint, i, NULL, &error));
+    char other[512];
+    snprintf(other, sizeof other, "%s/checkpoint-9.safetensors.mine", folder);
+    fclose(fopen(other, "w"));
+    OK(mdist_checkpoint_clear(checkpoint, NULL, &error));
+    expect_files(folder, "checkpoint-9.safetensors.mine"); // what is not its own stays
+    FAILS(MDIST_ERR_NOT_FOUND, mdist_checkpoint_latest(folder, &number, &error));
+    OK(mdist_checkpoint_clear(checkpoint, NULL, &error));
+    OK(mdist_checkpoint_save(checkpoint, 1, NULL, &error));
+    OK(mdist_checkpoint_latest(folder, &number, &error));
+    assert_int_equal(number, 1);
+    mdist_checkpoint_destroy(checkpoint);
+    mdist_strategy_destroy(strategy);
+}
+
 static void other_variables_than_the_files_are_named_and_nothing_changes(void **state) {
     char *const folder = *state;
     mdist_error_t *error = NULL;
@@ -343,6 +370,7 @@ int main(void) {
         IN_A_FOLDER(a_variable_without_aggregation_cannot_be_saved_but_restored),
         IN_A_FOLDER(texts_are_saved_along_and_replaced_by_those_of_the_file),
         IN_A_FOLDER(the_latest_is_the_one_saved_last_and_only_so_many_are_kept),
+        IN_A_FOLDER(what_is_cleared_is_gone_and_the_next_save_begins_anew),
         IN_A_FOLDER(other_variables_than_the_files_are_named_and_nothing_changes),
         IN_A_FOLDER(arguments_are_checked),
         IN_A_FOLDER(a_checkpoint_keeps_variables_and_works_after_the_collectives_have_ended),

@@ -712,6 +712,10 @@ CALL(checkpoint_save) {
 CALL(checkpoint_restore) {
     return mdist_checkpoint_restore(w->checkpoint, 1, NULL, NULL, error);
 }
+CALL(checkpoint_clear) {
+    const mdist_status_t status = mdist_checkpoint_clear(w->checkpoint, NULL, error);
+    return status == MDIST_OK ? mdist_checkpoint_save(w->checkpoint, 1, NULL, error) : status; // for who comes after it
+}
 CALL(checkpoint_latest) {
     (void)w;
     uint64_t number = 0;
@@ -838,6 +842,7 @@ static const Entry table[] = {
     ENTRY(checkpoint_save, OUTSIDE),
     ENTRY(checkpoint_restore, OUTSIDE),
     ENTRY(checkpoint_latest, ANYWHERE),
+    ENTRY(checkpoint_clear, OUTSIDE),
     ENTRY(cluster_from_tf_config, ANYWHERE),
     ENTRY(cluster_union, ANYWHERE),
     ENTRY(cluster_add_task, ANYWHERE),
