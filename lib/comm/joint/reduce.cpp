@@ -22,13 +22,17 @@ std::vector<Flat> rows_of(const Workers &workers, const Call *const *calls) {
 /// Whether all partials go with the headers: if they fit, and while that is quicker than the longer way of fewer bytes.
 /// By figures that are the same on every worker, since all must decide alike.
 bool is_small(const std::vector<Flat> &rows, const Workers &workers) {
-    // What a host may send: some 0.8 ms on a 1 Gbit/s wire, where the two ways take equally long (docs/performance.md).
-    constexpr std::size_t kHostBytes = 98304;
+    // What a host may send more than it would there, for each worker that it need not send anything to; measured at
+    // 1 Gbit/s (docs/performance.md).
+    constexpr std::size_t kMoreBytes = 6144;
     const DoublingPlan &plan = workers.doubling();
     std::size_t bytes = 0; // of all rows' partials of one subtree; they grow at most once, after the first round
     for (const Flat &row : rows)
         bytes += row.elements() * reduce::partial_size(row.dtype(), plan.cut(plan.rounds() - 1));
-    return bytes * plan.most_partials() <= SmallExchange::kPayloadLimit && bytes * plan.most_crossing() <= kHostBytes;
+    const std::size_t hosts = workers.count() / workers.per_host();
+    const std::size_t there = 2 * bytes * (hosts - 1) / hosts;
+    return bytes * plan.most_partials() <= SmallExchange::kPayloadLimit &&
+           bytes * plan.most_crossing() <= there + kMoreBytes * (workers.count() - 1);
 }
 
 } // namespace
