@@ -60,7 +60,8 @@ Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, uint
     : membership_(std::move(membership)),
       links_(std::move(links)),
       per_worker_(replicas_per_worker),
-      cut_(membership_->size() * replicas_per_worker, replicas_per_worker) {}
+      cut_(membership_->size() * replicas_per_worker, replicas_per_worker),
+      doubling_(membership_->size(), replicas_per_worker, links_.per_host) {}
 
 Workers::~Workers() {
     leave();

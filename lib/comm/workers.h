@@ -11,6 +11,7 @@
 #include "comm/call.h"
 #include "comm/links/link.h"
 #include "comm/membership/membership.h"
+#include "comm/schedules/doubling_plan.h"
 #include "comm/schedules/scratch.h"
 #include "comm/shm/group.h"
 #include "device/memory_source.h"
@@ -53,6 +54,8 @@ class Workers {
     bool all_share() const { return links_.shared != nullptr; }
     /// Where there are as many workers on each host, with ranks in a row, and they share memory: how many. Else 1.
     uint32_t per_host() const { return links_.per_host; }
+    /// The way of small all-reduces.
+    const DoublingPlan &doubling() const { return doubling_; }
     std::string name(uint32_t worker) const { return membership_->name(worker); }
 
     /// A collective of all replicas of the job: calls[i] is local replica i's; alike on all, and checked. `timeout_ns`
@@ -86,6 +89,7 @@ class Workers {
     WorkerLinks links_;
     const uint32_t per_worker_;
     const reduce::Cut cut_;
+    const DoublingPlan doubling_;
     uint64_t sequence_ = 0;
     Scratch scratch_;
     EventCount failures_;

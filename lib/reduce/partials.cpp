@@ -85,7 +85,8 @@ void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
 
 } // namespace
 
-Cut::Cut(uint32_t replicas, uint32_t per_worker) : replicas_(replicas), first_(replicas / per_worker + 1) {
+Cut::Cut(uint32_t replicas, uint32_t per_worker)
+    : replicas_(replicas), first_((replicas + per_worker - 1) / per_worker + 1) {
     collect(0, replicas, per_worker);
     for (const Subtree &subtree : subtrees_) ++first_[subtree.begin / per_worker + 1];
     for (std::size_t worker = 1; worker < first_.size(); ++worker) first_[worker] += first_[worker - 1];

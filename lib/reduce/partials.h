@@ -23,7 +23,7 @@ struct Subtree {
 };
 
 /// The subtrees of the tree over `replicas` that workers of `per_worker` replicas each reduce by themselves: maximal,
-/// in order. `replicas` is a multiple of `per_worker`.
+/// in order. Where `replicas` is no multiple of `per_worker` the last one has what is left.
 class Cut {
   public:
     Cut(uint32_t replicas, uint32_t per_worker);

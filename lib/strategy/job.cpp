@@ -11,6 +11,7 @@
 #include "comm/shm/arena.h"
 #include "comm/workers.h"
 #include "util/cpus.h"
+#include "util/event_count.h"
 #include "util/text.h"
 
 #include <mdist/base.h>
@@ -61,7 +62,7 @@ class Links {
     WorkerLinks make() {
         if (wanted_ != "tcp" && wanted_ != "gloo") share_memory();
         connect();
-        return {make_routed_link(std::move(links_), std::move(routes_), patience()), std::move(shared_), per_host_,
+        return {make_routed_link(std::move(links_), std::move(routes_), spin_ns()), std::move(shared_), per_host_,
                 std::move(memory_)};
     }
 
@@ -102,7 +103,7 @@ class Links {
         const std::vector<int> connected = membership_.connect(others, timeout_ns_);
         std::vector<int> sockets(membership_.size(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-        links_.push_back(make_tcp_link(membership_.rank(), sockets, patience(), checksums_));
+        links_.push_back(make_tcp_link(membership_.rank(), sockets, spin_ns(), checksums_));
         Link *const small = links_.back().get();
         Link *large = small;
         if (wanted_ == "gloo") {
@@ -124,10 +125,12 @@ class Links {
         return options;
     }
 
-    /// Short where cores are scarce: whoever yields while bulk is on its way can lose a whole time slice.
-    Patience patience() const {
+    /// How long a wait for other hosts stays awake: not at all where cores are scarce. What comes then needs the core
+    /// itself, be it mates, the kernel's network, or another container's worker that nobody here knows of; and whoever
+    /// yields instead of sleeping is not woken by what comes, but loses up to a time slice.
+    uint64_t spin_ns() const {
         const uint32_t cpus = usable_cpus();
-        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus) : Patience{0, 20};
+        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus).spin_ns : 0;
     }
 
     std::vector<std::string> exchange(const std::string &blob) { return membership_.exchange(blob, timeout_ns_); }

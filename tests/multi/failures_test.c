@@ -223,23 +223,24 @@ static void one_aborts(void) {
 
 // --- those who are late, or do not come
 
+/// `user_data`: the call that it is late for.
 static int32_t late_step(mdist_replica_t *replica, void *user_data) {
-    (void)user_data;
+    char memory[64] = {0};
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (rank == victim) outlive_others();
-    return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
+    return make(user_data, replica, memory) != MDIST_OK;
 }
 
-static void one_is_late(void) {
+static void is_late_for(Call call) {
     mdist_strategy_t *strategy = join();
     if (rank == victim) {
         mdist_error_t *error = NULL;
-        const mdist_status_t status = mdist_run(strategy, late_step, NULL, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error);
         REQUIRE(status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_ABORTED);
         REQUIRE(mdist_error_worker(error) == (int32_t)victim);
         mdist_error_free(error);
     } else {
-        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error));
         char words[64];
         snprintf(words, sizeof words, "worker %u, which has entered ", victim);
         if (guilty_worker != (int32_t)victim || strstr(message, words) == NULL) {
@@ -248,6 +249,15 @@ static void one_is_late(void) {
         }
     }
     mdist_strategy_destroy(strategy);
+}
+
+static void one_is_late(void) {
+    is_late_for((Call){BARRIER, 0, 0, 0, 0, 0});
+}
+
+/// Where not everybody waits for the late one itself, but for others that do.
+static void one_is_late_for_a_sum(void) {
+    is_late_for((Call)SUM_OF(10));
 }
 
 static void one_does_not_come(void) {
@@ -321,7 +331,7 @@ static void calls_that_differ_are_told_to_all(void **unused) {
     (void)unused;
     check("differ", 2, "cpu*1", 1, NULL, NULL);
     check("differ", 3, "cpu*2", 0, NULL, NULL);
-    check("differ", 3, "cpu*1", 1, SOCKETS, NULL);
+    check("differ", 4, "cpu*1", 2, SOCKETS, NULL);
 }
 
 static void wrong_arguments_of_one_worker_are_told_to_all(void **unused) {
@@ -346,6 +356,8 @@ static void one_that_is_late_is_named(void **unused) {
     (void)unused;
     check("one_is_late", 3, "cpu*1", 1, SOON, NULL);
     check("one_is_late", 2, "cpu*2", 0, SOON, SOCKETS);
+    check("one_is_late_for_a_sum", 5, "cpu*1", 3, SOON, SOCKETS);
+    check("one_is_late_for_a_sum", 4, "cpu*1", 0, SOON, SOCKETS);
 }
 
 static void one_that_does_not_come_is_named(void **unused) {
@@ -380,6 +392,7 @@ int main(int argument_count, char **arguments) {
         {"one_step_fails", one_step_fails},
         {"one_aborts", one_aborts},
         {"one_is_late", one_is_late},
+        {"one_is_late_for_a_sum", one_is_late_for_a_sum},
         {"one_does_not_come", one_does_not_come},
         {"nobody_knows_the_store", nobody_knows_the_store},
         {"all_is_well", all_is_well},

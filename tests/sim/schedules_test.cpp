@@ -3,6 +3,7 @@
 // result, and who cannot is told, or waits for one that has stopped.
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
+#include "comm/schedules/doubling.h"
 #include "comm/schedules/rails.h"
 #include "comm/schedules/small_exchange.h"
 
@@ -18,12 +19,23 @@ using namespace mdist;
 
 enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 
-/// One party's part in an operation as workers do it: headers, an all-reduce of each type (along rails where hosts have
-/// several workers), a broadcast of the outputs of one worker (which changes nothing), headers again.
+/// How all workers go about it.
+struct Way {
+    uint32_t per_host;
+    bool small; // by doubling
+    uint32_t root;
+    uint64_t chunk_elements;
+};
+
+/// One party's part in operations as workers do them: headers and an all-reduce of each type (along rails where hosts
+/// have several workers), or a small all-reduce that has both; a broadcast of the outputs of one worker (which changes
+/// nothing), headers again.
 class Part final : public Schedule {
   public:
-    Part(Link &link, const ReduceJob &job, uint32_t per_host, uint32_t root, uint64_t chunk_elements, const Call &call)
-        : link_(link), job_(job), per_host_(per_host), root_(root), chunk_elements_(chunk_elements), call_(call) {
+    Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
+        : link_(link), job_(job), way_(way), call_(call), plan_(link.parties(), job.per_worker(), way.per_host) {
+        for (const int32_t dtype : dtypes_of(job.call(0)))
+            rows_.emplace_back(job.calls(link.self()), job.per_worker(), dtype, job.cut(), link.self());
         begin_next();
     }
 
@@ -36,37 +48,38 @@ class Part final : public Schedule {
   private:
     bool begin_next() {
         current_.reset();
-        const Call &first = job_.call(0);
-        const std::vector<int32_t> dtypes = dtypes_of(first);
         const std::size_t step = step_++;
+        const std::size_t reduced = way_.small ? 1 : 1 + rows_.size(); // steps until all are
         const uint64_t tag = uint64_t{step_} << 32;
-        if (step == 0 || step == dtypes.size() + 2) {
-            current_ = std::make_unique<SmallExchange>(link_, OperationHeader::of(call_, step + 1, 0), nullptr);
-        } else if (step <= dtypes.size()) {
-            flat_.emplace(job_.calls(link_.self()), job_.per_worker(), dtypes[step - 1], job_.cut(), link_.self());
-            if (per_host_ > 1)
-                current_ = std::make_unique<Rails>(link_, tag, *flat_, per_host_, scratch_, chunk_elements_);
+        const OperationHeader header = OperationHeader::of(call_, step_, 0);
+        if (step == 0 && way_.small && call_.kind == CallKind::kAllReduce) {
+            current_ = std::make_unique<Doubling>(link_, header, plan_, rows_, scratch_);
+        } else if (step == 0 || step == reduced + 1) {
+            current_ = std::make_unique<SmallExchange>(link_, header, nullptr);
+        } else if (step < reduced) {
+            const Flat &row = rows_[step - 1];
+            if (way_.per_host > 1)
+                current_ = std::make_unique<Rails>(link_, tag, row, way_.per_host, scratch_, way_.chunk_elements);
             else
-                current_ = std::make_unique<AllReduce>(link_, tag, *flat_, scratch_, chunk_elements_);
-        } else if (step == dtypes.size() + 1) {
+                current_ = std::make_unique<AllReduce>(link_, tag, row, scratch_, way_.chunk_elements);
+        } else if (step == reduced) {
             std::vector<Broadcast::Range> ranges;
             const Call &call = **job_.calls(link_.self());
             for (std::size_t b = 0; b < call.buffer_count; ++b)
                 ranges.push_back({call.outputs[b].data, call.outputs[b].elements * dtype_size(call.outputs[b].dtype)});
-            current_ = std::make_unique<Broadcast>(link_, tag, root_, ranges, chunk_elements_);
+            current_ = std::make_unique<Broadcast>(link_, tag, way_.root, ranges, way_.chunk_elements);
         }
         return current_ != nullptr;
     }
 
     Link &link_;
     const ReduceJob &job_;
-    const uint32_t per_host_;
-    const uint32_t root_;
-    const uint64_t chunk_elements_;
+    const Way way_;
     const Call &call_;
+    const DoublingPlan plan_;
+    std::vector<Flat> rows_; // by dtype
     std::size_t step_ = 0;
     Scratch scratch_;
-    std::optional<Flat> flat_;
     std::unique_ptr<Schedule> current_;
 };
 
@@ -76,8 +89,10 @@ class Run {
     explicit Run(uint32_t seed)
         : random_(seed),
           fault_(static_cast<Fault>(random_() % 4)),
-          per_host_(static_cast<uint32_t>(1 + random_() % 3)),
-          parties_(per_host_ * static_cast<uint32_t>(per_host_ == 1 ? 1 + random_() % 5 : 2 + random_() % 2)),
+          way_(random_way()),
+          parties_(way_.per_host * static_cast<uint32_t>(way_.per_host > 1 ? 2 + random_() % 2
+                                                         : way_.small      ? 1 + random_() % 9
+                                                                           : 1 + random_() % 5)),
           op_(random_op(random_)),
           job_(random_, parties_, static_cast<uint32_t>(1 + random_() % 3), op_,
                random_shapes(random_, op_, random_() % 8 == 0 ? 2000 : 100), random_() % 2 == 0),
@@ -86,14 +101,17 @@ class Run {
           culprit_(static_cast<uint32_t>(random_() % parties_)),
           parts_(parties_),
           outcomes_(parties_) {
-        const auto root = static_cast<uint32_t>(random_() % parties_);
-        const uint64_t chunk_elements = 1 + random_() % 60;
+        way_.root = static_cast<uint32_t>(random_() % parties_);
+        if (random_() % 2 == 0) { // else it is a barrier
+            other_ = job_.call(0);
+            other_.op = op_ == reduce::Op::kSum ? MDIST_MAX : MDIST_SUM;
+        }
         for (uint32_t party = 0; party < parties_; ++party) {
-            const Call &call = fault_ == Fault::kOtherCall && party == culprit_ ? barrier_ : job_.call(0);
-            network_.at(random_() % 500, [this, party, root, chunk_elements, &call] {
+            const bool differs = fault_ == Fault::kOtherCall && party == culprit_ && parties_ > 1;
+            const Call &call = differs ? other_ : job_.call(0);
+            network_.at(random_() % 500, [this, party, &call] {
                 if (struck_ && party == culprit_) return;
-                parts_[party] =
-                    std::make_unique<Part>(network_.link(party), job_, per_host_, root, chunk_elements, call);
+                parts_[party] = std::make_unique<Part>(network_.link(party), job_, way_, call);
                 advance(party);
             });
         }
@@ -123,6 +141,11 @@ class Run {
         bool done = false;
         std::optional<Failure> failure;
     };
+
+    Way random_way() {
+        const auto per_host = static_cast<uint32_t>(1 + random_() % 3);
+        return {per_host, random_() % 2 == 0, 0, 1 + random_() % 60};
+    }
 
     void strike() {
         struck_ = true;
@@ -177,14 +200,14 @@ class Run {
 
     Random random_;
     const Fault fault_;
-    const uint32_t per_host_;
+    Way way_;
     const uint32_t parties_;
     const reduce::Op op_;
     const ReduceJob job_;
     const uint64_t longest_delay_;
     sim::Network network_;
     const uint32_t culprit_;
-    const Call barrier_;
+    Call other_;
     bool struck_ = false;
     std::vector<std::unique_ptr<Part>> parts_;
     std::vector<Outcome> outcomes_;

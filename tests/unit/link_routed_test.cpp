@@ -43,13 +43,13 @@ std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::ve
     if (mates->per_host() != kPerHost) throw Failure(MDIST_ERR_INTERNAL, "the hosts are not known");
     std::vector<std::unique_ptr<Link>> links;
     links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
-    links.push_back(make_tcp_link(rank, sockets, {}, false));
+    links.push_back(make_tcp_link(rank, sockets, 0, false));
     std::vector<Route> routes;
     for (uint32_t other = 0; other < kWorkers; ++other) {
         Link *const link = links[same_host(rank, other) ? 0 : 1].get();
         routes.push_back({link, link, 0});
     }
-    return make_routed_link(std::move(links), std::move(routes), {});
+    return make_routed_link(std::move(links), std::move(routes), 0);
 }
 
 Links make_links() {

@@ -38,7 +38,7 @@ void connect_pair(Sockets kind, int (&ends)[2]) {
     close(listener);
 }
 
-Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}, bool checksums = false) {
+Links make_links(uint32_t parties, Sockets kind, uint64_t spin_ns = 0, bool checksums = false) {
     std::vector<std::vector<int>> sockets(parties, std::vector<int>(parties, -1));
     for (uint32_t a = 0; a < parties; ++a)
         for (uint32_t b = 0; b < a; ++b) {
@@ -49,7 +49,7 @@ Links make_links(uint32_t parties, Sockets kind, const Patience &patience = {}, 
         }
     Links links;
     for (uint32_t self = 0; self < parties; ++self)
-        links.push_back(make_tcp_link(self, sockets[self], patience, checksums));
+        links.push_back(make_tcp_link(self, sockets[self], spin_ns, checksums));
     return links;
 }
 
@@ -61,7 +61,7 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
         const uint64_t elements = seed % 10 == 0 ? 100'000 : 500;
         const reduce::Op op = random_op(random);
         const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
-        const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, {}, seed % 3 == 0);
+        const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, 0, seed % 3 == 0);
         reduce_all(random, job, links, 1 + random() % elements);
         for (uint32_t worker = 0; worker < parties; ++worker)
             if (!job.right(worker)) fail_msg("seed %u: worker %u", seed, worker);
@@ -69,13 +69,13 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
 }
 
 void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
-    for (const auto &[kind, patience] : {std::pair{Sockets::kUnix, Patience{}},
-                                         {Sockets::kLoopback, Patience{}},
-                                         {Sockets::kLoopback, Patience{20'000, 0}},
-                                         {Sockets::kUnix, Patience{0, 10}}}) {
+    for (const auto &[kind, spin_ns] : {std::pair<Sockets, uint64_t>{Sockets::kUnix, 0},
+                                        {Sockets::kLoopback, 0},
+                                        {Sockets::kLoopback, 20'000},
+                                        {Sockets::kUnix, 20'000}}) {
         Random random(1);
         const ReduceJob job(random, 4, 2, reduce::Op::kMean, {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
-        const Links links = make_links(4, kind, patience);
+        const Links links = make_links(4, kind, spin_ns);
         std::vector<Scratch> scratch(4);
         std::vector<std::unique_ptr<Flat>> flats;
         for (uint32_t worker = 0; worker < 4; ++worker)
@@ -91,7 +91,7 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
 }
 
 void one_exchange_follows_another(void **) {
-    const Links links = make_links(3, Sockets::kLoopback, {20'000, 0});
+    const Links links = make_links(3, Sockets::kLoopback, 20'000);
     std::vector<uint64_t> sums(3);
     const auto exchange = [&](uint32_t party) {
         for (uint64_t sequence = 1; sequence <= rounds(300, 3000); ++sequence) {
@@ -167,8 +167,8 @@ struct Forwarded {
         connect_pair(Sockets::kUnix, far);
         to_0 = near[1];
         from_1 = far[1];
-        links.push_back(make_tcp_link(0, {-1, near[0]}, {}, true));
-        links.push_back(make_tcp_link(1, {far[0], -1}, {}, true));
+        links.push_back(make_tcp_link(0, {-1, near[0]}, 0, true));
+        links.push_back(make_tcp_link(1, {far[0], -1}, 0, true));
     }
     ~Forwarded() {
         close(to_0);

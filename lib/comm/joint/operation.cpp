@@ -29,6 +29,15 @@ void JointOperation::all_reduce_shared(Workers &workers, const Call *const *call
         [&] { workers.links_.shared->all_reduce(operation.header_, calls, [&] { operation.check(begin); }); });
 }
 
+void JointOperation::all_reduce_small(Workers &workers, const Call &call, const std::vector<Flat> &rows,
+                                      uint64_t timeout_ns) {
+    JointOperation operation(workers, call, 0, timeout_ns);
+    operation.drive([&]() -> Schedule & {
+        return operation.doubling_.emplace(operation.link(), operation.header_, workers.doubling(), rows,
+                                           operation.scratch());
+    });
+}
+
 uint64_t JointOperation::next_sequence() {
     if (workers_.membership_->failed())
         if (std::optional<Failure> cause = workers_.membership_->failure()) throw *cause;
@@ -52,12 +61,19 @@ void JointOperation::attempt(FunctionRef<void()> body) {
 /// link is closed before the schedule's memory goes.
 void JointOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
     constexpr uint64_t kLongestSleep = 100'000'000; // a lost interrupt costs no more
+    const uint64_t long_ns = std::min(kLongestSleep, timeout_ns_ / 4);
     attempt([&] {
         Schedule &schedule = begin_schedule();
         if (schedule.advance()) return;
         const uint64_t begin = monotonic_clock().now_ns();
+        bool announced = false;
         do {
-            link().wait(std::min(check(begin), kLongestSleep));
+            const uint64_t left_ns = check(begin);
+            if (!announced && timeout_ns_ - left_ns >= long_ns) {
+                workers_.membership_->announce();
+                announced = true;
+            }
+            link().wait(std::min(left_ns, std::max<uint64_t>(long_ns, 1)));
         } while (!schedule.advance());
     });
 }
@@ -85,10 +101,12 @@ uint64_t JointOperation::check(uint64_t begin_ns) const {
     return timeout_ns_ - waited_ns;
 }
 
-/// To this operation, by what it has told this worker itself: what the membership hears is some heartbeats old.
+/// To this operation, by what it has told this worker itself: what the membership hears is some heartbeats old. In a
+/// doubling not all do, but who waits there has announced itself.
 bool JointOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
     if (messages_) return messages_->has_come(worker);
+    if (doubling_) return doubling_->has_come(worker) || workers_.membership_->entered(worker) >= header_.sequence;
     const ShmGroup *const shared = workers_.links_.shared.get();
     return shared != nullptr && shared->has_come(worker);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "comm/operation_header.h"
+#include "comm/schedules/doubling.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/workers.h"
 #include "util/function_ref.h"
@@ -24,6 +25,9 @@ class JointOperation {
 
     /// An all-reduce of workers that all share memory (Workers::all_share), which needs no schedule.
     static void all_reduce_shared(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
+    /// A small all-reduce among others, which tells what it is along with its data; `rows` are those of `call`.
+    static void all_reduce_small(Workers &workers, const Call &call, const std::vector<Flat> &rows,
+                                 uint64_t timeout_ns);
 
     /// What a worker sent along, this one too.
     const char *payload(uint32_t worker) const { return static_cast<const char *>(messages_->payload(worker)); }
@@ -57,7 +61,9 @@ class JointOperation {
     Workers &workers_;
     const uint64_t timeout_ns_;
     const OperationHeader header_;
+    // One of them is how this worker tells others what it calls; none where memory is shared.
     std::optional<SmallExchange> messages_;
+    std::optional<Doubling> doubling_;
 };
 
 } // namespace mdist

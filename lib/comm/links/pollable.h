@@ -16,9 +16,6 @@ class Pollable {
 
     /// Whether progress() has something to do. A look, without sleeping.
     virtual bool stirs() = 0;
-    /// Whether what it waited for at the last look takes long in any case: staying awake for that only takes the core
-    /// away from others.
-    virtual bool takes_long() const { return false; }
     /// Appends what to poll for, and returns for how long at most, 0 if progress() has something to do already.
     virtual uint64_t begin_wait(std::vector<pollfd> &descriptors) = 0;
     /// Follows each begin_wait(); `found` is what it appended, as poll() left it.

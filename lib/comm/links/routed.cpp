@@ -9,15 +9,14 @@
 #include <utility>
 
 #include <poll.h>
-#include <sched.h>
 
 namespace mdist {
 namespace {
 
 class Routed final : public Link {
   public:
-    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, const Patience &patience)
-        : links_(std::move(links)), routes_(std::move(routes)), patience_(patience) {
+    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, uint64_t spin_ns)
+        : links_(std::move(links)), routes_(std::move(routes)), spin_ns_(spin_ns) {
         for (const auto &link : links_)
             if (Pollable *const pollable = link->pollable()) pollables_.push_back(pollable);
     }
@@ -60,27 +59,22 @@ class Routed final : public Link {
 
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
-    const Patience patience_;
+    const uint64_t spin_ns_;
     std::vector<Pollable *> pollables_;
     std::vector<pollfd> descriptors_;
     std::vector<std::size_t> begins_; // of each link's descriptors
     std::size_t turn_ = 0;
 };
 
-/// Whether something stirred while the patience lasted.
+/// Whether something stirred while the thread could afford to look.
 bool Routed::stirs_soon(uint64_t timeout_ns) {
     const auto stirs = [this] {
         return std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->stirs(); });
     };
     const uint64_t start = monotonic_clock().now_ns();
-    const uint64_t spin_ns = std::min(patience_.spin_ns, timeout_ns);
+    const uint64_t spin_ns = std::min(spin_ns_, timeout_ns);
     while (monotonic_clock().now_ns() - start < spin_ns)
         if (stirs()) return true;
-    for (uint32_t i = 0; i < patience_.yields; ++i) {
-        if (stirs()) return true;
-        if (std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->takes_long(); })) break;
-        sched_yield();
-    }
     return false;
 }
 
@@ -107,8 +101,8 @@ void Routed::wait_in_turns(uint64_t timeout_ns) {
 } // namespace
 
 std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
-                                       const Patience &patience) {
-    return std::make_unique<Routed>(std::move(links), std::move(routes), patience);
+                                       uint64_t spin_ns) {
+    return std::make_unique<Routed>(std::move(links), std::move(routes), spin_ns);
 }
 
 } // namespace mdist

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "comm/links/link.h"
-#include "util/event_count.h"
 
 #include <memory>
 #include <vector>
@@ -18,8 +17,8 @@ struct Route {
 };
 
 /// routes[self] is not looked at; all others point into `links`, which have the same parties. Who waits for several of
-/// them stays awake as `patience` says, then sleeps in poll(), if they are all pollable.
+/// them stays awake for `spin_ns`, then sleeps in poll(), if they are all pollable.
 std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
-                                       const Patience &patience);
+                                       uint64_t spin_ns);
 
 } // namespace mdist

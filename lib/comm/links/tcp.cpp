@@ -15,7 +15,6 @@
 #include <system_error>
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -52,8 +51,8 @@ class Bell {
 
 class Tcp final : public Link, public Pollable {
   public:
-    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, const Patience &patience)
-        : self_(self), streams_(std::move(streams)), patience_(patience) {}
+    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t spin_ns)
+        : self_(self), streams_(std::move(streams)), spin_ns_(spin_ns) {}
     ~Tcp() override { close(); }
 
     uint32_t self() const override { return self_; }
@@ -76,11 +75,11 @@ class Tcp final : public Link, public Pollable {
 
     Pollable *pollable() override { return this; }
     bool stirs() override;
-    bool takes_long() const override { return bulk_; }
     uint64_t begin_wait(std::vector<pollfd> &descriptors) override;
     void end_wait(const pollfd *found) override;
 
   private:
+    bool has_to_try() const;
     bool can_try();
     bool watch();
     bool ready_within(uint64_t timeout_ns);
@@ -89,7 +88,7 @@ class Tcp final : public Link, public Pollable {
 
     const uint32_t self_;
     std::vector<std::unique_ptr<TcpStream>> streams_; // none for oneself
-    const Patience patience_;
+    const uint64_t spin_ns_;
     Bell bell_;
 
     std::mutex mutex_; // close() may come at any time
@@ -97,13 +96,13 @@ class Tcp final : public Link, public Pollable {
     bool looked_ = false;         // wait() has just looked at the sockets
     std::vector<pollfd> watched_; // the bell, then those of streams that wait; of the thread that uses the link
     std::vector<TcpStream *> watching_;
-    bool bulk_ = false; // some of these wait for what takes long in any case
 };
 
 void Tcp::progress() {
     const std::lock_guard lock(mutex_);
     if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
-    if (!looked_ && watch() && ready_within(0)) hand_over();
+    // Not while there is something to do without a look, which costs as much as a small message.
+    if (!looked_ && !has_to_try() && watch() && ready_within(0)) hand_over();
     looked_ = false;
     // What peers wait for goes out before anything is taken in.
     for (const auto &stream : streams_)
@@ -128,8 +127,12 @@ void Tcp::wait(uint64_t timeout_ns) {
 bool Tcp::can_try() {
     const std::lock_guard lock(mutex_);
     watch();
-    return closed_ || std::any_of(streams_.begin(), streams_.end(),
-                                  [](const auto &stream) { return stream && stream->has_to_try(); });
+    return closed_ || has_to_try();
+}
+
+bool Tcp::has_to_try() const {
+    return std::any_of(streams_.begin(), streams_.end(),
+                       [](const auto &stream) { return stream && stream->has_to_try(); });
 }
 
 bool Tcp::stirs() {
@@ -150,17 +153,12 @@ void Tcp::end_wait(const pollfd *found) {
     looked_ = true;
 }
 
-/// Whether something was ready while the thread's patience lasted.
+/// Whether something was ready while the thread could afford to look.
 bool Tcp::stays_awake(uint64_t timeout_ns) {
     const uint64_t start = monotonic_clock().now_ns();
-    const uint64_t spin_ns = std::min(patience_.spin_ns, timeout_ns);
+    const uint64_t spin_ns = std::min(spin_ns_, timeout_ns);
     while (monotonic_clock().now_ns() - start < spin_ns)
         if (ready_within(0)) return true;
-    // Whoever yields is not woken by what comes, and a core that is short does better by sleeping until much has come.
-    for (uint32_t i = 0; i < (bulk_ ? 0 : patience_.yields); ++i) {
-        if (ready_within(0)) return true;
-        sched_yield();
-    }
     return false;
 }
 
@@ -168,13 +166,11 @@ bool Tcp::stays_awake(uint64_t timeout_ns) {
 bool Tcp::watch() {
     watched_.assign(1, {bell_.descriptor(), POLLIN, 0});
     watching_.clear();
-    bulk_ = false;
     for (const auto &stream : streams_) {
         const short events = stream ? stream->waits_for() : short{0};
         if (events == 0) continue;
         watched_.push_back({stream->socket(), events, 0});
         watching_.push_back(stream.get());
-        bulk_ |= stream->waits_for_bulk();
     }
     return !watching_.empty();
 }
@@ -203,8 +199,7 @@ void Tcp::close() noexcept {
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience,
-                                    bool checksums) {
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
     try {
@@ -217,7 +212,7 @@ std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &socke
             if (rank != self) ::close(sockets[rank]);
         throw;
     }
-    return std::make_unique<Tcp>(self, std::move(streams), patience);
+    return std::make_unique<Tcp>(self, std::move(streams), spin_ns);
 }
 
 } // namespace mdist

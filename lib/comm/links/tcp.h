@@ -7,7 +7,6 @@
 #pragma once
 
 #include "comm/links/link.h"
-#include "util/event_count.h"
 
 #include <memory>
 #include <vector>
@@ -15,8 +14,7 @@
 namespace mdist {
 
 /// sockets[rank] is connected with that worker, authenticated and non-blocking, and the link's from now on, also where
-/// this throws (RESOURCE); sockets[self] is -1. `patience`: how long a wait stays awake. `checksums`: alike on all.
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, const Patience &patience,
-                                    bool checksums);
+/// this throws (RESOURCE); sockets[self] is -1. `spin_ns`: how long a wait stays awake. `checksums`: alike on all.
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums);
 
 } // namespace mdist

@@ -101,10 +101,6 @@ short TcpStream::waits_for() const {
     return static_cast<short>((writes() ? POLLOUT : 0) | (reads() ? POLLIN : 0));
 }
 
-bool TcpStream::waits_for_bulk() const {
-    return writes() || (reads() && receives_.front().frame.bytes - received_ > kBufferBytes);
-}
-
 void TcpStream::found(short events) {
     // An error or the end is found out by trying.
     if ((events & ~POLLIN) != 0) full_ = false;

@@ -36,8 +36,6 @@ class TcpStream {
     /// these have something to try.
     short waits_for() const;
     bool has_to_try() const { return (writes() && !full_) || (reads() && !empty_); }
-    /// Whether what it waits for takes long in any case.
-    bool waits_for_bulk() const;
     /// Events that poll() found.
     void found(short events);
 

@@ -48,6 +48,7 @@ class Membership::Body {
     void leave() noexcept;
     void when_failed(std::function<void(const Failure &)> call);
     void set_entered(uint64_t sequence) noexcept;
+    void announce() noexcept;
     /// Runs `look(peers)` with the lock.
     template <class Look>
     auto with_peers(Look &&look) const {
@@ -222,6 +223,15 @@ void Membership::Body::set_entered(uint64_t sequence) noexcept {
     }
 }
 
+void Membership::Body::announce() noexcept {
+    try {
+        with_peers([](Peers &peers) { peers.announce(); });
+        reactor_.wake();
+    } catch (const std::exception &) {
+        return; // no memory to say it with: the next heartbeat will
+    }
+}
+
 // ---- The outside
 
 Membership::Membership(MembershipOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
@@ -278,6 +288,10 @@ void Membership::when_failed(std::function<void(const Failure &)> call) {
 
 void Membership::set_entered(uint64_t sequence) noexcept {
     body_->set_entered(sequence);
+}
+
+void Membership::announce() noexcept {
+    body_->announce();
 }
 
 uint64_t Membership::entered(uint32_t rank) const {

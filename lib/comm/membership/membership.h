@@ -78,6 +78,8 @@ class Membership {
 
     /// Operations that this worker has entered, for others' messages.
     void set_entered(uint64_t sequence) noexcept;
+    /// Tells all others of them now, where a heartbeat would only later: for who may be waited for.
+    void announce() noexcept;
     /// What a worker last said about itself.
     uint64_t entered(uint32_t rank) const;
 

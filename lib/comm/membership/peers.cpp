@@ -154,6 +154,11 @@ uint64_t Peers::entered(uint32_t rank) const {
     return rank == options_.rank ? entered_.load(std::memory_order_relaxed) : others_[rank].entered;
 }
 
+void Peers::announce() {
+    if (failure_) return;
+    send_to_all(FrameKind::kHeartbeat, PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take());
+}
+
 void Peers::missed(uint64_t sequence) {
     if (failure_) return;
     for (uint32_t rank = 0; rank < options_.size; ++rank) {
@@ -220,7 +225,7 @@ void Peers::tick() {
                  text(name(rank), " is lost: it has been silent for ", seconds_text(options_.heartbeat_timeout_ns))));
         return;
     }
-    send_to_all(FrameKind::kHeartbeat, PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take());
+    announce();
     next_heartbeat_ns_ = now + interval_ns_;
 }
 

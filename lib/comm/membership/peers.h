@@ -54,6 +54,8 @@ class Peers {
         return sequence > first_departure_.load(std::memory_order_seq_cst);
     }
     uint64_t entered(uint32_t rank) const;
+    /// A heartbeat out of turn.
+    void announce();
     /// Fails if someone has left whom this worker needs now: always, or in operation number `sequence`.
     void missed(uint64_t sequence = UINT64_MAX);
 

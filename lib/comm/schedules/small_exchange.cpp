@@ -5,24 +5,13 @@
 #include "util/text.h"
 
 namespace mdist {
-namespace {
-
-// Alike in all operations: a peer that is in another one is to be told by its header, in words.
-constexpr uint64_t kHeaderTag = 1;
-constexpr uint64_t kPayloadTag = 2;
-
-} // namespace
 
 SmallExchange::SmallExchange(Link &link, const OperationHeader &mine, const void *payload)
-    : link_(link), own_payload_(payload), peers_(link.parties()) {
-    Peer &self = peers_[link.self()];
-    self.header = mine;
-    self.accepted = true;
+    : link_(link), mine_(mine), own_payload_(payload), peers_(link.parties()) {
     for (uint32_t worker = 0; worker < link.parties(); ++worker) {
         if (worker == link.self()) continue;
-        link.send(worker, kHeaderTag, &self.header, sizeof self.header, pending_);
-        if (mine.payload_bytes != 0) link.send(worker, kPayloadTag, payload, mine.payload_bytes, pending_);
-        link.receive(worker, kHeaderTag, &peers_[worker].header, sizeof self.header, peers_[worker].arrival);
+        send_headed(link, worker, mine_, payload, pending_);
+        peers_[worker].message.begin(link, worker);
     }
 }
 
@@ -33,9 +22,10 @@ bool SmallExchange::advance() {
         posted = false;
         all = true;
         for (uint32_t worker = 0; worker < peers_.size(); ++worker) {
-            Peer &peer = peers_[worker];
-            if (!peer.accepted && peer.arrival.done()) posted |= accept(worker);
-            all &= peer.accepted;
+            if (worker == link_.self()) continue;
+            const HeadedArrival &message = peers_[worker].message;
+            if (!message.taken() && message.has_come()) posted |= accept(worker);
+            all &= message.taken();
         }
     }
     return all && pending_.done();
@@ -44,17 +34,14 @@ bool SmallExchange::advance() {
 /// Whether there is a payload to come.
 bool SmallExchange::accept(uint32_t worker) {
     Peer &peer = peers_[worker];
-    check_same(peers_[link_.self()].header, link_.self(), peer.header, worker);
-    const uint64_t bytes = peer.header.payload_bytes;
+    peer.message.check(mine_, link_.self());
+    const uint64_t bytes = peer.message.payload_bytes();
     if (bytes > kPayloadLimit)
         throw Failure(MDIST_ERR_INTERNAL, text("worker ", worker, " announces a payload of ", bytes,
                                                " bytes with an operation; ", kPayloadLimit, " is the most"))
             .worker(static_cast<int32_t>(worker));
-    peer.accepted = true;
-    if (bytes == 0) return false;
-    peer.payload = std::make_unique_for_overwrite<char[]>(bytes);
-    link_.receive(worker, kPayloadTag, peer.payload.get(), bytes, pending_);
-    return true;
+    if (bytes != 0) peer.payload = std::make_unique_for_overwrite<char[]>(bytes);
+    return peer.message.take_payload(link_, peer.payload.get(), pending_);
 }
 
 const void *SmallExchange::payload(uint32_t worker) const {
@@ -62,7 +49,7 @@ const void *SmallExchange::payload(uint32_t worker) const {
 }
 
 std::size_t SmallExchange::payload_bytes(uint32_t worker) const {
-    return peers_[worker].header.payload_bytes;
+    return worker == link_.self() ? mine_.payload_bytes : peers_[worker].message.payload_bytes();
 }
 
 } // namespace mdist

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small exchange: every worker gives every other its operation header, with a small payload behind it. One trip.
 //
-// By itself it is a barrier, and what finds out that workers disagree; with payloads it is all that a small all-reduce
-// or a table of lengths needs. A peer's payload is taken only when its header was found to be of the same operation.
+// By itself it is a barrier, and what finds out that workers disagree; with payloads it is all that a table of lengths
+// needs. A peer's payload is taken only when its header was found to be of the same operation.
 #pragma once
 
 #include "comm/links/link.h"
 #include "comm/operation_header.h"
+#include "comm/schedules/headed.h"
 #include "comm/schedules/schedule.h"
 
 #include <cstddef>
@@ -32,21 +33,20 @@ class SmallExchange final : public Schedule {
     std::size_t payload_bytes(uint32_t worker) const;
 
     /// Whether a worker's header is here.
-    bool has_come(uint32_t worker) const { return worker == link_.self() || peers_[worker].arrival.done(); }
+    bool has_come(uint32_t worker) const { return worker == link_.self() || peers_[worker].message.has_come(); }
 
   private:
     struct Peer {
-        OperationHeader header;
-        Pending arrival; // of the header
-        bool accepted = false;
+        HeadedArrival message;
         std::unique_ptr<char[]> payload;
     };
 
     bool accept(uint32_t worker);
 
     Link &link_;
+    const OperationHeader mine_;
     const void *own_payload_;
-    std::vector<Peer> peers_; // by rank; one's own has the header that was sent
+    std::vector<Peer> peers_; // by rank, with an idle one for oneself
     Pending pending_;         // all but the headers
 };
 

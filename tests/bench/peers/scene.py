@@ -38,7 +38,7 @@ class Scene:
         self.variants = []
         self.too_long = set()  # families that did not end in time: not worth waiting for again
         for variant in variants(plan.place.between_hosts):
-            if wanted.lower() not in variant.family.lower() and wanted not in variant.program:
+            if not any(text in variant.family.lower() or text in variant.program for text in wanted.lower().split(",")):
                 continue
             if variant.program in missing:
                 self.reasons[variant.family] = missing[variant.program]
