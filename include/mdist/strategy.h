@@ -42,12 +42,12 @@ typedef enum mdist_implementation {
  * take packs; collectives that are started refuse them, others have no use for them.
  */
 typedef struct mdist_call_options {
-    uint32_t struct_size;   /* sizeof(mdist_call_options_t) as you were compiled */
-    uint32_t flags;         /* must be 0 */
-    uint64_t timeout_ns;    /* for each wait for other replicas; 0: the run's, or `communication.timeout` */
+    uint32_t struct_size;    /* sizeof(mdist_call_options_t) as you were compiled */
+    uint32_t flags;          /* must be 0 */
+    uint64_t timeout_ns;     /* for each wait for other replicas; 0: the run's, or `communication.timeout` */
     int64_t  bytes_per_pack; /* 0: as `communication.bytes_per_pack` and `communication.num_packs` say */
     int32_t  implementation; /* mdist_implementation_t */
-    uint32_t reserved;      /* must be 0 */
+    uint32_t reserved;       /* must be 0 */
 } mdist_call_options_t;
 
 /**
