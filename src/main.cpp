@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mdist`: looks at libmdist from outside, by its public headers alone.
 #include "bench/bench.h"
+#include "bench/costs.h"
 #include "bench/workers.h"
 #include "check/check.h"
 #include "env.h"
@@ -57,6 +58,9 @@ int dispatch(int argc, char **argv) {
     mdist::WorkersOptions workers_options;
     CLI::Option *workers = add_workers(*bench, workers_options);
     bench->get_option("--filter")->excludes(workers);
+    const std::string about_costs = "reductions of values and assignments in the job that the environment describes";
+    CLI::Option *costs = bench->add_flag("--costs", about_costs);
+    costs->excludes(workers);
 
     mdist::LaunchOptions launch_options;
     CLI::App *launch = app.add_subcommand("launch", "run a program as the workers of a job, here or on several hosts");
@@ -86,6 +90,7 @@ int dispatch(int argc, char **argv) {
     if (launch->parsed()) return mdist::run_launch(launch_options);
     workers_options.quick = options.quick;
     if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
+    if (bench->parsed() && *costs) return mdist::bench_job_costs(options, json);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }

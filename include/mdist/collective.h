@@ -180,7 +180,8 @@ MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduc
 
 /**
  * Many mdist_reduce_to in one: value i to destination i gives out i. All or none. What goes to the devices it came from
- * is one operation, however many values and leaves it is, and what goes to single devices another one.
+ * is one operation, however many values and leaves it is, and what goes to single devices another one; or they are
+ * packs, if @p options or the config say so. Small results share memory, up to 4 MiB, which goes with the last of them.
  * @param destinations  NULL: all to the devices they came from
  * @thread one at a time per strategy   @blocks until the results are there   @collective all workers
  * @calls-back never   @since 0.1

@@ -25,11 +25,29 @@ extern "C" {
 /** A replica inside its step. The handle dies when the step returns, or by mdist_replica_exit. */
 typedef struct mdist_replica mdist_replica_t;
 
-/** Options of one call. NULL, or all zero but struct_size: the strategy's defaults. */
+/** What moves the bytes of one call. */
+typedef enum mdist_implementation {
+    MDIST_IMPLEMENTATION_AUTO      = 0, /* what the strategy has */
+    MDIST_IMPLEMENTATION_RING      = 1, /* anything but NCCL */
+    MDIST_IMPLEMENTATION_NCCL      = 2, /* MDIST_ERR_UNSUPPORTED in this version */
+    MDIST_IMPLEMENTATION_PIN_INT32 = -0x7fffffff - 1
+} mdist_implementation_t;
+
+/**
+ * Options of one call. NULL, or all zero but struct_size: the strategy's defaults. (TensorFlow: CommunicationOptions.)
+ * With packs, a reduction of many buffers or values is cut into several operations, one after another: buffers of one
+ * dtype, in the order of the call, until a pack is larger than @p bytes_per_pack. The result has the same bits. Each
+ * operation is compared with the other replicas' and has the whole timeout; if one fails, those before it are done.
+ * mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to and mdist_batch_reduce_to
+ * take packs; collectives that are started refuse them, others have no use for them.
+ */
 typedef struct mdist_call_options {
-    uint32_t struct_size; /* sizeof(mdist_call_options_t) as you were compiled */
-    uint32_t flags;       /* must be 0 */
-    uint64_t timeout_ns;  /* for each wait for other replicas; 0: the run's, or `communication.timeout` */
+    uint32_t struct_size;    /* sizeof(mdist_call_options_t) as you were compiled */
+    uint32_t flags;          /* must be 0 */
+    uint64_t timeout_ns;     /* for each wait for other replicas; 0: the run's, or `communication.timeout` */
+    int64_t  bytes_per_pack; /* 0: as `communication.bytes_per_pack` and `communication.num_packs` say */
+    int32_t  implementation; /* mdist_implementation_t */
+    uint32_t reserved;       /* must be 0 */
 } mdist_call_options_t;
 
 /**

@@ -132,6 +132,22 @@ MDIST_API mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_v
                                              const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
+ * From here to mdist_cached_reads_exit, mdist_variable_read gives of each variable of the strategy what its first read
+ * gave, whatever has been written since, without asking other workers again: for who looks at the same numbers in many
+ * places. Does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`. All workers enter and leave alike, since
+ * a read that one of them has cached is none that others could wait for. In a step, where a read is a look at memory,
+ * keep a copy of it. Checkpoints are saved from the variables themselves. (TensorFlow: cache_variable_reads.)
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_cached_reads_enter(mdist_strategy_t *strategy, mdist_error_t **error);
+
+/**
+ * Ends what mdist_cached_reads_enter began. Without that: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`.
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_cached_reads_exit(mdist_strategy_t *strategy, mdist_error_t **error);
+
+/**
  * Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and
  * write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

@@ -41,6 +41,12 @@ Target target_of(const Strategy &strategy, const char *destination) {
     return Target::kHost;
 }
 
+Asker asker_of(const Strategy &strategy, CallKind kind, const mdist_call_options_t *options) {
+    Asker asker(strategy, kind, timeout_of(options));
+    asker.packing = packing_of(strategy, options);
+    return asker;
+}
+
 constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
 
 } // namespace
@@ -48,8 +54,12 @@ constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
 mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                 const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                                 mdist_error_t **error) {
-    return collective(all_reduce, call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count), replica, options,
-                      error);
+    const Call call = call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count);
+    return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        self.await_turn(call_name(call.kind));
+        Strategy &strategy = self.strategy();
+        all_reduce_packs(strategy.group(), self.local_index(), call, packing_of(strategy, options), timeout);
+    });
 }
 
 mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
@@ -107,7 +117,7 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
     return joint_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
-        const Asker asker(self, CallKind::kStrategyAllReduce, timeout_of(options));
+        const Asker asker = asker_of(self, CallKind::kStrategyAllReduce, options);
         self.require_sound();
         all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
     });
@@ -124,7 +134,7 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
             throw invalid(
                 text("axis_count is ", axis_count, "; no value has more than ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
-        const Asker asker(self, CallKind::kReduce, timeout_of(options));
+        const Asker asker = asker_of(self, CallKind::kReduce, options);
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out =
@@ -140,7 +150,7 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
         const auto pinned = pin(value);
         others_wait = reduces_with_others(self, *pinned, false);
         need(out, "out");
-        const Asker asker(self, CallKind::kReduceTo, timeout_of(options));
+        const Asker asker = asker_of(self, CallKind::kReduceTo, options);
         self.require_sound();
         const Target target = target_of(self, destination);
         *out = publish<mdist_value_t>(reduce_values(self, asker, op, {pinned.shared()}, {target})[0]);
@@ -152,7 +162,7 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         need_array(out, count, "out");
-        const Asker asker(self, CallKind::kBatchReduceTo, timeout_of(options));
+        const Asker asker = asker_of(self, CallKind::kBatchReduceTo, options);
         self.require_sound();
         const std::vector<ValuePointer> all = values_of(values, count, "values");
         others_wait = std::any_of(all.begin(), all.end(),
@@ -180,7 +190,7 @@ mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *val
     return joint_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
-        const Asker asker(self, CallKind::kGather, timeout_of(options));
+        const Asker asker = asker_of(self, CallKind::kGather, options);
         self.require_sound();
         *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });

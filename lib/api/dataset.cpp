@@ -109,7 +109,11 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
         const auto from = pin(source);
         need(out, "out");
         need_zero(read_options(options, "mdist_input_options_t").flags, "flags");
-        *out = publish<mdist_dataset_t>(make_split(from.shared(), pinned->worker_count(), pinned->worker(),
+        // One element is what all devices get next, and CPU devices all have it once it is there.
+        const bool prefetches = pinned->prefetches_on_device();
+        if (prefetches) watch_forks();
+        *out = publish<mdist_dataset_t>(make_split(prefetches ? make_prefetch(from.shared(), 1) : from.shared(),
+                                                   pinned->worker_count(), pinned->worker(),
                                                    pinned->local_replica_count(), pinned->deals_by_replica()));
     });
 }

@@ -3,6 +3,8 @@
 
 #include "util/text.h"
 
+#include <cstddef>
+
 namespace mdist {
 
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept {
@@ -25,10 +27,43 @@ void tell_workers(Strategy &strategy, const char *function, const Failure &failu
     }
 }
 
-uint64_t timeout_of(const mdist_call_options_t *options) {
-    const mdist_call_options_t known = read_options(options, "options");
+namespace {
+
+/// Completed and checked.
+mdist_call_options_t known_options(const mdist_call_options_t *options) {
+    constexpr size_t kFirstSize = offsetof(mdist_call_options_t, bytes_per_pack);
+    const mdist_call_options_t known = read_options(options, "options", kFirstSize);
     need_zero(known.flags, "options.flags");
-    return known.timeout_ns;
+    need_zero(known.reserved, "options.reserved");
+    if (known.bytes_per_pack < 0)
+        throw invalid(text("options.bytes_per_pack is ", known.bytes_per_pack,
+                           "; it must be a number of bytes, or 0 for the strategy's packs"));
+    if (known.implementation < MDIST_IMPLEMENTATION_AUTO || known.implementation > MDIST_IMPLEMENTATION_NCCL)
+        throw invalid(text("options.implementation is ", known.implementation,
+                           "; take MDIST_IMPLEMENTATION_AUTO (0), _RING (1) or _NCCL (2)"));
+    if (known.implementation == MDIST_IMPLEMENTATION_NCCL)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), and this version of libmdist has CPU "
+                      "devices only; take MDIST_IMPLEMENTATION_AUTO (0)")
+            .reason("no_gpu_support");
+    return known;
+}
+
+} // namespace
+
+uint64_t timeout_of(const mdist_call_options_t *options) {
+    return options == nullptr ? 0 : known_options(options).timeout_ns;
+}
+
+Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options) {
+    const uint64_t bytes = options == nullptr ? 0 : static_cast<uint64_t>(known_options(options).bytes_per_pack);
+    return bytes == 0 ? strategy.packing() : Packing{bytes, 1};
+}
+
+void need_no_packs(const mdist_call_options_t *options) {
+    if (options == nullptr || known_options(options).bytes_per_pack == 0) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED, text("options.bytes_per_pack is ", options->bytes_per_pack,
+                                              ", and what is started is one operation; start one for each pack"));
 }
 
 } // namespace mdist

@@ -41,6 +41,8 @@ VariableSpec spec_of(const Strategy &strategy, const char *name, const mdist_ten
     return spec;
 }
 
+constexpr const char *kInsteadOfCaching = "mdist_variable_tensor, and keep a copy of this replica's memory";
+
 /// The caller's tensor, for as long as the call lasts; undefined without data.
 Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
     return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
@@ -92,11 +94,11 @@ mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *
     const auto known = try_pin(variable);
     const bool together = !known || known->aggregated_in_step();
     return replica_guard("mdist_replica_assign", replica, together, error, [&](Replica &self) {
-        const auto pinned = pin(variable);
+        if (!known) pin(variable); // throws why
         need(tensor, "tensor");
         const uint64_t timeout_ns = timeout_of(options);
         const Shape shape = checked_filled(*tensor, "the tensor");
-        pinned->assign_in_step(self, assign, Tensor::view(tensor->data, tensor->dtype, shape, Memory()), timeout_ns);
+        known->assign_in_step(self, assign, Tensor::view(tensor->data, tensor->dtype, shape, Memory()), timeout_ns);
     });
 }
 
@@ -108,8 +110,24 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
         const uint64_t timeout_ns = timeout_of(options);
         const Turn turn(*self->strategy(), "mdist_variable_read",
                         "mdist_variable_tensor, and read this replica's copy from memory");
-        *out = publish<mdist_value_t>(Value::plain(self->read(timeout_ns)));
+        VariableStore &store = *self->strategy()->variables();
+        std::shared_ptr<Value> value = store.cached_read(self->spec().name);
+        if (!value) {
+            value = Value::plain(self->read(timeout_ns));
+            store.cache_read(self->spec().name, value);
+        }
+        *out = publish<mdist_value_t>(std::move(value));
     });
+}
+
+mdist_status_t mdist_cached_reads_enter(mdist_strategy_t *strategy, mdist_error_t **error) {
+    return strategy_guard("mdist_cached_reads_enter", strategy, kInsteadOfCaching, error,
+                          [](Strategy &self) { self.variables()->enter_cached_reads(); });
+}
+
+mdist_status_t mdist_cached_reads_exit(mdist_strategy_t *strategy, mdist_error_t **error) {
+    return strategy_guard("mdist_cached_reads_exit", strategy, kInsteadOfCaching, error,
+                          [](Strategy &self) { self.variables()->exit_cached_reads(); });
 }
 
 mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t local_replica, mdist_tensor_t *out,

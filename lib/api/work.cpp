@@ -65,15 +65,19 @@ void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **
 
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, options, error,
-                            [&](Replica &self, uint64_t timeout_ns) { start(self, call, timeout_ns, out); });
+    return collective_guard(function, call, replica, options, error, [&](Replica &self, uint64_t timeout_ns) {
+        need_no_packs(options);
+        start(self, call, timeout_ns, out);
+    });
 }
 
 mdist_status_t start_rooted(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted_guard(
-        function, call, replica, options, error,
-        [&](Replica &self, const Call &own, uint64_t timeout_ns) { start(self, own, timeout_ns, out); });
+    return rooted_guard(function, call, replica, options, error,
+                        [&](Replica &self, const Call &own, uint64_t timeout_ns) {
+                            need_no_packs(options);
+                            start(self, own, timeout_ns, out);
+                        });
 }
 
 } // namespace

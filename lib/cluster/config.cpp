@@ -78,7 +78,17 @@ std::vector<std::string> Config::list(std::string_view key) const {
 }
 
 std::vector<DeviceName> Config::devices() const {
-    return parse_devices(text("devices"));
+    const char *set = "devices";
+    for (const char *key : {"num_gpus", "num_gpus_per_worker"}) {
+        if (!is_set(key)) continue;
+        if (is_set(set))
+            throw Failure(MDIST_ERR_CONFIG,
+                          mdist::text(set, " (", origin(set), ") and ", key, " (", origin(key),
+                                      ") are both set; they say the same thing, so set only one of them"))
+                .reason("contradiction");
+        set = key;
+    }
+    return set == std::string_view("devices") ? parse_devices(text("devices")) : first_gpus(count(set));
 }
 
 bool Config::is_set(std::string_view key) const {

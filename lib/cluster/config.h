@@ -45,6 +45,8 @@ class Config {
     /// 0 for a key without a default that nobody set.
     std::uint64_t count(std::string_view key) const;
     std::vector<std::string> list(std::string_view key) const;
+    /// By `devices`, or by `num_gpus` or `num_gpus_per_worker`. Throws CONFIG, reason "contradiction", where several of
+    /// these are set: of the keys only these depend on each other.
     std::vector<DeviceName> devices() const;
 
     bool is_set(std::string_view key) const;

@@ -104,6 +104,14 @@ std::vector<DeviceName> parse_devices(std::string_view devices) {
     return found;
 }
 
+std::vector<DeviceName> first_gpus(std::size_t count) {
+    if (count == 0) return {DeviceName{}};
+    if (count > kMostDevices) refuse(text("num_gpus is ", count, "; at most ", kMostDevices, " are allowed"));
+    std::vector<DeviceName> found;
+    for (std::size_t i = 0; i < count; ++i) found.push_back({DeviceKind::kGpu, static_cast<std::int32_t>(i), 0});
+    return found;
+}
+
 std::string device_text(const DeviceName &device) {
     std::string name = text(device.kind == DeviceKind::kCpu ? "cpu:" : "gpu:", device.index);
     return device.logical == 0 ? name : text(name, '/', device.logical);

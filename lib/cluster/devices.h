@@ -28,6 +28,9 @@ inline constexpr std::size_t kMostDevices = 1024;
 /// Throws CONFIG, reason "bad_value"; no device comes twice.
 std::vector<DeviceName> parse_devices(std::string_view devices);
 
+/// gpu:0 to gpu:count-1; the CPU for none, as in TensorFlow. Throws as parse_devices().
+std::vector<DeviceName> first_gpus(std::size_t count);
+
 /// "cpu:3", "gpu:0", "gpu:0/1" for the second logical device of gpu:0.
 std::string device_text(const DeviceName &device);
 

@@ -34,6 +34,30 @@ reduce::Operation operation(const Call &call, std::size_t buffer, uint32_t parti
     return {call.inputs[buffer].dtype, static_cast<reduce::Op>(call.op), parties};
 }
 
+/// Applies results to the destinations, block by block, while they are in the first-level cache. All sources of a block
+/// are read before a destination is touched, which may be one of them. Moves the sources on.
+void reduce_and_apply(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
+                      void *const *destinations, uint32_t destination_count, std::size_t elements) {
+    alignas(kLine) char results[8192];
+    const std::size_t size = dtype_size(operation.dtype);
+    void *const block = results;
+    for (std::size_t at = 0; at < elements;) {
+        const std::size_t count = std::min(elements - at, sizeof results / size);
+        reduce::reduce(operation, sources, parties, &block, 1, count);
+        for (uint32_t i = 0; i < destination_count; ++i)
+            call.apply(operation.dtype, call.how, static_cast<char *>(destinations[i]) + at * size, results, count);
+        for (uint32_t i = 0; i < parties; ++i) sources[i] = static_cast<const char *>(sources[i]) + count * size;
+        at += count;
+    }
+}
+
+void reduce_into(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
+                 void *const *destinations, uint32_t destination_count, std::size_t elements) {
+    if (call.apply != nullptr)
+        return reduce_and_apply(call, operation, sources, parties, destinations, destination_count, elements);
+    reduce::reduce(operation, sources, parties, destinations, destination_count, elements);
+}
+
 } // namespace
 
 bool StagedReduce::fits(const Group &group, const Call &call) {
@@ -62,21 +86,24 @@ uint64_t StagedReduce::run() {
     std::size_t offset = 0;
     for (std::size_t b = 0; b < call_.buffer_count; ++b) {
         for (uint32_t other = 0; other < parties; ++other) sources_[other] = group_.stage(other, round_) + offset;
-        reduce::reduce(operation(call_, b, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
-                       call_.outputs[b].elements); // none but at the root, if there is one
+        reduce_into(call_, operation(call_, b, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
+                    call_.outputs[b].elements); // none but at the root, if there is one
         offset += padded(bytes_of(call_.inputs[b]));
     }
     return 0;
 }
 
 ChunkedReduce::ChunkedReduce(Group &group, uint32_t party, const Call &call)
-    : group_(group), call_(call), party_(party), sources_(group.parties()), destinations_(group.parties()) {
+    : group_(group),
+      call_(call),
+      party_(party),
+      sources_(group.parties()),
+      destinations_(group.parties()),
+      bytes_(padded_bytes(call)) {
     constexpr std::size_t kLargestChunk = 262144;
     const std::size_t smallest = group.spins() ? 1024 : 16384;
-    std::size_t bytes = 0;
-    for (std::size_t b = 0; b < call.buffer_count; ++b) bytes += bytes_of(call.inputs[b]);
-    chunk_bytes_ = padded(std::clamp(bytes / group.parties(), smallest, kLargestChunk));
-    for (std::size_t b = 0; b < call.buffer_count; ++b) total_ += chunks_of(b);
+    chunk_bytes_ = padded(std::clamp(bytes_ / group.parties(), smallest, kLargestChunk));
+    total_ = (bytes_ + chunk_bytes_ - 1) / chunk_bytes_;
 }
 
 uint64_t ChunkedReduce::run() {
@@ -84,44 +111,48 @@ uint64_t ChunkedReduce::run() {
     // Where all parties run at once, each begins with a chunk of its own, the same in every call: what it wrote there
     // last time may still be in its cache. Where they take turns on fewer cores, whoever runs takes what comes, so that
     // those that run late find nothing left and have nobody waiting for them. The same where a party may stay away.
-    reserved_ = group_.spins() && !group_.started() ? group_.parties() : 0;
+    const bool together = group_.reducer() == Group::kAllReduceTogether || group_.started();
+    if (!together && group_.reducer() != party_) return 0;
+    reserved_ = together && group_.spins() && !group_.started() ? group_.parties() : 0;
     uint64_t done = 0;
-    uint64_t first = 0; // claim of buffer b's first chunk
-    uint64_t claim = reserved_ != 0 ? party_ : next();
-    for (std::size_t b = 0; b < call_.buffer_count; ++b) {
-        const uint64_t chunks = chunks_of(b);
-        for (; claim < first + chunks; claim = next(), ++done) reduce_chunk(b, claim - first);
-        first += chunks;
-    }
+    for (uint64_t claim = reserved_ != 0 ? party_ : next(); claim < total_; claim = next(), ++done) reduce_chunk(claim);
     return done;
-}
-
-uint64_t ChunkedReduce::chunk_elements(std::size_t b) const {
-    return std::max<std::size_t>(chunk_bytes_ / dtype_size(call_.inputs[b].dtype), 1);
-}
-
-uint64_t ChunkedReduce::chunks_of(std::size_t b) const {
-    return (call_.inputs[b].elements + chunk_elements(b) - 1) / chunk_elements(b);
 }
 
 uint64_t ChunkedReduce::next() {
     return reserved_ >= total_ ? total_ : reserved_ + group_.work().fetch_add(1, std::memory_order_relaxed);
 }
 
-void ChunkedReduce::reduce_chunk(std::size_t b, uint64_t index) {
+void ChunkedReduce::reduce_chunk(uint64_t index) {
+    std::size_t at = index * chunk_bytes_;
+    const std::size_t end = std::min(at + chunk_bytes_, bytes_);
+    while (at < end) {
+        const std::size_t bytes = bytes_of(call_.inputs[buffer_]);
+        const std::size_t buffer_end = buffer_begin_ + padded(bytes);
+        if (at < buffer_end) {
+            const std::size_t stop = std::min(end, buffer_end);
+            reduce_stretch(buffer_, at - buffer_begin_, std::min(stop - buffer_begin_, bytes));
+            if (stop < buffer_end) return; // the rest is of later chunks
+            at = stop;
+        }
+        buffer_begin_ = buffer_end;
+        ++buffer_;
+    }
+}
+
+/// Bytes begin to end - 1 of a buffer.
+void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t end) {
     const uint32_t parties = group_.parties();
     const bool one = call_.buffer_count == 1;
-    const uint64_t begin = index * chunk_elements(b);
-    const std::size_t offset = begin * dtype_size(call_.inputs[b].dtype);
     const bool rooted = call_.kind == CallKind::kReduceToRoot;
     for (uint32_t other = 0; other < parties; ++other) {
         const void *in = one ? group_.input_of(other) : group_.call_of(other).inputs[b].data;
         void *out = one ? group_.output_of(other) : group_.call_of(other).outputs[b].data;
-        sources_[other] = static_cast<const char *>(in) + offset;
-        if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + offset;
+        sources_[other] = static_cast<const char *>(in) + begin;
+        if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + begin;
     }
-    reduce::reduce(operation(call_, b, parties), sources_.get(), parties, destinations_.get(), rooted ? 1 : parties,
-                   std::min(chunk_elements(b), call_.inputs[b].elements - begin));
+    reduce_into(call_, operation(call_, b, parties), sources_.get(), parties, destinations_.get(), rooted ? 1 : parties,
+                (end - begin) / dtype_size(call_.inputs[b].dtype));
 }
 
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {

@@ -58,6 +58,10 @@ struct Call {
     uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
     const char *subject_text = ""; // the same for people
     const void *extra = nullptr;   // what the kind's own code finds in its peers' calls
+    /// Writes results of an all-reduce into outputs in its own way, `how`, instead of over them; nullptr: over them.
+    /// With one worker only. Must not throw. Whoever computes a result applies it, to everybody's outputs.
+    void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
+    int32_t how = 0;
 };
 
 Pattern pattern_of(const Call &call);

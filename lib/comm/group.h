@@ -44,6 +44,12 @@ class Group {
         first_id_ = first_replica_id;
     }
 
+    /// The party that does all work of large reductions, for those parties that wait and not only started; or all of
+    /// them together. Set before anybody meets.
+    static constexpr uint32_t kAllReduceTogether = UINT32_MAX;
+    uint32_t reducer() const { return reducer_; }
+    void set_reducer(uint32_t party) { reducer_ = party; }
+
     /// For meetings that are given no limit of their own. Changed while no party is inside.
     uint64_t timeout() const { return timeout_ns_; }
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
@@ -196,6 +202,7 @@ class Group {
     const uint32_t parties_;
     Workers *workers_ = nullptr;
     uint32_t first_id_ = 0; // of party 0, for messages
+    uint32_t reducer_ = kAllReduceTogether;
     const Patience patience_;
     uint64_t timeout_ns_;
     std::unique_ptr<Slot[]> slots_;

@@ -5,8 +5,11 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -15,6 +18,58 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Large blocks that were given back, for who asks for about as much next: fresh pages cost more than reducing what is
+/// in them, and results come and go with every step. Any thread.
+class KeptBlocks {
+  public:
+    /// nullptr if there is none.
+    void *take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        for (Block &block : blocks_) {
+            if (block.bytes < bytes || block.bytes - bytes > bytes / 8) continue;
+            kept_ -= block.bytes;
+            return std::exchange(block, {}).data;
+        }
+        return nullptr;
+    }
+
+    /// False: no room, or not worth it.
+    bool keep(void *data, std::size_t bytes) noexcept {
+        if (bytes < kLeast || bytes > kMost / 2) return false;
+        const std::lock_guard lock(mutex_);
+        for (Block &block : blocks_) {
+            if (block.data != nullptr || kept_ + bytes > kMost) continue;
+            block = {data, bytes};
+            kept_ += bytes;
+            return true;
+        }
+        return false;
+    }
+
+    static constexpr std::size_t kLeast = 262144;
+
+  private:
+#if defined(__SANITIZE_ADDRESS__)
+    static constexpr std::size_t kMost = 0; // it shall see who uses memory that was given back
+#else
+    static constexpr std::size_t kMost = std::size_t{64} << 20;
+#endif
+    struct Block {
+        void *data = nullptr;
+        std::size_t bytes = 0;
+    };
+
+    std::mutex mutex_;
+    std::array<Block, 64> blocks_;
+    std::size_t kept_ = 0;
+};
+
+KeptBlocks &kept_blocks() {
+    // Never destroyed: threads of a program that ends may still give blocks back.
+    static auto &kept = *new KeptBlocks;
+    return kept;
+}
 
 class Cpu final : public Device {
   public:
@@ -25,16 +80,23 @@ class Cpu final : public Device {
     std::string name() const override { return text("cpu:", index_); }
 
     Memory allocate(std::size_t bytes) override {
-        // Fresh 4 KiB pages cost more than reducing what is in them; huge pages make the first touch 6 times cheaper.
+        // Huge pages make the first touch 6 times cheaper.
         const bool huge = bytes >= 2 * kHugePage;
         const std::size_t alignment = huge ? kHugePage : kCacheLine;
-        void *data = bytes > SIZE_MAX - alignment
-                         ? nullptr
-                         : std::aligned_alloc(
-                               alignment, (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment);
-        if (data == nullptr) throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes"));
+        if (bytes > SIZE_MAX - alignment) throw no_memory(bytes);
+        const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+        if (size < KeptBlocks::kLeast) {
+            void *const data = std::aligned_alloc(alignment, size);
+            if (data == nullptr) throw no_memory(bytes);
+            return Memory(data, std::free);
+        }
+        void *data = kept_blocks().take(size);
+        if (data == nullptr) data = std::aligned_alloc(alignment, size);
+        if (data == nullptr) throw no_memory(bytes);
         if (huge) madvise(data, bytes, MADV_HUGEPAGE); // a wish; refused on kernels built without
-        return Memory(data, std::free);
+        return Memory(data, [size](void *block) {
+            if (!kept_blocks().keep(block, size)) std::free(block);
+        });
     }
 
     void zero(void *data, std::size_t bytes) override {
@@ -48,6 +110,10 @@ class Cpu final : public Device {
     }
 
   private:
+    static Failure no_memory(std::size_t bytes) {
+        return Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes"));
+    }
+
     int32_t index_;
 };
 

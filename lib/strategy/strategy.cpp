@@ -25,12 +25,27 @@ std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
     return devices;
 }
 
+Packing packing_of(const Config &config) {
+    const Packing packing = {config.bytes("communication.bytes_per_pack"),
+                             static_cast<uint32_t>(config.count("communication.num_packs"))};
+    if (packing.bytes != 0 && packing.count != 1)
+        throw Failure(
+            MDIST_ERR_CONFIG,
+            text("communication.bytes_per_pack is ", packing.bytes, " (", config.origin("communication.bytes_per_pack"),
+                 ") and communication.num_packs ", packing.count, " (", config.origin("communication.num_packs"),
+                 "); packs are cut by one of the two"))
+            .reason("contradiction");
+    return packing;
+}
+
 } // namespace
 
 Strategy::Strategy(const Config &config)
     : devices_(open_devices(config)),
       concurrent_(config.text("executor") == "threads"),
       deals_by_replica_(config.text("data.order") == "replica"),
+      prefetches_on_device_(config.text("data.prefetch_on_device") == "true"),
+      packing_(packing_of(config)),
       group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
              config.duration_ns("communication.timeout")),
       variables_(std::make_shared<VariableStore>(devices_)) {
@@ -43,6 +58,7 @@ Strategy::Strategy(const Config &config)
 /// Takes this worker's place in its job, if it has one.
 void Strategy::join(const Config &config) {
     const Resolved resolved = resolve(config, process_environment());
+    choose_reducer(config, resolved.size);
     if (resolved.size == 1) return;
     workers_ = join_job(config, resolved, local_replica_count());
     worker_ = workers_->self();
@@ -54,6 +70,33 @@ void Strategy::join(const Config &config) {
         group_.fail(cause);
         open_runs_.wake();
     });
+}
+
+/// By `cross_device_ops`.
+void Strategy::choose_reducer(const Config &config, uint32_t workers) {
+    const bool one_device = config.text("cross_device_ops") == "one_device";
+    if (!one_device && config.is_set("reduce_to_device"))
+        throw Failure(MDIST_ERR_CONFIG, text("reduce_to_device is set (", config.origin("reduce_to_device"),
+                                             ") and cross_device_ops is ", config.text("cross_device_ops"), " (",
+                                             config.origin("cross_device_ops"), "); it is for one_device"))
+            .reason("contradiction");
+    if (!one_device) return;
+    if (workers > 1)
+        throw Failure(MDIST_ERR_UNSUPPORTED, text("cross_device_ops is one_device (", config.origin("cross_device_ops"),
+                                                  "), which is for the devices of one process, and this job has ",
+                                                  workers, " workers; leave it at auto"))
+            .reason("not_built");
+    group_.set_reducer(0);
+    if (!config.is_set("reduce_to_device")) return;
+    const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
+    uint32_t reducer = 0;
+    while (reducer < devices_.size() && devices_[reducer]->name() != device_text(named[0])) ++reducer;
+    if (named.size() != 1 || reducer == devices_.size())
+        throw Failure(MDIST_ERR_CONFIG,
+                      text("reduce_to_device is ", config.text("reduce_to_device"), " (",
+                           config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
+            .reason("bad_value");
+    group_.set_reducer(reducer);
 }
 
 Strategy::~Strategy() = default;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "comm/operation_queue.h"
+#include "comm/packs.h"
 #include "device/device.h"
 #include "device/memory_source.h"
 #include "strategy/steps/frame.h"
@@ -40,12 +41,16 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t worker() const { return worker_; }
     /// Whether sub-batches go to replicas in the order of their ids, in whatever layout (`data.order: replica`).
     bool deals_by_replica() const { return deals_by_replica_; }
+    /// Whether distributed datasets are prefetched.
+    bool prefetches_on_device() const { return prefetches_on_device_; }
     Device &device(uint32_t local) const { return *devices_[local]; }
     /// Zeros; where possible, memory that the other workers of this host read without a copy. At any time.
     Memory allocate_shared(uint32_t local, std::size_t bytes);
     /// Index of the device with this name; throws INVALID_ARGUMENT listing those there are.
     uint32_t device_index(const std::string &name) const;
     bool concurrent() const { return concurrent_; }
+    /// How reductions of many buffers are cut, where a call says nothing else.
+    const Packing &packing() const { return packing_; }
 
     /// What the C edge knows it by, for merge functions.
     mdist_strategy_t *public_handle = nullptr;
@@ -93,6 +98,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     friend class OpenRuns;
 
     void join(const Config &config);
+    void choose_reducer(const Config &config, uint32_t workers);
     void check_arguments(const std::vector<ValuePointer> &arguments);
     void release_turn() noexcept;
     void run_frame(Frame &frame, const Step &step);
@@ -109,6 +115,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     std::vector<std::shared_ptr<Device>> devices_;
     bool concurrent_;
     bool deals_by_replica_;
+    bool prefetches_on_device_;
+    Packing packing_;
     uint32_t worker_ = 0;
     uint32_t worker_count_ = 1;
     Group group_;

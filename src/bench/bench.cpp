@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench.h"
 
+#include "bench/costs.h"
 #include "bench/report.h"
 
 #include <algorithm>
@@ -79,15 +80,12 @@ int run_bench(const BenchOptions &options, bool json) {
     bench_run(bench);
     bench_sweep(bench);
     bench_exchange(bench);
+    bench_costs(bench);
     if (bench.rows().empty()) {
         std::cerr << "mdist: no case has a name with \"" << options.filter << "\" in it\n";
         return 1;
     }
-    if (json) {
-        print_json(bench);
-    } else {
-        print_table(bench);
-    }
+    print_bench(bench, json);
     return 0;
 }
 

@@ -83,14 +83,23 @@ void Seat::note(mdist_status_t status, mdist_error_t *const &error) const {
     if (status < 0) world.note(sentence_of(status, error));
 }
 
-World::World(uint32_t replicas, uint32_t cpus) : replicas_(replicas), cpus_(cpus) {
+namespace {
+
+StrategyHandle mirrored_strategy(uint32_t replicas) {
     const ConfigHandle config = make_config();
     mdist_error_t *error = nullptr;
     const std::string devices = "cpu*" + std::to_string(replicas);
     require_ok(mdist_config_set(config.get(), "devices", devices.c_str(), &error), error);
     require_ok(mdist_config_set(config.get(), "strategy", "mirrored", &error), error);
-    strategy_ = make_strategy(config.get());
+    return make_strategy(config.get());
 }
+
+} // namespace
+
+World::World(uint32_t replicas, uint32_t cpus) : World(mirrored_strategy(replicas), cpus) {}
+
+World::World(StrategyHandle strategy, uint32_t cpus)
+    : replicas_(mdist_strategy_local_replica_count(strategy.get())), cpus_(cpus), strategy_(std::move(strategy)) {}
 
 Samples World::measure(const std::vector<Side> &sides, unsigned rounds) {
     Measurement measurement(*this, sides, rounds);

@@ -47,7 +47,10 @@ using Samples = std::vector<std::vector<double>>;
 
 class World {
   public:
+    /// CPU replicas of this process alone.
     World(uint32_t replicas, uint32_t cpus);
+    /// A worker of a job: every worker has to measure the same.
+    World(StrategyHandle strategy, uint32_t cpus);
 
     uint32_t replicas() const { return replicas_; }
     uint32_t cpus() const { return cpus_; }

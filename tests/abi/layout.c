@@ -23,10 +23,13 @@ FIELD(mdist_tensor_t, device_index, 20);
 FIELD(mdist_tensor_t, shape, 24);
 
 /* May grow at the end: the sizes are those of this version, the offsets are for ever. */
-SIZE(mdist_call_options_t, 16);
+SIZE(mdist_call_options_t, 32);
 FIELD(mdist_call_options_t, struct_size, 0);
 FIELD(mdist_call_options_t, flags, 4);
 FIELD(mdist_call_options_t, timeout_ns, 8);
+FIELD(mdist_call_options_t, bytes_per_pack, 16);
+FIELD(mdist_call_options_t, implementation, 24);
+FIELD(mdist_call_options_t, reserved, 28);
 
 SIZE(mdist_variable_options_t, 24);
 FIELD(mdist_variable_options_t, struct_size, 0);

@@ -147,6 +147,14 @@ CALL(variable_read) {
     const mdist_status_t status = mdist_variable_read(w->variable, &out, NULL, error);
     return drop_value(status, out);
 }
+CALL(cached_reads_enter) {
+    const mdist_status_t status = mdist_cached_reads_enter(w->strategy, error);
+    return status < 0 ? status : mdist_cached_reads_exit(w->strategy, error);
+}
+CALL(cached_reads_exit) {
+    mdist_cached_reads_enter(w->strategy, NULL);
+    return mdist_cached_reads_exit(w->strategy, error);
+}
 CALL(update) {
     return mdist_update(w->variable, idle_update, NULL, NULL, 0, NULL, 0, error);
 }
@@ -781,6 +789,8 @@ static const Entry table[] = {
     ENTRY(variable_create, OUTSIDE),
     ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),
+    ENTRY(cached_reads_enter, OUTSIDE),
+    ENTRY(cached_reads_exit, OUTSIDE),
     ENTRY(update, OUTSIDE),
     ENTRY(update_non_slot, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),

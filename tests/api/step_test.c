@@ -237,8 +237,8 @@ static void the_runs_timeout_is_for_this_run_alone(void **state) {
     mdist_replica_t *replica = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 20000000};
-    OK(run_own(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, &(mdist_call_options_t){sizeof soon, 0, 1ull << 62},
-               &error));
+    OK(run_own(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0,
+               &(mdist_call_options_t){.struct_size = sizeof soon, .timeout_ns = 1ull << 62}, &error));
     OK(mdist_run_begin(strategy, NULL, 0, 0, &soon, &error));
     OK(mdist_replica_enter(strategy, 0, &replica, &error));
     FAILS(MDIST_ERR_TIMEOUT, mdist_barrier(replica, NULL, &error)); // would be 5 minutes

@@ -253,7 +253,7 @@ void use(Input &input, Pool &pool) {
 
 /// Runs in brackets, all replicas by this thread: what would wait for another one gives up at once.
 void bracket(Input &input, Pool &pool) {
-    constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000};
+    constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000, 0, 0, 0};
     mdist_error_t *error = nullptr;
     mdist_value_t *values[2] = {};
     mdist_tensor_t results[2];

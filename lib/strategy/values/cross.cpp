@@ -7,7 +7,9 @@
 #include "comm/workers.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "strategy/values/results.h"
 #include "util/dtype.h"
+#include "util/function_ref.h"
 #include "util/text.h"
 
 #include <atomic>
@@ -29,6 +31,74 @@ void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
         pointers.push_back(&call);
     }
     workers.perform(pointers.data(), asker.timeout_ns);
+}
+
+Call reduction_of(int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count) {
+    Call call;
+    call.kind = CallKind::kAllReduce;
+    call.op = op;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    call.buffer_count = count;
+    return call;
+}
+
+/// Calls `run` for each operation that the local replicas' calls take together.
+void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
+    if (asker.packing.one_operation()) return run(calls);
+    const std::vector<Pack> packs = packs_of(calls[0].inputs, calls[0].buffer_count, asker.packing);
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+        std::vector<std::vector<mdist_buffer_t>> buffers;
+        std::vector<Call> pack;
+        for (const Call &call : calls) {
+            const mdist_buffer_t *const inputs = buffers.emplace_back(cut(call.inputs, packs[i])).data();
+            const mdist_buffer_t *const outputs = buffers.emplace_back(cut(call.outputs, packs[i])).data();
+            pack.push_back(reduction_of(call.op, inputs, outputs, packs[i].size()));
+        }
+        log_pack(call_name(asker.kind), i, packs.size(), buffers[0]);
+        run(pack);
+    }
+}
+
+/// On this thread, into the outputs of the first `outputs` replicas.
+void reduce_here(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs) {
+    const reduce::FloatEnvironment environment;
+    const Call &first = calls[0];
+    std::vector<const void *> sources(calls.size());
+    std::vector<void *> destinations(outputs);
+    for (std::size_t b = 0; b < first.buffer_count; ++b) {
+        for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
+        for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
+        reduce::reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), strategy.replica_count()},
+                       sources.data(), sources.size(), destinations.data(), outputs, first.inputs[b].elements);
+    }
+}
+
+/// By all replicas' threads.
+void reduce_by_all(Strategy &strategy, const std::vector<Call> &calls) {
+    for (uint32_t local = 0; local < calls.size(); ++local) strategy.group().post(local, calls[local]);
+    std::atomic<bool> out_of_memory{false};
+    strategy.run_internal([&](uint32_t local) {
+        try {
+            all_reduce_posted(strategy.group(), local);
+        } catch (const std::bad_alloc &) {
+            out_of_memory = true;
+        }
+    });
+    if (out_of_memory) throw std::bad_alloc();
+}
+
+/// Into every local replica's outputs.
+void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
+    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
+    if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
+    std::size_t bytes = 0;
+    for (std::size_t b = 0; b < calls[0].buffer_count; ++b)
+        bytes += calls[0].inputs[b].elements * dtype_size(calls[0].inputs[b].dtype);
+    if (strategy.concurrent() && bytes >= kWorthThreads)
+        reduce_by_all(strategy, calls);
+    else
+        reduce_here(strategy, calls, calls.size());
 }
 
 } // namespace
@@ -57,34 +127,25 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
                                 const std::vector<const std::vector<Tensor> *> &many) {
     const std::size_t count = many.size();
     const std::size_t locals = many[0]->size();
+    Results memory(*host());
+    for (const std::vector<Tensor> *tensors : many) memory.expect(tensors->front().bytes());
     std::vector<Tensor> results;
+    results.reserve(count);
     std::vector<mdist_buffer_t> outputs; // the same place for all local replicas
     std::vector<mdist_buffer_t> inputs(locals * count);
     for (std::size_t b = 0; b < count; ++b) {
         const std::vector<Tensor> &tensors = *many[b];
-        results.push_back(Tensor::allocate(*host(), tensors[0].dtype(), tensors[0].shape()));
+        results.push_back(memory.allocate(tensors[0].dtype(), tensors[0].shape(), tensors[0].bytes()));
         outputs.push_back(results[b].buffer());
         for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = tensors[local].buffer();
     }
-    if (Workers *workers = strategy.workers()) {
-        std::vector<Call> calls(locals);
-        for (std::size_t local = 0; local < locals; ++local) {
-            calls[local].op = op;
-            calls[local].inputs = &inputs[local * count];
-            calls[local].outputs = outputs.data();
-            calls[local].buffer_count = count;
-        }
-        perform(*workers, asker, calls);
-        return results;
-    }
-    const reduce::FloatEnvironment environment;
-    std::vector<const void *> sources(locals);
-    for (std::size_t b = 0; b < count; ++b) {
-        for (std::size_t local = 0; local < locals; ++local) sources[local] = inputs[local * count + b].data;
-        void *destination = outputs[b].data;
-        reduce::reduce({results[b].dtype(), static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(),
-                       locals, &destination, 1, results[b].elements());
-    }
+    std::vector<Call> calls(locals);
+    for (std::size_t local = 0; local < locals; ++local)
+        calls[local] = reduction_of(op, &inputs[local * count], outputs.data(), count);
+    Workers *const workers = strategy.workers();
+    for_packs(asker, calls, [&](std::vector<Call> &pack) {
+        workers != nullptr ? perform(*workers, asker, pack) : reduce_here(strategy, pack, 1);
+    });
     return results;
 }
 
@@ -99,51 +160,27 @@ ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
 
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count) {
-    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
     const uint32_t replicas = strategy.local_replica_count();
     std::vector<Call> calls(replicas);
-    std::size_t bytes = 0;
-    for (std::size_t b = 0; b < buffer_count; ++b) bytes += inputs[b].elements * dtype_size(inputs[b].dtype);
     for (uint32_t local = 0; local < replicas; ++local) {
-        Call &call = calls[local];
-        call.kind = CallKind::kAllReduce;
-        call.op = op;
-        call.inputs = inputs + local * buffer_count;
-        call.outputs = outputs + local * buffer_count;
-        call.buffer_count = buffer_count;
-        check_call(call, replicas);
-        if (!same_call(calls[0], call))
+        calls[local] = reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count);
+        check_call(calls[local], replicas);
+        if (!same_call(calls[0], calls[local]))
             throw Failure(MDIST_ERR_MISMATCH, text("the buffers of local replica 0 are ", call_text(calls[0]),
-                                                   " and those of local replica ", local, " ", call_text(call),
-                                                   difference_text(calls[0], call)))
+                                                   " and those of local replica ", local, " ", call_text(calls[local]),
+                                                   difference_text(calls[0], calls[local])))
                 .reason("different_calls");
     }
     if (replicas > 1) check_overlap_among(calls);
-    if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
-    const reduce::FloatEnvironment environment;
-    if (strategy.concurrent() && bytes >= kWorthThreads) {
-        for (uint32_t local = 0; local < replicas; ++local) strategy.group().post(local, calls[local]);
-        std::atomic<bool> out_of_memory{false};
-        strategy.run_internal([&](uint32_t local) {
-            try {
-                all_reduce_posted(strategy.group(), local);
-            } catch (const std::bad_alloc &) {
-                out_of_memory = true;
-            }
-        });
-        if (out_of_memory) throw std::bad_alloc();
-        return;
-    }
-    std::vector<const void *> sources(replicas);
-    std::vector<void *> destinations(replicas);
-    for (std::size_t b = 0; b < buffer_count; ++b) {
-        for (uint32_t local = 0; local < replicas; ++local) {
-            sources[local] = calls[local].inputs[b].data;
-            destinations[local] = calls[local].outputs[b].data;
-        }
-        reduce::reduce({inputs[b].dtype, static_cast<reduce::Op>(op), strategy.replica_count()}, sources.data(),
-                       replicas, destinations.data(), replicas, inputs[b].elements);
-    }
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(strategy, asker, pack); });
+}
+
+void all_reduce_own(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
+                    const mdist_buffer_t *outputs, std::size_t buffer_count) {
+    std::vector<Call> calls;
+    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local)
+        calls.push_back(reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count));
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(strategy, asker, pack); });
 }
 
 } // namespace mdist

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/call.h"
+#include "comm/packs.h"
 #include "strategy/strategy.h"
 
 #include <string>
@@ -10,11 +11,12 @@
 
 namespace mdist {
 
-/// Which public function asks, for the others' messages, and how long it waits for other workers.
+/// Which public function asks, for the others' messages, how long it waits for other workers, and in which packs it
+/// reduces many tensors.
 struct Asker {
-    /// `timeout_ns` 0: as the strategy was configured.
+    /// `timeout_ns` 0: as the strategy was configured, as are packs.
     Asker(const Strategy &strategy, CallKind call_kind, uint64_t call_timeout_ns)
-        : kind(call_kind), timeout_ns(strategy.timeout_or_own(call_timeout_ns)) {}
+        : kind(call_kind), timeout_ns(strategy.timeout_or_own(call_timeout_ns)), packing(strategy.packing()) {}
     Asker with(std::string what) const {
         Asker copy = *this;
         copy.subject = std::move(what);
@@ -23,6 +25,7 @@ struct Asker {
 
     CallKind kind;
     uint64_t timeout_ns;
+    Packing packing;
     std::string subject; // what else all workers must mean: a variable's name, or where the result goes
     uint64_t detail = 0; // what of that is too long for words
 };
@@ -33,7 +36,7 @@ void require_alike(const std::vector<Tensor> &tensors);
 /// One tensor from one per replica of the job, of which `tensors` are the local ones: element by element along the
 /// canonical tree; equal shapes and dtypes.
 Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors);
-/// The same of many in one operation. They are alike, and `op` takes them; the asker says which they are.
+/// The same of many, in one operation or packs. They are alike, and `op` takes them; the asker says which they are.
 std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
                                 const std::vector<const std::vector<Tensor> *> &many);
 
@@ -42,9 +45,12 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
 Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
                    const std::vector<int32_t> &axes);
 
-/// `inputs` and `outputs` by local replica, then by buffer.
+/// A caller's `inputs` and `outputs`, by local replica and then by buffer, which are checked.
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count);
+/// The same of buffers that are fine: alike, taken by `op`, outputs apart from everything.
+void all_reduce_own(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
+                    const mdist_buffer_t *outputs, std::size_t buffer_count);
 
 /// Where a reduced value goes.
 enum class Target : uint8_t {

@@ -3,6 +3,7 @@
 #include "reduce/arithmetic.h"
 #include "strategy/values/axes.h"
 #include "strategy/values/cross.h"
+#include "strategy/values/results.h"
 #include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
@@ -70,13 +71,14 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
     std::string words = where;
     uint64_t detail = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        const std::string shape = items[i]->leaf.tensors()[0].shape().text();
+        const Shape &shape = items[i]->leaf.tensors()[0].shape();
         if (i < kShown) {
             if (i != 0) words += "; ";
             if (!items[i]->path.empty()) words += text('"', items[i]->path, "\" ");
-            words += shape;
+            words += shape.text();
         }
-        detail = detail * 31 + std::hash<std::string>()(items[i]->path) * 7 + std::hash<std::string>()(shape);
+        detail = detail * 31 + std::hash<std::string>()(items[i]->path) * 7 + static_cast<uint64_t>(shape.rank);
+        for (int32_t dim = 0; dim < shape.rank; ++dim) detail = detail * 31 + shape.dims[dim];
     }
     if (items.size() > kShown) words += text("; and ", items.size() - kShown, " more");
     Asker named = asker.with(std::move(words));
@@ -90,17 +92,20 @@ void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const
     const std::size_t count = items.size();
     const uint32_t locals = strategy.local_replica_count();
     std::vector<std::vector<Tensor>> results(count);
+    for (std::vector<Tensor> &tensors : results) tensors.reserve(locals);
     std::vector<mdist_buffer_t> inputs(locals * count);
     std::vector<mdist_buffer_t> outputs(locals * count);
-    for (std::size_t b = 0; b < count; ++b) {
-        for (uint32_t local = 0; local < locals; ++local) {
+    for (uint32_t local = 0; local < locals; ++local) {
+        Results memory(strategy.device(local));
+        for (const Item *item : items) memory.expect(item->leaf.tensors()[local].bytes());
+        for (std::size_t b = 0; b < count; ++b) {
             const Tensor &tensor = items[b]->leaf.tensors()[local];
-            results[b].push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
+            results[b].push_back(memory.allocate(tensor.dtype(), tensor.shape(), tensor.bytes()));
             inputs[local * count + b] = tensor.buffer();
             outputs[local * count + b] = results[b].back().buffer();
         }
     }
-    all_reduce_local(strategy, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
+    all_reduce_own(strategy, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
     for (std::size_t b = 0; b < count; ++b) items[b]->result = Value::mirrored(std::move(results[b]));
 }
 
@@ -142,6 +147,7 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
                                         const std::vector<ValuePointer> &values, const std::vector<Target> &targets) {
     check_op(op);
     std::vector<Item> items;
+    items.reserve(values.size());
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
             items.push_back(item_of(strategy, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index),
@@ -156,6 +162,7 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
 
     auto next = items.begin();
     std::vector<ValuePointer> reduced;
+    reduced.reserve(values.size());
     for (const ValuePointer &value : values)
         reduced.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
     return reduced;

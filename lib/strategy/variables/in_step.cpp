@@ -20,26 +20,34 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     if (!aggregated_in_step()) return apply(local, assign, tensor);
 
     replica.await_turn("mdist_replica_assign to a mirrored variable that is aggregated");
-    const std::string summary = text(spec_.text(), ", ", assign_name(assign), ", ");
-    // All replicas receive the same bits, and each then does the same to its own copy.
-    const Tensor total = Tensor::allocate(strategy_->device(local), spec_.dtype, spec_.shape);
+    const Meaning &meaning = meanings_[static_cast<std::size_t>(assign - MDIST_ASSIGN_SET)];
+    const bool only_first = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
+    // With one worker nothing can fail once the replicas have met, so the copies may be written at once. Else the
+    // outcome comes first: a variable must not be half written when another worker dies. Either way all replicas
+    // receive the same bits.
+    const bool at_once = !only_first && strategy_->worker_count() == 1;
+    const Tensor total = at_once ? Tensor() : store_->scratch(local, spec_.dtype, spec_.shape);
     const mdist_buffer_t input = tensor.buffer();
-    const mdist_buffer_t output = total.buffer();
+    const mdist_buffer_t output = (at_once ? copies_[local] : total).buffer();
     Call call;
     call.kind = CallKind::kAssign;
     call.inputs = &input;
     call.outputs = &output;
     call.buffer_count = 1;
-    call.subject = spec_.hash() * 4 + static_cast<uint64_t>(assign);
-    call.subject_text = summary.c_str();
+    call.subject = meaning.hash;
+    call.subject_text = meaning.text.c_str();
+    if (at_once && assign != MDIST_ASSIGN_SET) {
+        call.apply = write_elements;
+        call.how = assign;
+    }
     Group &group = strategy_->group();
-    if (spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) {
+    if (only_first) {
         exchange(group, local, call, timeout_ns);
     } else {
         call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
         all_reduce(group, local, call, timeout_ns);
     }
-    apply(local, assign, total);
+    if (!at_once) apply(local, assign, total);
 }
 
 std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, const Tensor &initial,

@@ -49,6 +49,7 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
     arena.layout.release(offset, bytes);
     arena.occupants.erase(offset);
     names_.erase(name);
+    cached_reads_.erase(name);
 }
 
 void VariableStore::know(const std::shared_ptr<Variable> &variable, int32_t dtype, std::size_t offset) {
@@ -73,6 +74,59 @@ std::shared_ptr<Variable> VariableStore::find(const void *address, uint32_t &loc
         }
     }
     return nullptr;
+}
+
+void VariableStore::enter_cached_reads() {
+    const std::lock_guard lock(mutex_);
+    if (caches_reads_)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "reads of this strategy's variables are cached already, and that does not nest; call "
+                      "mdist_cached_reads_exit first")
+            .reason("cached_reads");
+    caches_reads_ = true;
+}
+
+void VariableStore::exit_cached_reads() {
+    const std::lock_guard lock(mutex_);
+    if (!caches_reads_)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "reads of this strategy's variables are not cached; call mdist_cached_reads_enter first")
+            .reason("cached_reads");
+    caches_reads_ = false;
+    cached_reads_.clear();
+}
+
+std::shared_ptr<Value> VariableStore::cached_read(const std::string &name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = cached_reads_.find(name);
+    return found == cached_reads_.end() ? nullptr : found->second;
+}
+
+void VariableStore::cache_read(const std::string &name, const std::shared_ptr<Value> &value) {
+    const std::lock_guard lock(mutex_);
+    if (caches_reads_) cached_reads_.emplace(name, value);
+}
+
+/// Where possible, memory that the other workers of this host read without a copy.
+Memory VariableStore::allocate(uint32_t local, std::size_t bytes) const {
+    if (source_) {
+        try {
+            return source_->allocate(bytes);
+        } catch (const Failure &failure) {
+            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
+        }
+    }
+    return devices_[local]->allocate(bytes);
+}
+
+Tensor VariableStore::scratch(uint32_t local, int32_t dtype, const Shape &shape) {
+    const std::size_t bytes = checked_bytes(shape, dtype, "variable");
+    Scratch &scratch = scratch_[local];
+    if (!scratch.memory || scratch.bytes < bytes) {
+        scratch = {}; // not both at once
+        scratch = {allocate(local, bytes), bytes};
+    }
+    return Tensor::view(scratch.memory.get(), dtype, shape, scratch.memory);
 }
 
 mdist_buffer_t VariableStore::arena(int32_t dtype, uint32_t local) const {

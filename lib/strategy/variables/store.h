@@ -16,11 +16,13 @@
 
 namespace mdist {
 
+class Value;
 class Variable;
 
 class VariableStore {
   public:
-    explicit VariableStore(std::vector<std::shared_ptr<Device>> devices) : devices_(std::move(devices)) {}
+    explicit VariableStore(std::vector<std::shared_ptr<Device>> devices)
+        : devices_(std::move(devices)), scratch_(devices_.size()) {}
 
     /// Where variables' memory comes from; before there are any.
     void set_source(std::shared_ptr<MemorySource> source) { source_ = std::move(source); }
@@ -38,6 +40,19 @@ class VariableStore {
     /// The variable in whose copy on local replica `local` this address lies; null if there is none.
     std::shared_ptr<Variable> find(const void *address, uint32_t &local) const;
 
+    /// From enter to exit, what a read gave is given to the next, too. Throws FAILED_PRECONDITION where that is so
+    /// already, or not.
+    void enter_cached_reads();
+    void exit_cached_reads();
+    /// nullptr: nothing is cached of this variable.
+    std::shared_ptr<Value> cached_read(const std::string &name) const;
+    /// Nothing happens outside of the two above.
+    void cache_read(const std::string &name, const std::shared_ptr<Value> &value);
+
+    /// Memory for what is about to be written into copies of a replica: the same for each call, so only until the next.
+    /// By that replica's thread.
+    Tensor scratch(uint32_t local, int32_t dtype, const Shape &shape);
+
     /// The arena of one replica and dtype as a buffer; no elements if there is no such variable.
     mdist_buffer_t arena(int32_t dtype, uint32_t local) const;
 
@@ -53,11 +68,21 @@ class VariableStore {
         std::vector<std::unique_ptr<Region>> regions;
     };
 
+    struct Scratch {
+        Memory memory;
+        std::size_t bytes = 0;
+    };
+
+    Memory allocate(uint32_t local, std::size_t bytes) const;
+
     std::vector<std::shared_ptr<Device>> devices_;
+    std::vector<Scratch> scratch_; // by local replica
     std::shared_ptr<MemorySource> source_;
     mutable std::mutex mutex_;
     std::map<int32_t, Arena> arenas_;
     std::set<std::string> names_;
+    bool caches_reads_ = false;
+    std::map<std::string, std::shared_ptr<Value>> cached_reads_;
 };
 
 } // namespace mdist

@@ -66,6 +66,10 @@ std::shared_ptr<Variable> Variable::create(std::shared_ptr<Strategy> strategy, V
 Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
                    uint64_t timeout_ns)
     : strategy_(std::move(strategy)), store_(strategy_->variables()), spec_(std::move(spec)) {
+    const uint64_t hash = spec_.hash();
+    for (int32_t assign = MDIST_ASSIGN_SET; assign <= MDIST_ASSIGN_SUB; ++assign)
+        meanings_.push_back(
+            {text(spec_.text(), ", ", assign_name(assign), ", "), hash * 4 + static_cast<uint64_t>(assign)});
     VariableStore::Place place = store_->add(spec_.name, spec_.dtype, spec_.shape);
     offset_ = place.offset;
     copies_ = std::move(place.copies);

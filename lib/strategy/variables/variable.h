@@ -88,6 +88,11 @@ class Variable {
     void assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns);
 
   private:
+    /// What an assignment in a step is called, and what all replicas must mean by it.
+    struct Meaning {
+        std::string text;
+        uint64_t hash;
+    };
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
     void check_rows_assign(int32_t assign) const;
     void check_rows(int32_t assign, const Rows &rows) const;
@@ -109,6 +114,7 @@ class Variable {
     VariableSpec spec_;
     std::size_t offset_ = 0;
     std::vector<Tensor> copies_;
+    std::vector<Meaning> meanings_; // of SET, ADD, SUB: made once, since a step is to cost little more than its bytes
 };
 
 /// Creates one variable from inside a step, by all local replicas together: replica 0's `initial` counts.

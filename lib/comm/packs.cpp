@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/packs.h"
+
+#include "comm/collectives.h"
+#include "util/dtype.h"
+#include "util/log.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+void pack_by_bytes(const mdist_buffer_t *buffers, const Pack &whole, uint64_t most, std::vector<Pack> &packs) {
+    uint64_t bytes = 0;
+    bool open = false; // whether the last pack takes another
+    for (const Slice &slice : whole) {
+        if (!open) packs.emplace_back();
+        packs.back().push_back(slice);
+        bytes = (open ? bytes : 0) + slice.elements * dtype_size(buffers[slice.buffer].dtype);
+        open = bytes <= most;
+    }
+}
+
+void pack_by_count(const Pack &whole, uint64_t count, std::vector<Pack> &packs) {
+    uint64_t elements = 0;
+    for (const Slice &slice : whole) elements += slice.elements;
+    const uint64_t part = elements / count;
+    Pack pack;
+    uint64_t room = part; // of the pack
+    uint64_t left = count;
+    for (Slice slice : whole) {
+        while (left > 1 && slice.elements >= room) {
+            if (room != 0) pack.push_back({slice.buffer, slice.begin, room});
+            slice.begin += room;
+            slice.elements -= room;
+            if (!pack.empty()) packs.push_back(std::exchange(pack, {}));
+            room = part;
+            --left;
+        }
+        if (slice.elements != 0) pack.push_back(slice);
+        room -= std::min(room, slice.elements);
+    }
+    if (!pack.empty()) packs.push_back(std::move(pack));
+}
+
+void pack_each(const Pack &whole, std::vector<Pack> &packs) {
+    for (const Slice &slice : whole) packs.push_back({slice});
+}
+
+} // namespace
+
+std::vector<Pack> packs_of(const mdist_buffer_t *buffers, std::size_t count, const Packing &packing) {
+    std::vector<Pack> by_dtype;
+    for (std::size_t b = 0; b < count; ++b) {
+        if (buffers[b].elements == 0) continue;
+        auto same = std::find_if(by_dtype.begin(), by_dtype.end(),
+                                 [&](const Pack &pack) { return buffers[pack[0].buffer].dtype == buffers[b].dtype; });
+        if (same == by_dtype.end()) same = by_dtype.emplace(by_dtype.end());
+        same->push_back({b, 0, buffers[b].elements});
+    }
+    std::vector<Pack> packs;
+    for (const Pack &whole : by_dtype) {
+        if (packing.bytes != 0)
+            pack_by_bytes(buffers, whole, packing.bytes, packs);
+        else if (packing.count == 0)
+            pack_each(whole, packs);
+        else
+            pack_by_count(whole, packing.count, packs);
+    }
+    if (packs.empty()) packs.emplace_back();
+    return packs;
+}
+
+std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack) {
+    std::vector<mdist_buffer_t> slices;
+    slices.reserve(pack.size() + 1); // NULL would say that calls of this kind have no buffers
+    for (const Slice &slice : pack) {
+        const mdist_buffer_t &whole = buffers[slice.buffer];
+        void *const data = static_cast<char *>(whole.data) + slice.begin * dtype_size(whole.dtype);
+        slices.push_back({data, slice.elements, whole.dtype, 0});
+    }
+    return slices;
+}
+
+void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers) {
+    if (!log::enabled(MDIST_LOG_DEBUG)) return;
+    uint64_t bytes = 0;
+    for (const mdist_buffer_t &buffer : buffers) bytes += buffer.elements * dtype_size(buffer.dtype);
+    log_debug(function, ": pack ", index + 1, " of ", count, ", ", buffers.size(),
+              buffers.size() == 1 ? " buffer, " : " buffers, ", bytes, " bytes of ",
+              buffers.empty() ? "none" : dtype_name(buffers[0].dtype));
+}
+
+void all_reduce_packs(Group &group, uint32_t party, const Call &call, const Packing &packing, uint64_t timeout_ns) {
+    if (packing.one_operation()) return all_reduce(group, party, call, timeout_ns);
+    const std::vector<Pack> packs = packs_of(call.inputs, call.buffer_count, packing);
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+        const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);
+        const std::vector<mdist_buffer_t> outputs = cut(call.outputs, packs[i]);
+        if (party == 0) log_pack(call_name(call.kind), i, packs.size(), inputs);
+        Call part = call;
+        part.inputs = inputs.data();
+        part.outputs = outputs.data();
+        part.buffer_count = inputs.size();
+        all_reduce(group, party, part, timeout_ns);
+    }
+}
+
+} // namespace mdist
