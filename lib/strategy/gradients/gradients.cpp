@@ -189,7 +189,7 @@ const std::string &Gradients::subject(Round &round, std::size_t number) {
         const std::string rounds = round.rounds_before == 0 ? "" : text(round.rounds_before + 1, " rounds, ");
         round.subjects.clear();
         for (std::size_t b = 0; b < plan_.buckets().size(); ++b)
-            round.subjects.push_back(text(rounds, "bucket ", b, ", "));
+            round.subjects.push_back(text(rounds, rounds.empty() ? "bucket " : "#", b, ", "));
         round.subjects.push_back(text(rounds, "norm, "));
         round.subjects_for = round.rounds_before + 1;
     }
