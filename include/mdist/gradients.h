@@ -54,7 +54,7 @@ typedef struct mdist_gradients_options {
     int32_t reserved;     /* must be 0 */
     uint64_t bucket_bytes; /* a bucket takes gradients until it has so many; 0: 4 MiB. More where there would be more
                               than 256 buckets. */
-    double clip_norm;      /* a larger norm is brought down to it, all gradients multiplied alike; 0: none is too large */
+    double clip_norm;      /* a larger norm is brought down to it, all gradients multiplied alike; 0: none is so */
 } mdist_gradients_options_t;
 
 /**
