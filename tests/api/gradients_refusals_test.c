@@ -92,7 +92,7 @@ static int32_t wrong_step(mdist_replica_t *replica, void *user_data) {
 }
 
 static mdist_gradients_t *five(mdist_strategy_t *strategy, uint64_t bucket_bytes, uint32_t flags) {
-    Trial made = {.model = {GRADIENTS}};
+    Trial made = {.model = {.count = GRADIENTS}};
     for (int g = 0; g < GRADIENTS; ++g) made.model.like[g] = like_of(MDIST_FLOAT32, ELEMENTS);
     make_gradients(&made, strategy, bucket_bytes, flags);
     return made.gradients;

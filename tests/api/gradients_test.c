@@ -325,7 +325,7 @@ static void a_step_may_do_other_things_in_between(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
-        Lone lone = {.numbers = {.model = {3}}};
+        Lone lone = {.numbers = {.model = {.count = 3}}};
         for (int g = 0; g < 3; ++g) lone.numbers.model.like[g] = like_of(MDIST_FLOAT32, 3000);
         make_gradients(&lone.numbers, strategy, 1, 0);
         lone.gradients = lone.numbers.gradients;
