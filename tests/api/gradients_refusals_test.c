@@ -66,6 +66,7 @@ static int32_t wrong_step(mdist_replica_t *replica, void *user_data) {
         TRY(mdist_gradients_wait(replica, gradients, NULL, NULL, error_out));
     }
     if (fill_all(replica, self, tensors) != 0) return 1;
+    TRY(mdist_barrier(replica, NULL, error_out)); // all have their tensors: one may destroy the gradients
     if (fault == ENDS_AT_ONCE) {
         TRY(mdist_gradients_accumulate(replica, gradients, error_out));
         return 0;
