@@ -7,7 +7,7 @@
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
  *   checkpoint   variables in files                            context     which strategy a thread works for
- *   loss         divided by what all replicas have
+ *   loss         divided by what all replicas have         gradients   reduced while the step computes
  *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
  *
  * and for other languages than C:
@@ -30,6 +30,7 @@
 #include <mdist/context.h>
 #include <mdist/dataset.h>
 #include <mdist/dlpack.h>
+#include <mdist/gradients.h>
 #include <mdist/log.h>
 #include <mdist/loss.h>
 #include <mdist/memory.h>

@@ -130,6 +130,8 @@ const char *call_name(CallKind kind) {
             return "mdist_gather_to_root";
         case CallKind::kScatter:
             return "mdist_scatter";
+        case CallKind::kGradients:
+            return "mdist_gradients_wait";
     }
     return "?";
 }

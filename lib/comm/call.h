@@ -43,6 +43,8 @@ enum class CallKind : uint8_t {
     kReduceToRoot,
     kGatherToRoot,
     kScatter,
+    // Buckets, and the terms of the norm:
+    kGradients,
 };
 
 /// What a call does with everybody's buffers.

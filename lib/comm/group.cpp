@@ -331,6 +331,7 @@ void Group::reset() noexcept {
         failed_cause_.reset();
         return;
     }
+    failed_runs_.fetch_add(1, std::memory_order_relaxed);
     cause_.reset();
     state_.store(kReady, std::memory_order_release);
 }

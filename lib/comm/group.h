@@ -131,6 +131,8 @@ class Group {
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more, if so.
     std::optional<Failure> cause() const;
+    /// How many runs have failed and been forgotten.
+    uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_relaxed); }
     /// Makes a released group READY again. Nobody is inside.
     void reset() noexcept;
 
@@ -231,6 +233,7 @@ class Group {
     // What is read in every meeting and seldom written.
     alignas(64) std::atomic<uint32_t> state_{kReady};
     std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
+    std::atomic<uint64_t> failed_runs_{0};
     std::atomic<uint32_t> alarm_count_{0};
 
     alignas(64) std::atomic<uint64_t> work_{0};

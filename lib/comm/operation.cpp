@@ -40,7 +40,7 @@ void Operation::post() {
     if (group_.workers() != nullptr) {
         group_.workers()->start_thread();
         total_ = part_.emplace<Across>(group_, timeout_ns_).total();
-    } else if (call_.kind == CallKind::kAllReduce || call_.kind == CallKind::kReduceToRoot) {
+    } else if (pattern_of(call_) == Pattern::kReduce || call_.kind == CallKind::kReduceToRoot) {
         if (StagedReduce::fits(group_, call_))
             part_.emplace<StagedReduce>(group_, party_, call_);
         else

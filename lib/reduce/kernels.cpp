@@ -118,6 +118,50 @@ struct Row {
     static constexpr KernelSet kProd = kernels<Unsigned, Op::kProd>();
 };
 
+// Adds the squares of one vector of values to their lanes: as many vectors of doubles as hold as many numbers.
+template <typename T>
+MDIST_INLINE void add_squares(Vector<T> values, Vector<double> *sums) {
+    if constexpr (sizeof(T) == sizeof(double)) {
+        sums[0] += values * values;
+    } else {
+        typename VectorOf<float, kBytes / 2>::Type halves[2];
+        __builtin_memcpy(halves, &values, sizeof values);
+        for (int i = 0; i < 2; ++i) {
+            const auto wide = __builtin_convertvector(halves[i], Vector<double>);
+            sums[i] += wide * wide;
+        }
+    }
+}
+
+// The squares of kSquareLanes elements.
+template <typename Format>
+MDIST_INLINE void add_lanes(const char *from, Vector<double> *sums) {
+    using Value = typename Format::Value;
+    constexpr size_t lanes = kBytes / sizeof(Value);
+    for (size_t i = 0; i < kSquareLanes / lanes; ++i)
+        add_squares<Value>(Format::load(from + i * lanes * sizeof(typename Format::Element)),
+                           sums + i * sizeof(double) / sizeof(Value));
+}
+
+template <typename Format>
+double squares(const void *data, size_t elements) {
+    constexpr size_t size = sizeof(typename Format::Element);
+    const char *from = static_cast<const char *>(data);
+    Vector<double> sums[kSquareLanes * sizeof(double) / kBytes] = {};
+    size_t at = 0;
+    for (; elements - at >= kSquareLanes; at += kSquareLanes) add_lanes<Format>(from + at * size, sums);
+    if (at < elements) {
+        char padded[kSquareLanes * size] = {};
+        __builtin_memcpy(padded, from + at * size, (elements - at) * size);
+        add_lanes<Format>(padded, sums);
+    }
+    double lanes[kSquareLanes];
+    __builtin_memcpy(lanes, sums, sizeof lanes);
+    for (size_t half = kSquareLanes / 2; half != 0; half /= 2)
+        for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
 } // namespace
 
 #define MDIST_ROW(...) \
@@ -126,19 +170,22 @@ struct Row {
 namespace MDIST_REDUCE_VARIANT {
 
 // In the order of mdist_dtype_t.
-const KernelTable table = {{
-    {},
-    MDIST_ROW(Plain<float>, Plain<float>),
-    MDIST_ROW(Plain<double>, Plain<double>),
-    MDIST_ROW(Float16, Float16),
-    MDIST_ROW(Bfloat16, Bfloat16),
-    MDIST_ROW(Plain<int8_t>, Plain<uint8_t>),
-    MDIST_ROW(Plain<uint8_t>, Plain<uint8_t>),
-    MDIST_ROW(Plain<int32_t>, Plain<uint32_t>),
-    MDIST_ROW(Plain<uint32_t>, Plain<uint32_t>),
-    MDIST_ROW(Plain<int64_t>, Plain<uint64_t>),
-    MDIST_ROW(Plain<uint64_t>, Plain<uint64_t>),
-}};
+const KernelTable table = {
+    {
+        {},
+        MDIST_ROW(Plain<float>, Plain<float>),
+        MDIST_ROW(Plain<double>, Plain<double>),
+        MDIST_ROW(Float16, Float16),
+        MDIST_ROW(Bfloat16, Bfloat16),
+        MDIST_ROW(Plain<int8_t>, Plain<uint8_t>),
+        MDIST_ROW(Plain<uint8_t>, Plain<uint8_t>),
+        MDIST_ROW(Plain<int32_t>, Plain<uint32_t>),
+        MDIST_ROW(Plain<uint32_t>, Plain<uint32_t>),
+        MDIST_ROW(Plain<int64_t>, Plain<uint64_t>),
+        MDIST_ROW(Plain<uint64_t>, Plain<uint64_t>),
+    },
+    {nullptr, squares<Plain<float>>, squares<Plain<double>>, squares<Float16>, squares<Bfloat16>},
+};
 
 } // namespace MDIST_REDUCE_VARIANT
 

@@ -39,6 +39,10 @@ struct Kernel {
     uint16_t step; // elements; at most kMaxStep bytes of either format
 };
 
+/// The sum of squares, in double: element i goes to lane i % kSquareLanes, and the lanes are added up half by half.
+using SquaresKernel = double (*)(const void *data, size_t elements);
+inline constexpr size_t kSquareLanes = 16;
+
 /// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, else the type.
 struct KernelSet {
     // By number of sources; [0] is empty.
@@ -51,6 +55,7 @@ struct KernelSet {
 /// By mdist_dtype_t and by Op, where MEAN is empty: it is SUM and a scale.
 struct KernelTable {
     KernelSet sets[11][6];
+    SquaresKernel squares[5]; // floating-point types
 };
 
 namespace baseline {

@@ -43,13 +43,23 @@ void reduce_by(const KernelTable &table, const Operation &operation, const Span 
 
 } // namespace
 
+#ifndef MDIST_REDUCE_BY_REFERENCE
+namespace {
+
+InstructionSet best() noexcept {
+    static const InstructionSet set = best_instruction_set();
+    return set;
+}
+
+} // namespace
+#endif
+
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
             std::size_t destination_count, std::size_t elements) noexcept {
 #ifdef MDIST_REDUCE_BY_REFERENCE
     reduce_reference(operation, sources, source_count, destinations, destination_count, elements);
 #else
-    static const InstructionSet best = best_instruction_set();
-    reduce_with(best, operation, sources, source_count, destinations, destination_count, elements);
+    reduce_with(best(), operation, sources, source_count, destinations, destination_count, elements);
 #endif
 }
 
@@ -57,6 +67,36 @@ void reduce_with(InstructionSet set, const Operation &operation, const void *con
                  void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
     reduce_by(table_of(set), operation, span_of(operation, sources, destinations, destination_count, elements),
               source_count);
+}
+
+double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept {
+#ifdef MDIST_REDUCE_BY_REFERENCE
+    return sum_of_squares_reference(dtype, data, elements);
+#else
+    return sum_of_squares_with(best(), dtype, data, elements);
+#endif
+}
+
+double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept {
+    return table_of(set).squares[dtype](data, elements);
+}
+
+void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
+#ifdef MDIST_REDUCE_BY_REFERENCE
+    scale_reference(dtype, data, factor, elements);
+#else
+    scale_with(best(), dtype, data, factor, elements);
+#endif
+}
+
+void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
+    const Operation sum = {dtype, Op::kSum, 1};
+    const void *source = data;
+    Span span = span_of(sum, &source, &data, 1, elements);
+    span.scale = Scale::kMultiply;
+    span.factor32 = static_cast<float>(factor);
+    span.factor64 = factor;
+    reduce_by(table_of(set), sum, span, 1);
 }
 
 } // namespace mdist::reduce

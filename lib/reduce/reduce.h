@@ -32,16 +32,27 @@ enum class InstructionSet : int32_t { kBaseline, kAvx2, kAvx512 };
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
             std::size_t destination_count, std::size_t elements) noexcept;
 
+/// The sum of the squares of floating-point elements, in double, in an order that depends on their number alone. NaN or
+/// infinite if one of them is.
+double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept;
+/// Multiplies floating-point elements by `factor`, 16-bit ones in float32, with one rounding each.
+void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
+
 /// Whether this build has the variant and this processor can run it. The baseline always is.
 bool available(InstructionSet set) noexcept;
 /// reduce() by the given variant, which must be available.
 void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
                  void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
+double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept;
+void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
 /// The variant reduce() takes, "avx512", "avx2" or "baseline": the best available, chosen at first use.
 const char *instruction_set() noexcept;
 
 /// The scalar twin of reduce(), one element at a time: slow, and plain enough to be checked by reading.
 void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
                       void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
+
+double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept;
+void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
 
 } // namespace mdist::reduce

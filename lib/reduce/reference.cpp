@@ -153,7 +153,49 @@ void reduce_all(const Operation &operation, const void *const *sources, std::siz
     }
 }
 
+template <typename Format>
+double square_all(const void *data, std::size_t elements) {
+    double lanes[16] = {};
+    for (std::size_t i = 0; i < elements; ++i) {
+        const double value = static_cast<double>(Format::decode(read<typename Format::Stored>(data, i)));
+        lanes[i % 16] += value * value;
+    }
+    for (int half = 8; half != 0; half /= 2)
+        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+template <typename Format>
+void scale_all(void *data, double factor, std::size_t elements) {
+    using Value = typename Format::Value;
+    for (std::size_t i = 0; i < elements; ++i)
+        write(data, i,
+              Format::encode(Format::decode(read<typename Format::Stored>(data, i)) * static_cast<Value>(factor)));
+}
+
+template <typename Result, typename By>
+Result by_float_format(int32_t dtype, const By &by) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return by(Same<float>{});
+        case MDIST_FLOAT64:
+            return by(Same<double>{});
+        case MDIST_FLOAT16:
+            return by(Half{});
+        default:
+            return by(Bfloat{});
+    }
+}
+
 } // namespace
+
+double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept {
+    return by_float_format<double>(dtype, [&](auto format) { return square_all<decltype(format)>(data, elements); });
+}
+
+void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
+    by_float_format<void>(dtype, [&](auto format) { scale_all<decltype(format)>(data, factor, elements); });
+}
 
 void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
                       void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {

@@ -17,6 +17,7 @@
 namespace mdist {
 
 class Frame;
+class Gradients;
 class Strategy;
 
 /// What the C edge keeps with a replica: its handle.
@@ -51,6 +52,8 @@ class Replica {
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.
     std::string last_failure;
     std::unique_ptr<Attachment> attachment;
+    /// In whose rounds this replica is.
+    std::vector<std::shared_ptr<Gradients>> gradients;
     /// For what replicas do together: throws FAILED_PRECONDITION where that cannot work (executor `caller`).
     void require_together(const char *function) const;
     /// The same for what the replica waits in: returns when all that it has started is over.
@@ -66,6 +69,8 @@ class Replica {
     std::atomic<bool> merging{false};
 
   private:
+    bool leave_rounds() noexcept;
+
     Strategy &strategy_;
     Frame &frame_;
     uint32_t local_index_;

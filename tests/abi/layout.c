@@ -38,6 +38,14 @@ FIELD(mdist_variable_options_t, aggregation, 8);
 FIELD(mdist_variable_options_t, reserved, 12);
 FIELD(mdist_variable_options_t, colocate_with, 16);
 
+SIZE(mdist_gradients_options_t, 32);
+FIELD(mdist_gradients_options_t, struct_size, 0);
+FIELD(mdist_gradients_options_t, flags, 4);
+FIELD(mdist_gradients_options_t, op, 8);
+FIELD(mdist_gradients_options_t, reserved, 12);
+FIELD(mdist_gradients_options_t, bucket_bytes, 16);
+FIELD(mdist_gradients_options_t, clip_norm, 24);
+
 SIZE(mdist_restore_options_t, 16);
 FIELD(mdist_restore_options_t, struct_size, 0);
 FIELD(mdist_restore_options_t, flags, 4);
@@ -137,6 +145,9 @@ NUMBER(MDIST_ASSIGN_SUB, 3);
 NUMBER(MDIST_MAX_RANK, 8);
 NUMBER(MDIST_FOREVER, INT64_MAX);
 NUMBER(MDIST_LATEST, INT64_MAX);
+NUMBER(MDIST_GRADIENTS_ZERO_MISSING, 1);
+NUMBER(MDIST_GRADIENTS_ZERO_NONFINITE, 2);
+NUMBER(MDIST_GRADIENTS_NO_NORM, 4);
 NUMBER(MDIST_RESTORE_PARTIAL, 1);
 NUMBER(MDIST_ROWS, INT64_MAX);
 NUMBER(MDIST_VERSION, 10000 * MDIST_VERSION_MAJOR + 100 * MDIST_VERSION_MINOR + MDIST_VERSION_PATCH);

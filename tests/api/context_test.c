@@ -23,6 +23,7 @@ typedef struct World {
     mdist_store_t *store;
     mdist_preemption_t *preemption;
     mdist_checkpoint_t *checkpoint; // of the variable
+    mdist_gradients_t *gradients;   // one
     float room[2][16];
 } World;
 
@@ -669,6 +670,30 @@ CALL(preemption_check) {
     return mdist_preemption_check(w->preemption, &verdict, NULL, NULL, error);
 }
 
+CALL(gradients_create) {
+    mdist_gradients_t *out = NULL;
+    const mdist_tensor_t like = tensor_in(w);
+    const mdist_status_t status = mdist_gradients_create(w->strategy, &like, 1, &out, NULL, error);
+    mdist_gradients_destroy(out);
+    return status;
+}
+CALL(gradients_tensor) {
+    mdist_tensor_t out;
+    return mdist_gradients_tensor(w->gradients, 1, 0, &out, error);
+}
+CALL(gradients_wait) {
+    return mdist_gradients_wait(w->replica, w->gradients, NULL, NULL, error);
+}
+/// What begins a round ends it, too, if it is let.
+CALL(gradients_ready) {
+    const mdist_status_t status = mdist_gradients_ready(w->replica, w->gradients, 0, error);
+    return status == MDIST_OK ? call_gradients_wait(w, error) : status;
+}
+CALL(gradients_accumulate) {
+    const mdist_status_t status = mdist_gradients_accumulate(w->replica, w->gradients, error);
+    return status == MDIST_OK ? call_gradients_ready(w, error) : status;
+}
+
 CALL(store_create) {
     (void)w;
     mdist_store_t *out = NULL;
@@ -747,6 +772,7 @@ CALL(queries) {
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
     mdist_checkpoint_destroy(NULL);
+    mdist_gradients_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
@@ -869,6 +895,11 @@ static const Entry table[] = {
     ENTRY(strategy_create, ANYWHERE),
     ENTRY(strategy_check_health, ANYWHERE),
     ENTRY(preemption_create, ANYWHERE),
+    ENTRY(gradients_create, ANYWHERE),
+    ENTRY(gradients_tensor, ANYWHERE),
+    ENTRY(gradients_accumulate, IN_STEP),
+    ENTRY(gradients_ready, IN_STEP),
+    ENTRY(gradients_wait, IN_STEP),
     ENTRY(preemption_check, OUTSIDE),
     ENTRY(current_strategy, ANYWHERE),
     ENTRY(current_replica, ANYWHERE),
@@ -937,6 +968,7 @@ static const Entry table[] = {
     QUERY(preemption_announce),
     QUERY(preemption_destroy),
     QUERY(checkpoint_destroy),
+    QUERY(gradients_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),
     QUERY(free),
@@ -1022,6 +1054,8 @@ static World make_world(void) {
     OK(mdist_checkpoint_create(world.strategy, folder, 0, &world.checkpoint, &error));
     OK(mdist_checkpoint_add(world.checkpoint, NULL, world.variable, &error));
     OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
+    const mdist_gradients_options_t missing = {.struct_size = sizeof missing, .flags = MDIST_GRADIENTS_ZERO_MISSING};
+    OK(mdist_gradients_create(world.strategy, &two, 1, &world.gradients, &missing, &error));
     return world;
 }
 
@@ -1038,6 +1072,7 @@ static void end_world(World *world) {
     mdist_store_destroy(world->store);
     mdist_preemption_destroy(world->preemption);
     mdist_checkpoint_destroy(world->checkpoint);
+    mdist_gradients_destroy(world->gradients);
     mdist_strategy_destroy(world->strategy);
 }
 

@@ -14,6 +14,7 @@ typedef struct Life {
     mdist_config_t *config;
     mdist_strategy_t *strategy;
     mdist_variable_t *variable;
+    mdist_gradients_t *gradients;
     mdist_value_t *argument, *result, *reduced, *gathered, *read, *mirrored;
     mdist_dataset_t *datasets[5];
     mdist_iterator_t *iterator;
@@ -62,6 +63,25 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) == MDIST_OK ? 0 : 2;
 }
 
+/// Two rounds of two gradients, in different orders.
+static mdist_status_t reduce_gradients(mdist_replica_t *replica, Life *life, mdist_error_t **error) {
+    const size_t first = (size_t)mdist_replica_id(replica) % 2;
+    mdist_tensor_t tensors[2];
+    mdist_status_t status = MDIST_OK;
+    for (size_t g = 0; g < 2 && status == MDIST_OK; ++g)
+        status = mdist_gradients_tensor(life->gradients, (uint32_t)mdist_replica_local_index(replica), g, &tensors[g],
+                                        error);
+    for (int round = 0; round < 2 && status == MDIST_OK; ++round) {
+        for (int g = 0; g < 2; ++g) *(float *)tensors[g].data = 1;
+        if (round == 0) status = mdist_gradients_accumulate(replica, life->gradients, error);
+        if (status == MDIST_OK) status = mdist_gradients_ready(replica, life->gradients, first, error);
+        if (status == MDIST_OK) status = mdist_gradients_ready(replica, life->gradients, 1 - first, error);
+        if (status == MDIST_OK) status = mdist_gradients_wait(replica, life->gradients, NULL, NULL, error);
+    }
+    if (status == MDIST_OK && (*(float *)tensors[0].data != 6 || *(float *)tensors[1].data != 6)) life->step_wrong = 4;
+    return status;
+}
+
 static int32_t work(mdist_replica_t *replica, void *user_data) {
     Life *life = user_data;
     const float id = (float)mdist_replica_id(replica);
@@ -80,6 +100,7 @@ static int32_t work(mdist_replica_t *replica, void *user_data) {
     if (status == MDIST_OK && *(float *)merged.data != 9) life->step_wrong = 2;
     if (status == MDIST_OK)
         status = mdist_replica_assign(replica, life->variable, MDIST_ASSIGN_ADD, &tensor, NULL, &error);
+    if (status == MDIST_OK) status = reduce_gradients(replica, life, &error);
     if (status == MDIST_OK) status = mdist_replica_set_result(replica, 0, &tensor, &error);
     if ((status == MDIST_OK) != (error == NULL)) life->step_wrong = 3;
     mdist_error_free(error);
@@ -106,13 +127,16 @@ static void live(Life *life) {
     float one = 1;
     mdist_tensor_t seen;
     const mdist_tensor_t scalar = tensor_of(&one, MDIST_FLOAT32, 0);
+    const mdist_tensor_t alike[2] = {scalar, scalar};
     const mdist_variable_options_t options = {.struct_size = sizeof options, .aggregation = MDIST_AGGREGATION_MEAN};
+    const mdist_gradients_options_t buckets = {.struct_size = sizeof buckets, .bucket_bytes = 1};
     GO(mdist_config_create(&life->config, &error));
     GO(mdist_config_set(life->config, "devices", "cpu*3", &error));
     GO(mdist_config_load_text(life->config, "communication:\n  timeout: 100s\n", 31, &error));
     GO(mdist_strategy_create(life->config, &life->strategy, &error));
     GO(mdist_variable_create(life->strategy, "a variable with a long name", &scalar, &life->variable, &options,
                              &error));
+    GO(mdist_gradients_create(life->strategy, alike, 2, &life->gradients, &buckets, &error));
     GO(mdist_value_create(&scalar, &life->argument, &error));
     GO(mdist_run(life->strategy, work, life, &life->argument, 1, &life->result, 1, NULL, &error));
     GO(mdist_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, NULL, &error));
@@ -240,6 +264,7 @@ static void end(Life *life) {
     mdist_strategy_abort(life->strategy);
     mdist_strategy_destroy(life->strategy);
     mdist_variable_destroy(life->variable);
+    mdist_gradients_destroy(life->gradients);
     mdist_value_destroy(life->argument);
     mdist_value_destroy(life->result);
     mdist_value_destroy(life->reduced);

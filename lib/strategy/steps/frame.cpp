@@ -3,6 +3,7 @@
 
 #include "comm/operation_queue.h"
 #include "strategy/context.h"
+#include "strategy/gradients/gradients.h"
 #include "strategy/strategy.h"
 #include "strategy/values/structure.h"
 #include "util/callback.h"
@@ -74,14 +75,35 @@ void Replica::await_turn(const char *function) {
     strategy_.operations().await_turn(local_index_);
 }
 
+/// True if the step should have ended a round before.
+bool Replica::leave_rounds() noexcept {
+    bool left = false;
+    for (const auto &each : gradients) {
+        try {
+            const std::string sentence = each->leave(*this);
+            if (sentence.empty()) continue;
+            left = true;
+            release_failure(strategy_.group(), "mdist_run", id(),
+                            Failure(MDIST_ERR_FAILED_PRECONDITION, sentence).reason("work_under_way"));
+        } catch (const std::bad_alloc &) {
+            left = true;
+            strategy_.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        }
+    }
+    return left;
+}
+
 bool Replica::end_work() noexcept {
-    return strategy_.operations().end(local_index_, [this](const Operation &first) {
+    const bool left = leave_rounds();
+    const bool worked = strategy_.operations().end(local_index_, [this](const Operation &first) {
         return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
                                                            first.name(), "_start was under way; wait for it first"))
             .operation(first.name())
             .replica(static_cast<int32_t>(id()))
             .reason("work_under_way");
     });
+    gradients.clear(); // nothing reads or writes their memory any more
+    return left || worked;
 }
 
 Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {

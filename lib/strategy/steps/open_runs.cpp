@@ -134,7 +134,7 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (in_merge && code == 0) throw why();
     if (worked)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("replica ", id, " left its step with a started operation under way; wait for it first"))
+                      text("replica ", id, " left its step with a started operation or a round of gradients under way; wait for it first"))
             .replica(static_cast<int32_t>(id))
             .reason("work_under_way");
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Gradients reduced while the step computes.
+ *
+ * A line y = a x + b is fitted to points; each replica has its own. The gradients lie in memory of the library. As soon
+ * as one is there the step says so, and its sum over all replicas is on its way while the next is computed. Two small
+ * batches are added up before anything is reduced, and the norm of it all is kept below 1.
+ */
+#include "check.h"
+
+enum { REPLICAS = 2, POINTS = 4, ROUNDS = 2, STEPS = 60 };
+
+typedef struct Fit {
+    mdist_gradients_t *gradients; // 0: of a, 1: of b
+    double line[REPLICAS][2];     // a and b: every replica makes the same of the same gradients
+    double norm;                  // of the last step, before clipping
+} Fit;
+
+// A replica's part of the gradients, for the points of one round; gradient 1 is complete before gradient 0.
+static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2], int round) {
+    const int32_t id = mdist_replica_id(replica);
+    double error[POINTS], x[POINTS];
+    for (int i = 0; i < POINTS; ++i) {
+        x[i] = (id * ROUNDS + round) * POINTS + i - 7.5; // -7.5 to 7.5 over all replicas and rounds
+        error[i] = self->line[id][0] * x[i] + self->line[id][1] - (0.5 * x[i] + 3);
+    }
+    *gradient[1] = 0;
+    for (int i = 0; i < POINTS; ++i) *gradient[1] += error[i] / POINTS;
+    if (mdist_gradients_ready(replica, self->gradients, 1, NULL) != MDIST_OK) return 1;
+    *gradient[0] = 0;
+    for (int i = 0; i < POINTS; ++i) *gradient[0] += error[i] * x[i] / POINTS;
+    return mdist_gradients_ready(replica, self->gradients, 0, NULL) != MDIST_OK;
+}
+
+static int32_t step(mdist_replica_t *replica, void *user_data) {
+    Fit *const self = user_data;
+    const int32_t id = mdist_replica_id(replica);
+    double *gradient[2], norm = 0;
+    int32_t finite = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        mdist_tensor_t tensor;
+        if (mdist_gradients_tensor(self->gradients, (uint32_t)id, i, &tensor, NULL) != MDIST_OK) return 1;
+        gradient[i] = tensor.data;
+    }
+    for (int round = 0; round < ROUNDS; ++round) {
+        const int last = round + 1 == ROUNDS;
+        if (!last && mdist_gradients_accumulate(replica, self->gradients, NULL) != MDIST_OK) return 1;
+        if (compute(replica, self, gradient, round) != 0) return 1;
+        if (mdist_gradients_wait(replica, self->gradients, &norm, &finite, NULL) != MDIST_OK) return 1;
+    }
+    if (id == 0) self->norm = norm;
+    if (!finite) return 0; // all replicas leave this step out
+    self->line[id][0] -= 0.05 * *gradient[0];
+    self->line[id][1] -= 0.5 * *gradient[1];
+    return 0;
+}
+
+int main(void) {
+    Fit self = {.norm = 0};
+    mdist_strategy_t *strategy = strategy_on("cpu*2");
+    mdist_tensor_t like[2] = {{.dtype = MDIST_FLOAT64}, {.dtype = MDIST_FLOAT64}};
+    const mdist_gradients_options_t options = {.struct_size = sizeof options, .op = MDIST_MEAN, .clip_norm = 1};
+    must(mdist_gradients_create(strategy, like, 2, &self.gradients, &options, &problem));
+    for (int i = 0; i < STEPS; ++i) {
+        must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &problem));
+        if (i == 0) printf("first norm: %.3f\n", self.norm);
+    }
+    for (int id = 0; id < REPLICAS; ++id) printf("replica %d: %.3f x + %.3f\n", id, self.line[id][0], self.line[id][1]);
+    mdist_gradients_destroy(self.gradients);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}

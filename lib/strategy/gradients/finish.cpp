@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a round: all buckets are reduced, the norm is known, the gradients are clipped.
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "strategy/gradients/gradients.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kNamed = 4; // of those that are missing
+
+// Apart from their callers, so that they are computed in the environment that those make.
+__attribute__((noinline)) double quotient(double a, double b) {
+    return a / b;
+}
+
+__attribute__((noinline)) double root_of_sum(const std::vector<double> &terms) {
+    double sum = 0;
+    for (const double term : terms) sum += term;
+    return std::sqrt(sum);
+}
+
+} // namespace
+
+Failure Gradients::missing(const Round &round) const {
+    std::string names;
+    std::size_t named = 0;
+    for (std::size_t i = 0; i < plan_.count() && named < kNamed; ++i)
+        if (!round.ready[i]) names += text(named++ == 0 ? "" : ", ", plan_.text(i));
+    const std::size_t absent = plan_.count() - round.ready_count;
+    if (absent > named) names += text(" and ", absent - named, " more");
+    return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                   text(names, absent == 1 ? " is" : " are",
+                        " not ready; call mdist_gradients_ready for each, or take MDIST_GRADIENTS_ZERO_MISSING"))
+        .reason("gradients_missing");
+}
+
+/// Those that did not become ready: an error, or zeros. In a round that accumulates there is nothing to add.
+void Gradients::settle_missing(Replica &replica, Share &share) {
+    Round &round = share.round;
+    if (round.ready_count == plan_.count()) return;
+    if (!plan_.options().zero_missing) throw missing(round);
+    for (std::size_t i = plan_.count(); i-- > 0 && !round.accumulates;) {
+        if (round.ready[i]) continue;
+        const GradientPlan::Stretch place = plan_.place(i);
+        strategy_->device(replica.local_index())
+            .zero(at(share.gradients, place.offset), place.elements * dtype_size(place.dtype));
+        mark(replica, share, i);
+    }
+}
+
+Gradients::Outcome Gradients::wait(Replica &replica) {
+    Outcome outcome;
+    in_round(replica, [&](Share &share) {
+        Round &round = share.round;
+        settle_missing(replica, share);
+        if (round.accumulates) {
+            ++round.rounds_before;
+        } else {
+            await_buckets(replica, share);
+            if (plan_.options().norm) {
+                outcome.norm = norm(replica, share);
+                outcome.finite = std::isfinite(outcome.norm);
+                clip(replica, share, outcome);
+            }
+            std::fill(round.kept.begin(), round.kept.end(), 0);
+            round.rounds_before = 0;
+        }
+        close(replica, round);
+    });
+    return outcome;
+}
+
+/// While one bucket is read once more for the norm, the others are on their way.
+void Gradients::await_buckets(const Replica &replica, Share &share) {
+    std::fill(share.round.squares.begin(), share.round.squares.end(), 0);
+    for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
+        strategy_->operations().wait(*share.round.started[b], kNoDeadline);
+        if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
+    }
+}
+
+/// This replica's share of the terms: every so many-th, so that all have about as much to do in each bucket.
+void Gradients::add_squares(const Replica &replica, Share &share, const GradientPlan::Bucket &bucket) {
+    const uint32_t replicas = strategy_->replica_count();
+    const reduce::FloatEnvironment environment;
+    for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
+        if (b % replicas != replica.id()) continue;
+        const GradientPlan::Stretch &block = plan_.blocks()[b];
+        share.round.squares[b] = reduce::sum_of_squares(block.dtype, at(share.gradients, block.offset), block.elements);
+    }
+}
+
+/// Everybody learns the terms that others have computed, each added to zeros, and adds them up in their order.
+double Gradients::norm(Replica &replica, Share &share) {
+    std::vector<double> &squares = share.round.squares;
+    const mdist_buffer_t buffer = {squares.data(), squares.size(), MDIST_FLOAT64, 0};
+    const auto exchange = start(replica, share.round, plan_.buckets().size(), {buffer}, MDIST_SUM);
+    share.round.started.push_back(exchange);
+    strategy_->operations().wait(*exchange, kNoDeadline);
+    const reduce::FloatEnvironment environment;
+    return root_of_sum(squares);
+}
+
+/// With a norm that is neither too large nor infinite there is nothing to do.
+void Gradients::clip(const Replica &replica, const Share &share, const Outcome &outcome) const {
+    const GradientOptions &options = plan_.options();
+    if (!outcome.finite) {
+        if (options.zero_nonfinite) strategy_->device(replica.local_index()).zero(share.gradients.get(), plan_.bytes());
+        return;
+    }
+    if (options.clip_norm == 0 || outcome.norm <= options.clip_norm) return;
+    const reduce::FloatEnvironment environment;
+    const double factor = quotient(options.clip_norm, outcome.norm);
+    for (const GradientPlan::Bucket &bucket : plan_.buckets())
+        for (const GradientPlan::Stretch &each : bucket.buffers)
+            reduce::scale(each.dtype, at(share.gradients, each.offset), factor, each.elements);
+}
+
+} // namespace mdist

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds: what becomes ready, what is kept for the next round, what is started. Their ends are in finish.cpp.
+#include "strategy/gradients/gradients.h"
+
+#include "reduce/float_environment.h"
+#include "reduce/reduce.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mdist {
+
+Gradients::Gradients(std::shared_ptr<Strategy> strategy, std::vector<GradientSpec> specs,
+                     const GradientOptions &options)
+    : strategy_(std::move(strategy)), plan_(std::move(specs), options) {
+    for (uint32_t local = 0; local < strategy_->local_replica_count(); ++local) {
+        auto share = std::make_unique<Share>();
+        share->gradients = strategy_->allocate_shared(local, plan_.bytes());
+        share->round.ready.resize(plan_.count());
+        share->round.kept.resize(plan_.count());
+        share->round.squares.resize(plan_.blocks().size());
+        share->round.missing.resize(plan_.buckets().size());
+        share->round.started.reserve(plan_.buckets().size());
+        shares_.push_back(std::move(share));
+    }
+}
+
+void Gradients::check_index(std::size_t index) const {
+    if (index >= plan_.count()) throw invalid(text("index is ", index, "; there are ", plan_.count(), " gradients"));
+}
+
+Tensor Gradients::tensor(uint32_t local, std::size_t index) const {
+    const Memory &memory = shares_[local]->gradients;
+    return Tensor::view(at(memory, plan_.place(index).offset), plan_.spec(index).dtype, plan_.spec(index).shape,
+                        memory);
+}
+
+/// A call of a replica in its round, which begins with the first; what it throws ends the round for good.
+void Gradients::in_round(Replica &replica, FunctionRef<void(Share &)> call) {
+    if (&replica.strategy() != strategy_.get())
+        throw invalid("the gradients belong to another strategy than this replica");
+    Share &share = *shares_[replica.local_index()];
+    if (!share.round.open) open(replica, share);
+    if (share.round.failed)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "this round of the gradients has failed; return from the step, the next one begins a new round")
+            .reason("step_failed");
+    try {
+        call(share);
+    } catch (...) {
+        share.round.failed = true;
+        throw;
+    }
+}
+
+void Gradients::open(Replica &replica, Share &share) {
+    Round &round = share.round;
+    replica.gradients.push_back(shared_from_this());
+    // A run that failed in between may have left replicas with different numbers of rounds.
+    const uint64_t epoch = strategy_->group().failed_runs();
+    if (round.epoch != epoch) {
+        std::fill(round.kept.begin(), round.kept.end(), 0);
+        round.rounds_before = 0;
+    }
+    round.epoch = epoch;
+    std::fill(round.ready.begin(), round.ready.end(), 0);
+    round.ready_count = 0;
+    for (std::size_t b = 0; b < round.missing.size(); ++b)
+        round.missing[b] = plan_.buckets()[b].end - plan_.buckets()[b].begin;
+    round.started.clear();
+    round.accumulates = false;
+    round.failed = false;
+    round.open = true;
+}
+
+void Gradients::close(Replica &replica, Round &round) noexcept {
+    round.open = false;
+    round.started.clear();
+    auto &held = replica.gradients;
+    const auto self = std::find_if(held.begin(), held.end(), [this](const auto &each) { return each.get() == this; });
+    if (self != held.end()) held.erase(self);
+}
+
+std::string Gradients::leave(const Replica &replica) {
+    Round &round = shares_[replica.local_index()]->round;
+    if (!round.open) return "";
+    round.open = false;
+    round.started.clear();
+    if (round.failed) return "";
+    return text("the step of replica ", replica.id(), " ended within a round of gradients (", round.ready_count, " of ",
+                plan_.count(), " ready); mdist_gradients_wait ends it");
+}
+
+void Gradients::accumulate(Replica &replica) {
+    in_round(replica, [&](Share &share) {
+        if (share.round.ready_count != 0)
+            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          text(share.round.ready_count,
+                               " gradients of this round are ready, and may be on their way; "
+                               "call mdist_gradients_accumulate before the first mdist_gradients_ready"))
+                .reason("round_has_begun");
+        if (!share.sums) share.sums = strategy_->device(replica.local_index()).allocate(plan_.bytes());
+        share.round.accumulates = true;
+    });
+}
+
+void Gradients::ready(Replica &replica, std::size_t index) {
+    check_index(index);
+    in_round(replica, [&](Share &share) {
+        if (share.round.ready[index])
+            throw Failure(
+                MDIST_ERR_FAILED_PRECONDITION,
+                text(plan_.text(index), " is ready already; mdist_gradients_wait comes before the next round"))
+                .reason("ready_twice");
+        mark(replica, share, index);
+    });
+}
+
+void Gradients::mark(Replica &replica, Share &share, std::size_t index) {
+    Round &round = share.round;
+    if (round.accumulates)
+        keep(replica, share, index);
+    else if (round.rounds_before != 0)
+        add_kept(share, index);
+    round.ready[index] = 1;
+    ++round.ready_count;
+    if (--round.missing[plan_.bucket_of(index)] == 0 && !round.accumulates) start_full_buckets(replica, share);
+}
+
+/// Adds a gradient to the rounds before.
+void Gradients::keep(Replica &replica, Share &share, std::size_t index) {
+    const GradientPlan::Stretch place = plan_.place(index);
+    const void *const gradient = at(share.gradients, place.offset);
+    void *const sum = at(share.sums, place.offset);
+    if (share.round.kept[index]) {
+        const reduce::FloatEnvironment environment;
+        const void *const sources[] = {sum, gradient};
+        reduce::reduce({place.dtype, reduce::Op::kSum, 1}, sources, 2, &sum, 1, place.elements);
+    } else {
+        strategy_->device(replica.local_index()).copy_in(sum, gradient, place.elements * dtype_size(place.dtype));
+    }
+    share.round.kept[index] = 1;
+}
+
+/// Adds the rounds before to a gradient. A mean over replicas is to be one over rounds, too.
+void Gradients::add_kept(Share &share, std::size_t index) {
+    const GradientPlan::Stretch place = plan_.place(index);
+    void *const gradient = at(share.gradients, place.offset);
+    const void *const sources[] = {gradient, share.round.kept[index] ? at(share.sums, place.offset) : nullptr};
+    const bool mean = plan_.options().op == MDIST_MEAN;
+    const reduce::FloatEnvironment environment;
+    reduce::reduce({place.dtype, mean ? reduce::Op::kMean : reduce::Op::kSum, share.round.rounds_before + 1}, sources,
+                   sources[1] == nullptr ? 1 : 2, &gradient, 1, place.elements);
+}
+
+void Gradients::start_full_buckets(Replica &replica, Share &share) {
+    Round &round = share.round;
+    const std::size_t before = round.started.size();
+    std::vector<mdist_buffer_t> buffers;
+    while (round.started.size() < plan_.buckets().size() && round.missing[round.started.size()] == 0) {
+        const std::size_t number = round.started.size();
+        buffers.clear();
+        for (const GradientPlan::Stretch &each : plan_.buckets()[number].buffers)
+            buffers.push_back({at(share.gradients, each.offset), each.elements, each.dtype, 0});
+        round.started.push_back(start(replica, round, number, buffers, plan_.options().op));
+    }
+    if (round.started.size() != before) strategy_->operations().test(*round.started.back());
+}
+
+/// `number` is that of the bucket; the norm's is one more.
+std::shared_ptr<Operation> Gradients::start(Replica &replica, Round &round, std::size_t number,
+                                            const std::vector<mdist_buffer_t> &buffers, int32_t op) {
+    Call call;
+    call.kind = CallKind::kGradients;
+    call.op = op;
+    call.inputs = buffers.data();
+    call.outputs = buffers.data();
+    call.buffer_count = buffers.size();
+    call.subject = plan_.hash() ^ (round.rounds_before << 32 | (number + 1)) * 0x9e3779b97f4a7c15;
+    call.subject_text = subject(round, number).c_str();
+    return strategy_->operations().start(replica.local_index(), call, 0);
+}
+
+/// Short: workers tell each other the first 16 bytes of it.
+const std::string &Gradients::subject(Round &round, std::size_t number) {
+    if (round.subjects_for != round.rounds_before + 1) {
+        const std::string rounds = round.rounds_before == 0 ? "" : text(round.rounds_before + 1, " rounds, ");
+        round.subjects.clear();
+        for (std::size_t b = 0; b < plan_.buckets().size(); ++b)
+            round.subjects.push_back(text(rounds, rounds.empty() ? "bucket " : "#", b, ", "));
+        round.subjects.push_back(text(rounds, "norm, "));
+        round.subjects_for = round.rounds_before + 1;
+    }
+    return round.subjects[number];
+}
+
+} // namespace mdist

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/gradients/plan.h"
+
+#include "strategy/values/layout.h"
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mdist {
+namespace {
+
+// Far below what a replica may have under way (OperationQueue::kMost), which others of its works need, too.
+constexpr std::size_t kMostBuckets = 256;
+// Terms of the norm: so long that exchanging them costs nothing beside reading them, so short that all replicas find
+// some to do.
+constexpr uint64_t kBlockElements = 65536;
+
+constexpr int32_t kTypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
+
+} // namespace
+
+GradientPlan::GradientPlan(std::vector<GradientSpec> specs, const GradientOptions &options)
+    : specs_(std::move(specs)), options_(options), offsets_(specs_.size()), buckets_of_(specs_.size()) {
+    cut_into_buckets();
+    for (Bucket &bucket : buckets_) {
+        lay_out(bucket);
+        cut_into_blocks(bucket);
+    }
+    hash_ = hash_of_all();
+}
+
+std::size_t GradientPlan::bytes_of(std::size_t index) const {
+    return specs_[index].shape.elements() * dtype_size(specs_[index].dtype);
+}
+
+void GradientPlan::cut_into_buckets() {
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < count(); ++i)
+        if (__builtin_add_overflow(total, Layout::extent(bytes_of(i)), &total) || total > PTRDIFF_MAX)
+            throw invalid("all gradients together have more bytes than memory can hold");
+    // A bucket that is full has at least so many, so there are at most kMostBuckets of them.
+    const std::size_t enough = std::max(options_.bucket_bytes, total / kMostBuckets + 1);
+    std::size_t begin = count();
+    while (begin > 0) {
+        const std::size_t end = begin;
+        for (std::size_t bytes = 0; begin > 0 && bytes < enough;) bytes += Layout::extent(bytes_of(--begin));
+        buckets_.push_back({begin, end, 0, 0, {}});
+    }
+}
+
+void GradientPlan::lay_out(Bucket &bucket) {
+    for (const int32_t dtype : kTypes) {
+        const std::size_t first = bytes_;
+        std::size_t last = bytes_; // where the elements end; behind them is a gap
+        for (std::size_t i = bucket.end; i-- > bucket.begin;) {
+            if (specs_[i].dtype != dtype) continue;
+            offsets_[i] = bytes_;
+            buckets_of_[i] = static_cast<std::size_t>(&bucket - buckets_.data());
+            last = bytes_ + bytes_of(i);
+            bytes_ += Layout::extent(bytes_of(i));
+        }
+        if (bytes_ != first) bucket.buffers.push_back({first, (last - first) / dtype_size(dtype), dtype});
+    }
+}
+
+void GradientPlan::cut_into_blocks(Bucket &bucket) {
+    bucket.first_block = blocks_.size();
+    for (std::size_t i = bucket.end; i-- > bucket.begin;) {
+        const uint64_t elements = specs_[i].shape.elements();
+        for (uint64_t at = 0; at < elements; at += kBlockElements)
+            blocks_.push_back({offsets_[i] + at * dtype_size(specs_[i].dtype), std::min(kBlockElements, elements - at),
+                               specs_[i].dtype});
+    }
+    bucket.last_block = blocks_.size();
+}
+
+GradientPlan::Stretch GradientPlan::place(std::size_t index) const {
+    return {offsets_[index], specs_[index].shape.elements(), specs_[index].dtype};
+}
+
+uint64_t GradientPlan::hash_of_all() const {
+    uint64_t hash = 0;
+    const auto mix = [&hash](uint64_t word) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with bits all over: 2^64 by the golden ratio
+        hash ^= hash >> 32;
+    };
+    for (const GradientSpec &spec : specs_) {
+        mix(static_cast<uint32_t>(spec.dtype));
+        mix(static_cast<uint32_t>(spec.shape.rank));
+        for (int32_t d = 0; d < spec.shape.rank; ++d) mix(spec.shape.dims[d]);
+    }
+    uint64_t clip;
+    std::memcpy(&clip, &options_.clip_norm, sizeof clip);
+    mix(clip);
+    mix(static_cast<uint32_t>(options_.op));
+    mix(options_.bucket_bytes);
+    mix(options_.zero_missing | options_.zero_nonfinite << 1 | options_.norm << 2);
+    return hash;
+}
+
+std::string GradientPlan::text(std::size_t index) const {
+    const GradientSpec &spec = specs_[index];
+    const std::string name = spec.name.empty() ? "" : mdist::text("\"", spec.name, "\" ");
+    return mdist::text("gradient ", index, " (", name, dtype_name(spec.dtype), " ", spec.shape.text(), ")");
+}
+
+} // namespace mdist

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds of gradients whose every element is known beforehand, and what a plain all-reduce makes of them.
+#pragma once
+
+#include "mdist_test.h"
+
+#include <math.h>
+
+enum { MOST_GRADIENTS = 12, MOST_REPLICAS = 4, MOST_ELEMENTS = 70000 };
+
+typedef struct Model {
+    size_t count;
+    mdist_tensor_t like[MOST_GRADIENTS];
+} Model;
+
+/// A trial runs on every replica; what it finds wrong is in `notes`, by local replica.
+typedef struct Trial {
+    mdist_gradients_t *gradients;
+    Model model;
+    mdist_reduce_op_t op;
+    uint64_t seed;
+    int rounds; // of which the last reduces
+    double clip_norm;
+    double norms[MOST_REPLICAS];
+    int32_t finite[MOST_REPLICAS];
+    Note notes[MOST_REPLICAS];
+} Trial;
+
+MDIST_TEST_HELPER uint64_t mixed(uint64_t a, uint64_t b) {
+    uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+MDIST_TEST_HELPER size_t size_of(int32_t dtype) {
+    return mdist_dtype_size((mdist_dtype_t)dtype);
+}
+
+/// Between -1 and 1, and other numbers for every replica, round, gradient and element.
+MDIST_TEST_HELPER void write_element(const Trial *self, void *to, int32_t dtype, uint32_t replica, int round,
+                                     size_t index, uint64_t i) {
+    const uint64_t bits = mixed(mixed(mixed(self->seed, replica), (uint64_t)round), index << 32 | i);
+    const double real = ((double)(bits >> 11) * 0x1p-53 - 0.5) * 2;
+    if (dtype == MDIST_FLOAT32) *(float *)to = (float)real;
+    if (dtype == MDIST_FLOAT64) *(double *)to = real;
+    if (dtype == MDIST_FLOAT16) *(uint16_t *)to = (uint16_t)((0x2800 + bits % 0x1000) | (bits >> 48 & 0x8000));
+    if (dtype == MDIST_BFLOAT16) *(uint16_t *)to = (uint16_t)((0x3c00 + bits % 0x300) | (bits >> 48 & 0x8000));
+}
+
+MDIST_TEST_HELPER double read_element(const void *data, int32_t dtype, uint64_t i) {
+    if (dtype == MDIST_FLOAT32) return (double)((const float *)data)[i];
+    if (dtype == MDIST_FLOAT64) return ((const double *)data)[i];
+    const uint16_t half = ((const uint16_t *)data)[i];
+    if (dtype == MDIST_BFLOAT16) {
+        const uint32_t bits = (uint32_t)half << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
+    const int exponent = half >> 10 & 31;
+    const double magnitude = exponent == 0 ? ldexp(half & 1023, -24) : ldexp(1024 + (half & 1023), exponent - 25);
+    return (half & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+MDIST_TEST_HELPER mdist_tensor_t like_of(int32_t dtype, uint64_t elements) {
+    mdist_tensor_t tensor = tensor_of(NULL, (mdist_dtype_t)dtype, 1);
+    tensor.shape[0] = elements;
+    return tensor;
+}
+
+/// Any number of gradients of any sizes; of one type, or of all if it is 0.
+MDIST_TEST_HELPER Model random_model(uint64_t seed, int32_t dtype) {
+    static const uint64_t sizes[] = {0, 1, 3, 17, 100, 1000, 5000, MOST_ELEMENTS};
+    static const int32_t types[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
+    Model model = {.count = 1 + mixed(seed, 1) % MOST_GRADIENTS};
+    for (size_t i = 0; i < model.count; ++i) {
+        const uint64_t random = mixed(seed, 100 + i);
+        model.like[i] = like_of(dtype != 0 ? dtype : types[random % 4], sizes[(random >> 8) % 8]);
+    }
+    return model;
+}
+
+MDIST_TEST_HELPER void make_gradients(Trial *self, mdist_strategy_t *strategy, uint64_t bucket_bytes, uint32_t flags) {
+    mdist_error_t *error = NULL;
+    const mdist_gradients_options_t options = {.struct_size = sizeof options,
+                                               .flags = flags,
+                                               .op = (int32_t)self->op,
+                                               .bucket_bytes = bucket_bytes,
+                                               .clip_norm = self->clip_norm};
+    OK(mdist_gradients_create(strategy, self->model.like, self->model.count, &self->gradients, &options, &error));
+}
+
+#define DO(call) /* in a step: the first call that fails is noted, and ends it */                               \
+    do {                                                                                                        \
+        mdist_error_t *do_error = NULL;                                                                         \
+        mdist_error_t **const error_out = &do_error;                                                            \
+        const mdist_status_t do_status = (call);                                                                \
+        if (note(&self->notes[mdist_replica_local_index(replica)], MDIST_OK, do_status, error_out, #call) != 0) \
+            return 1;                                                                                           \
+    } while (0)
+
+MDIST_TEST_HELPER void fill(const Trial *self, const mdist_tensor_t *tensor, uint32_t replica, int round,
+                            size_t index) {
+    for (uint64_t i = 0; i < tensor->shape[0]; ++i)
+        write_element(self, (char *)tensor->data + i * size_of(tensor->dtype), tensor->dtype, replica, round, index, i);
+}
+
+/// One round: all gradients in an order of this replica's own.
+MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int round) {
+    const uint32_t id = (uint32_t)mdist_replica_id(replica), local = (uint32_t)mdist_replica_local_index(replica);
+    size_t order[MOST_GRADIENTS];
+    for (size_t i = 0; i < self->model.count; ++i) {
+        const size_t j = mixed(mixed(self->seed, id + 7), (uint64_t)round * 100 + i) % (i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    if (round + 1 < self->rounds) DO(mdist_gradients_accumulate(replica, self->gradients, error_out));
+    for (size_t i = 0; i < self->model.count; ++i) {
+        mdist_tensor_t tensor;
+        DO(mdist_gradients_tensor(self->gradients, local, order[i], &tensor, error_out));
+        fill(self, &tensor, id, round, order[i]);
+        DO(mdist_gradients_ready(replica, self->gradients, order[i], error_out));
+    }
+    DO(mdist_gradients_wait(replica, self->gradients, &self->norms[local], &self->finite[local], error_out));
+    return 0;
+}
+
+/// What this replica's rounds make together, added up one by one; float32 and float64 where there are several.
+MDIST_TEST_HELPER void add_up(const Trial *self, void *sum, uint32_t replica, size_t index) {
+    const mdist_tensor_t *like = &self->model.like[index];
+    for (uint64_t i = 0; i < like->shape[0]; ++i) {
+        char *const to = (char *)sum + i * size_of(like->dtype);
+        float *const single = (float *)(void *)to, one;
+        double *const twice = (double *)(void *)to, other;
+        write_element(self, to, like->dtype, replica, 0, index, i);
+        for (int round = 1; round < self->rounds; ++round) {
+            const int is_single = like->dtype == MDIST_FLOAT32;
+            write_element(self, is_single ? (void *)&one : (void *)&other, like->dtype, replica, round, index, i);
+            if (is_single)
+                *single += one;
+            else
+                *twice += other;
+        }
+        if (self->op == MDIST_MEAN && self->rounds > 1 && like->dtype == MDIST_FLOAT32) *single /= (float)self->rounds;
+        if (self->op == MDIST_MEAN && self->rounds > 1 && like->dtype == MDIST_FLOAT64) *twice /= self->rounds;
+    }
+}
+
+/// The same without any buckets: one all-reduce of all.
+MDIST_TEST_HELPER int32_t reduce_plainly(mdist_replica_t *replica, Trial *self, void *const *memory) {
+    mdist_buffer_t buffers[MOST_GRADIENTS];
+    for (size_t i = 0; i < self->model.count; ++i) {
+        const mdist_tensor_t *like = &self->model.like[i];
+        add_up(self, memory[i], (uint32_t)mdist_replica_id(replica), i);
+        buffers[i] = buffer_of(memory[i], (mdist_dtype_t)like->dtype, like->shape[0]);
+    }
+    DO(mdist_all_reduce(replica, self->op, buffers, buffers, self->model.count, NULL, error_out));
+    return 0;
+}
+
+MDIST_TEST_HELPER double plain_norm(const Trial *self, void *const *memory) {
+    double sum = 0;
+    for (size_t g = 0; g < self->model.count; ++g)
+        for (uint64_t i = 0; i < self->model.like[g].shape[0]; ++i) {
+            const double element = read_element(memory[g], self->model.like[g].dtype, i);
+            sum += element * element;
+        }
+    return sqrt(sum);
+}
+
+MDIST_TEST_HELPER void clip_plainly(const Trial *self, void *const *memory, double norm) {
+    if (self->clip_norm == 0 || norm <= self->clip_norm) return;
+    for (size_t g = 0; g < self->model.count; ++g)
+        for (uint64_t i = 0; i < self->model.like[g].shape[0]; ++i) {
+            if (self->model.like[g].dtype == MDIST_FLOAT32)
+                ((float *)memory[g])[i] *= (float)(self->clip_norm / norm);
+            else
+                ((double *)memory[g])[i] *= self->clip_norm / norm;
+        }
+}
+
+MDIST_TEST_HELPER int32_t compare(mdist_replica_t *replica, Trial *self, void *const *memory) {
+    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    Note *const told = &self->notes[local];
+    for (size_t g = 0; g < self->model.count; ++g) {
+        const mdist_tensor_t *like = &self->model.like[g];
+        mdist_tensor_t tensor;
+        DO(mdist_gradients_tensor(self->gradients, local, g, &tensor, error_out));
+        if (memcmp(tensor.data, memory[g], like->shape[0] * size_of(like->dtype)) == 0) continue;
+        snprintf(told->text, sizeof told->text, "gradient %zu of %zu has other bits", g, self->model.count);
+        return 1;
+    }
+    return 0;
+}
+
+MDIST_TEST_HELPER int32_t compare_with_plain(mdist_replica_t *replica, Trial *self, void *const *memory) {
+    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    if (reduce_plainly(replica, self, memory) != 0) return 1;
+    const double norm = plain_norm(self, memory);
+    if (!(fabs(self->norms[local] - norm) <= 1e-12 * norm) || self->finite[local] != 1) {
+        snprintf(self->notes[local].text, sizeof self->notes[local].text, "norm %.17g, not %.17g; finite %d",
+                 self->norms[local], norm, self->finite[local]);
+        return 1;
+    }
+    clip_plainly(self, memory, self->norms[local]);
+    return compare(replica, self, memory);
+}
+
+/// All rounds in one step, and the same by plain means.
+MDIST_TEST_HELPER int32_t trial_step(mdist_replica_t *replica, void *user_data) {
+    Trial *const self = (Trial *)user_data;
+    for (int round = 0; round < self->rounds; ++round)
+        if (play_round(replica, self, round) != 0) return 1;
+    void *memory[MOST_GRADIENTS];
+    for (size_t g = 0; g < self->model.count; ++g) memory[g] = malloc(sizeof(double) * MOST_ELEMENTS);
+    const int32_t code = compare_with_plain(replica, self, memory);
+    for (size_t g = 0; g < self->model.count; ++g) free(memory[g]);
+    return code;
+}
