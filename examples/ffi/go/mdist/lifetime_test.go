@@ -61,17 +61,22 @@ func richCycle(close bool) error {
 	dataset := mapped(batches, true, func(_, _ []mdist.Tensor) error { return nil })
 	iterator := must(dataset.Iterate())
 	element := must(iterator.Next())
+	structure := must(mdist.NewStructure(map[string]*mdist.Value{"x.0": value, "x.1": value}))
+	checkpoint, preemption := must(strategy.NewCheckpoint("unused", 1)), must(strategy.NewPreemption(0))
+	if err := checkpoint.Add("", variable); err != nil {
+		return err
+	}
 	_, err := strategy.Run(func(replica *mdist.Replica) error {
-		argument, err := replica.Argument(0)
+		argument, err := replica.ArgumentAt(0, "x.1")
 		if err != nil {
 			return err
 		}
 		return replica.Assign(variable, mdist.Add, argument)
-	}, value)
+	}, structure)
 	runtime.KeepAlive(memory)
 	if close {
 		for _, object := range []interface{ Close() }{element[0], element[1], iterator, dataset, batches, source, value,
-			variable, strategy} {
+			structure, checkpoint, preemption, variable, strategy} {
 			object.Close()
 		}
 		memory.Free()
