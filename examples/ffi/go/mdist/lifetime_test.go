@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,10 +126,17 @@ func collect(within int) {
 	}
 }
 
+// libraryThreads counts the library's by their names, and by the signals that they block: a thread that Go starts on one
+// of them, for a callback, inherits the name and stays for ever, but Go interrupts it by SIGURG.
 func libraryThreads() (count int) {
 	for _, task := range must(os.ReadDir("/proc/self/task")) {
-		name, err := os.ReadFile("/proc/self/task/" + task.Name() + "/comm")
-		if err == nil && strings.HasPrefix(string(name), "mdist ") { // one that ends meanwhile has no name any more
+		status, err := os.ReadFile("/proc/self/task/" + task.Name() + "/status")
+		if err != nil || !strings.HasPrefix(string(status), "Name:\tmdist ") { // one that ends meanwhile has no name any more
+			continue
+		}
+		var blocked uint64
+		_, mask, _ := strings.Cut(string(status), "SigBlk:")
+		if _, err := fmt.Sscanf(mask, "%x", &blocked); err == nil && blocked>>(syscall.SIGURG-1)&1 == 1 {
 			count++
 		}
 	}
