@@ -21,6 +21,7 @@ SCALARS = {
     "int8_t": {"Int8"},
     "int": {"Cint"},
     "float": {"Cfloat"},
+    "double": {"Cdouble"},
     "char": {"UInt8"},
     "void": {"Cvoid"},
 }
