@@ -3,8 +3,8 @@
     Checkpoint(strategy, folder; keep = 0)
 
 Saves variables and texts in files (safetensors), and restores them, with any number of workers and replicas: `add!`,
-`checkpoint["epoch"] = "3"`, `save`, `restore!`. The newest `keep` files stay; 0: all do. All workers make the same calls,
-outside of steps.
+`checkpoint["epoch"] = "3"`, `save`, `restore!`. The newest `keep` files stay; 0: all do. All workers make the same
+calls, outside of steps.
 """
 mutable struct Checkpoint <: Handle
     handle::Ptr{mdist_checkpoint_t}
@@ -67,8 +67,8 @@ end
 """
     restore!(checkpoint, number = Mdist.LATEST; partial = false, timeout = 0)
 
-Gives variables and texts what was saved, and returns the number; `nothing` where there is none. With `partial`, variables
-that the file lacks stay as they are, and what else is in it is passed over.
+Gives variables and texts what was saved, and returns the number; `nothing` where there is none. With `partial`,
+variables that the file lacks stay as they are, and what else is in it is passed over.
 """
 function restore!(checkpoint::Checkpoint, number::Integer = LATEST; partial::Bool = false, timeout::Real = 0)
     flags = partial ? RESTORE_PARTIAL : 0

@@ -2,9 +2,9 @@
 """
     average_loss(replica, per_example, weights = nothing; global_batch = 0)
 
-This replica's part of the mean loss over the examples of all replicas, so that the sum over replicas is that mean, and the
-number of those examples, by which the gradient of an element is its weight divided. Examples lie along the last dimension;
-they are counted, by all replicas together, where `global_batch` is 0.
+This replica's part of the mean loss over the examples of all replicas, so that the sum over replicas is that mean, and
+the number of those examples, by which the gradient of an element is its weight divided. Examples lie along the last
+dimension; they are counted, by all replicas together, where `global_batch` is 0.
 """
 function average_loss(
     replica::Replica, per_example::StridedArray, weights::Union{StridedArray,Nothing} = nothing;

@@ -2,8 +2,8 @@
 """
     Preemption(strategy; grace = 0)
 
-Where a worker is told to go, so that all save at the same step: `Mdist.announce` on any thread, and `Mdist.verdict` after
-every step. `grace`: seconds between the announcement and the end of the machine; 0: end at once.
+Where a worker is told to go, so that all save at the same step: `Mdist.announce` on any thread, and `Mdist.verdict`
+after every step. `grace`: seconds between the announcement and the end of the machine; 0: end at once.
 """
 mutable struct Preemption <: Handle
     handle::Ptr{mdist_preemption_t}

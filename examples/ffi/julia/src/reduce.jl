@@ -60,9 +60,9 @@ function batch_reduce_to(
         to = isempty(texts) ? Ptr{Ptr{UInt8}}(C_NULL) : pointer(texts)
         GC.@preserve texts check() do error
             @ccall libmdist.mdist_batch_reduce_to(
-                strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, handles::Ptr{Ptr{mdist_value_t}}, to::Ptr{Ptr{UInt8}},
-                length(handles)::Csize_t, reduced::Ptr{Ptr{mdist_value_t}}, limits::Ref{mdist_call_options_t},
-                error::Out{mdist_error_t})::Int32
+                strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, handles::Ptr{Ptr{mdist_value_t}},
+                to::Ptr{Ptr{UInt8}}, length(handles)::Csize_t, reduced::Ptr{Ptr{mdist_value_t}},
+                limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
         end
     end
     return Value[Value(handle) for handle in reduced]

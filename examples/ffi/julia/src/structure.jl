@@ -20,8 +20,9 @@ named(tree::Tuple) = zip(0:(length(tree) - 1), tree)
 """
     Value((loss = x, grads = (g, h)))
 
-A structure with the leaves "grads.0", "grads.1" and "loss": of named tuples, dictionaries and tuples, nested, of arrays,
-numbers and values. `value["grads.0"]` is a leaf, `value["grads"]` what lies below, and `Mdist.paths(value)` are all.
+A structure with the leaves "grads.0", "grads.1" and "loss": of named tuples, dictionaries and tuples, nested, of
+arrays, numbers and values. `value["grads.0"]` is a leaf, `value["grads"]` what lies below, and `Mdist.paths(value)`
+are all.
 """
 function Value(tree::Tree)
     leaves = flattened(tree)
@@ -64,8 +65,9 @@ end
 """
     Mdist.rows(indices, values)
 
-Rows of larger tensors, in Julia's order the slices along the last dimension: array i of `values` holds some, and array i of
-`indices`, of Int64 and counted from 0, says which. For reductions, and for `assign!`, which leaves other rows alone.
+Rows of larger tensors, in Julia's order the slices along the last dimension: array i of `values` holds some, and array
+i of `indices`, of Int64 and counted from 0, says which. For reductions, and for `assign!`, which leaves other rows
+alone.
 """
 function rows(indices::Value, values::Value)
     out = Out{mdist_value_t}(C_NULL)

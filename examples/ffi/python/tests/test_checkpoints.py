@@ -62,6 +62,18 @@ class Checkpoints(WithStrategy):
                 with self.assertRaises(KeyError):
                     checkpoint["step"]
 
+    def test_a_file_that_another_program_wrote_is_restored(self):
+        weights = floats(5, 6, 7)
+        header = json.dumps({"__metadata__": {"author": "somebody"},
+                             "w": {"dtype": "F32", "shape": [3], "data_offsets": [0, weights.nbytes]}}).encode()
+        self.folder.mkdir()
+        (self.folder / "checkpoint-12.safetensors").write_bytes(
+            struct.pack("<Q", len(header)) + header + weights.tobytes())
+        variable = self.strategy.variable("w", floats(0, 0, 0))
+        checkpoint = mdist.Checkpoint(self.strategy, self.folder, [variable])
+        self.assertEqual((checkpoint.restore(), checkpoint.restore(12)), (None, 12))  # no list names it as the latest
+        self.assertEqual((variable.numpy(1).tolist(), checkpoint["author"]), ([5, 6, 7], "somebody"))
+
     def test_the_latest_and_those_that_are_kept(self):
         self.assertIsNone(mdist.latest_checkpoint(self.folder))
         self.assertIsNone(mdist.Checkpoint(self.strategy, self.folder).restore())

@@ -316,8 +316,8 @@ impl Replica<'_> {
         Ok(variable)
     }
 
-    /// Writes row i of `values` into row `indices[i]` from inside the step: the rows of all replicas
-    /// by the variable's aggregation, which needs every replica to call.
+    /// Writes row i of `values` into row `indices[i]` from inside the step: the rows of all
+    /// replicas by the variable's aggregation, which needs every replica to call.
     pub fn assign_rows<'a>(
         &self,
         variable: &Variable,
