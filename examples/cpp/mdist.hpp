@@ -12,7 +12,9 @@
 //   values may be read from everywhere; iterators and started collectives are used by one thread at a time.
 #pragma once
 
+#include "mdist/checkpoint.hpp"
 #include "mdist/config.hpp"
+#include "mdist/context.hpp"
 #include "mdist/dataset.hpp"
 #include "mdist/memory.hpp"
 #include "mdist/replica.hpp"

@@ -21,6 +21,7 @@ SCALARS = {
     "int8_t": {"Int8"},
     "int": {"Cint"},
     "float": {"Cfloat"},
+    "double": {"Cdouble"},
     "char": {"UInt8"},
     "void": {"Cvoid"},
 }
@@ -179,6 +180,9 @@ MISTAKES = [
     ("src/memory.jl", "cglobal((:mdist_free, libmdist))", "cglobal(:mdist_free)"),
     ("src/memory.jl", "@ccall libmdist.mdist_free(", "@ccall $pointer("),
     ("src/memory.jl", "@ccall libmdist.mdist_free(", "ccall((:mdist_free, libmdist), Cvoid, (Ptr{Cvoid},)"),
+    ("src/checkpoint.jl", "keep::UInt32", "keep::UInt64"),
+    ("src/loss.jl", "loss::Ref{Cdouble}", "loss::Ref{Cfloat}"),
+    ("src/structure.jl", "texts::Ptr{Ptr{UInt8}}", "texts::Ptr{UInt8}"),
     ("src/gc_safe.jl", "jl_gc_safe_leave(state::Int8)", "jl_gc_safe_leave(state::Int32)"),
     ("src/library.jl", "    elements::UInt64\n    dtype::Int32\n", "    dtype::Int32\n    elements::UInt64\n"),
     ("src/library.jl", "    rank::Int32\n", "    rank::Int64\n"),

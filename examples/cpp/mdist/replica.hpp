@@ -7,11 +7,19 @@
 
 #include "config.hpp"
 #include "tensor.hpp"
+#include "value.hpp"
 #include "work.hpp"
 
 namespace mdist {
 
 class Strategy;
+
+// A replica's part of a loss, and how many examples all replicas have together: the gradient of an example is its
+// weight divided by that.
+struct Loss {
+    double part;
+    uint64_t examples;
+};
 
 class Replica {
   public:
@@ -24,14 +32,21 @@ class Replica {
     uint32_t local_index() const noexcept { return static_cast<uint32_t>(mdist_replica_local_index(handle_)); }
     uint32_t count() const noexcept { return mdist_replica_count(handle_); }
 
-    // This replica's tensor of an argument of the run.
-    ConstTensor argument(size_t index) {
+    // This replica's tensor of an argument of the run, or of a leaf of it.
+    ConstTensor argument(size_t index, const char *path = "") {
         mdist_tensor_t out;
-        detail::call(mdist_replica_argument, handle_, index, &out);
+        detail::call(mdist_replica_argument_at, handle_, index, path, &out);
         return ConstTensor(out);
     }
     void set_result(size_t index, ConstTensor tensor) {
         detail::call(mdist_replica_set_result, handle_, index, &tensor);
+    }
+    // A structure.
+    void set_result(size_t index, const Leaves &leaves) {
+        for (const auto &[path, leaf] : leaves) {
+            const ConstTensor tensor = leaf.tensor();
+            detail::call(mdist_replica_set_result_at, handle_, index, path.c_str(), &tensor);
+        }
     }
 
     // ---- Collectives. With one list of buffers they work in place.
@@ -53,6 +68,28 @@ class Replica {
     }
     void broadcast(uint32_t root, Buffers buffers, Timeout timeout = {}) {
         detail::call(mdist_broadcast, handle_, root, buffers.data(), buffers.size(), timeout.options());
+    }
+    // Rows (Value::rows) of all replicas, one after another; MEAN divides them by the number of replicas.
+    Value all_reduce_rows(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, Timeout timeout = {}) {
+        mdist_value_t *out = nullptr;
+        detail::call(mdist_all_reduce_rows, handle_, op, &indices, &values, &out, timeout.options());
+        return Value(out);
+    }
+    // With a result for replica root alone. The others' outputs, and on the others the inputs of scatter, are not
+    // looked at: an empty container does.
+    void reduce_to_root(mdist_reduce_op_t op, uint32_t root, Buffers buffers, Timeout timeout = {}) {
+        detail::call(mdist_reduce_to_root, handle_, op, root, buffers.data(), buffers.data(), buffers.size(),
+                     timeout.options());
+    }
+    void reduce_to_root(mdist_reduce_op_t op, uint32_t root, ConstBuffers inputs, Buffers outputs,
+                        Timeout timeout = {}) {
+        exchange(mdist_reduce_to_root, inputs, outputs, timeout, op, root);
+    }
+    void gather_to_root(uint32_t root, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
+        exchange(mdist_gather_to_root, inputs, outputs, timeout, root);
+    }
+    void scatter(uint32_t root, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
+        exchange(mdist_scatter, inputs, outputs, timeout, root);
     }
     void barrier(Timeout timeout = {}) { detail::call(mdist_barrier, handle_, timeout.options()); }
 
@@ -85,10 +122,41 @@ class Replica {
     auto all_to_all_start(Input input, Output output, Timeout timeout = {}) {
         return exchange_start(mdist_all_to_all_start, std::move(input), std::move(output), timeout);
     }
+    template <typename Data>
+    Work<Data> reduce_to_root_start(mdist_reduce_op_t op, uint32_t root, Data data, Timeout timeout = {}) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const Buffer buffer(owned);
+                    detail::call(mdist_reduce_to_root_start, handle_, op, root, &buffer, &buffer, size_t{1}, out,
+                                 timeout.options());
+                }};
+    }
+    template <typename Input, typename Output>
+    auto gather_to_root_start(uint32_t root, Input input, Output output, Timeout timeout = {}) {
+        return exchange_start(mdist_gather_to_root_start, std::move(input), std::move(output), timeout, root);
+    }
+    template <typename Input, typename Output>
+    auto scatter_start(uint32_t root, Input input, Output output, Timeout timeout = {}) {
+        return exchange_start(mdist_scatter_start, std::move(input), std::move(output), timeout, root);
+    }
     Work<std::tuple<>> barrier_start(Timeout timeout = {}) {
         return {std::tuple<>(), [&](std::tuple<> &, mdist_work_t **out) {
                     detail::call(mdist_barrier_start, handle_, out, timeout.options());
                 }};
+    }
+
+    // ---- Losses: a sum over replicas is the mean over all examples, or a term that all have once.
+
+    // The examples are counted, on all replicas together, unless global_batch says how many there are.
+    Loss average_loss(ConstTensor per_example, uint64_t global_batch = 0, Timeout timeout = {}) {
+        return average_loss(per_example, nullptr, global_batch, timeout);
+    }
+    Loss average_loss(ConstTensor per_example, ConstTensor weights, uint64_t global_batch = 0, Timeout timeout = {}) {
+        return average_loss(per_example, &weights, global_batch, timeout);
+    }
+    double scale_regularization(ConstTensor terms) {
+        double loss = 0;
+        detail::call(mdist_scale_regularization, handle_, &terms, &loss);
+        return loss;
     }
 
     // ---- Merges.
@@ -100,6 +168,14 @@ class Replica {
     auto merge(Merge &&merge, std::initializer_list<ConstTensor> arguments = {}, Timeout timeout = {});
 
   private:
+    Loss average_loss(const ConstTensor &per_example, const ConstTensor *weights, uint64_t global_batch,
+                      const Timeout &timeout) {
+        Loss loss{0, global_batch};
+        detail::call(mdist_average_loss, handle_, &per_example, static_cast<const mdist_tensor_t *>(weights),
+                     &loss.examples, &loss.part, timeout.options());
+        return loss;
+    }
+
     template <typename Function, typename... Op>
     void exchange(Function function, const ConstBuffers &inputs, const Buffers &outputs, Timeout timeout, Op... op) {
         if (inputs.size() != outputs.size()) throw std::invalid_argument("there must be as many outputs as inputs");

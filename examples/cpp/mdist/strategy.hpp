@@ -24,6 +24,8 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // Whether it is this worker that does what is done once for all: writes checkpoints, prints.
     bool is_chief() const noexcept { return mdist_strategy_is_chief(get()) != 0; }
     void abort() noexcept { mdist_strategy_abort(get()); }
+    // Throws what ended all collectives, such as a worker that was lost; waits for nobody.
+    void check_health() const { detail::call(mdist_strategy_check_health, get()); }
 
     // Name of the device under a local replica.
     std::string device(uint32_t local_replica) const {
@@ -36,6 +38,11 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // ConstTensor) is the replica's part of the Value that this returns; of a std::array of N with a tuple of N.
     template <typename Step>
     auto run(Step &&step, const Values &arguments = {}, Timeout timeout = {});
+
+    // Calls function(Replica &, uint64_t element) for elements 0 to count - 1, each on one replica, all replicas of the
+    // job at the same time. Results are stacked, a row for each element of a replica.
+    template <typename Function>
+    auto map(uint64_t count, Function &&function, const Values &arguments = {}, Timeout timeout = {});
 
     // ---- With the replicas' values.
 
@@ -53,6 +60,21 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
             detail::call(mdist_reduce_to, get(), op, value.get(), destination.c_str(), out, timeout.options());
         });
     }
+    // Many reduce_to in one operation; without destinations, all to the devices they came from.
+    Values batch_reduce_to(mdist_reduce_op_t op, const Values &values,
+                           const std::vector<std::string> &destinations = {}, Timeout timeout = {}) {
+        if (!destinations.empty() && destinations.size() != values.size())
+            throw std::invalid_argument("there must be as many destinations as values, or none");
+        std::vector<const char *> names;
+        for (const std::string &destination : destinations) names.push_back(destination.c_str());
+        std::vector<mdist_value_t *> reduced(values.size());
+        Values result;
+        result.reserve(values.size());
+        detail::call(mdist_batch_reduce_to, get(), op, detail::handles(values).data(),
+                     names.empty() ? nullptr : names.data(), values.size(), reduced.data(), timeout.options());
+        for (mdist_value_t *value : reduced) result.emplace_back(value);
+        return result;
+    }
     Value gather(const Value &value, int32_t axis, Timeout timeout = {}) {
         return make(
             [&](mdist_value_t **out) { detail::call(mdist_gather, get(), value.get(), axis, out, timeout.options()); });
@@ -66,6 +88,18 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
             detail::call(mdist_value_per_replica, get(), tensors.data(), tensors.size(), out);
         });
     }
+    // What function(replica_id, replica_count) returns for each local replica: a Value, or what one is made of.
+    template <typename Function>
+    Value values_from_function(Function &&function);
+    // The content of a plain or mirrored value in memory of the host, or on the device that is named.
+    Value fetch(const Value &value, const std::string &destination = "") {
+        return make([&](mdist_value_t **out) {
+            detail::call(mdist_fetch, get(), value.get(), destination.c_str(), nullptr, nullptr, out);
+        });
+    }
+    // What function(ConstTensor) makes of it where it lies.
+    template <typename Function>
+    Value fetch(const Value &value, const std::string &destination, Function &&function);
 
   private:
     static mdist_strategy_t *create(const mdist_config_t *config) {
@@ -102,6 +136,35 @@ struct StepCall {
     }
 };
 
+template <typename Function>
+struct ElementCall {
+    Function &function;
+    Thrown thrown;
+
+    static int32_t on_element(mdist_replica_t *handle, uint64_t element, void *user_data) {
+        ElementCall &self = *static_cast<ElementCall *>(user_data);
+        Replica replica(handle, self.thrown);
+        const auto step = [&](Replica &own) { return self.function(own, element); };
+        return self.thrown.guard([&] { take_step(step, replica); });
+    }
+};
+
+// A function that makes one value.
+template <typename Function>
+struct ValueCall {
+    Function &function;
+    Thrown thrown;
+
+    static int32_t on_replica(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+        ValueCall &self = *static_cast<ValueCall *>(user_data);
+        return self.thrown.guard([&] { *out = Value(self.function(replica_id, replica_count)).release(); });
+    }
+    static int32_t on_source(const mdist_tensor_t *source, mdist_value_t **out, void *user_data) {
+        ValueCall &self = *static_cast<ValueCall *>(user_data);
+        return self.thrown.guard([&] { *out = Value(self.function(ConstTensor(*source))).release(); });
+    }
+};
+
 template <typename Merge>
 struct MergeCall {
     Merge &merge;
@@ -130,6 +193,35 @@ auto Strategy::run(Step &&step, const Values &arguments, Timeout timeout) {
     call.thrown.call(mdist_run, get(), StepCall::on_replica, &call, detail::handles(arguments).data(), arguments.size(),
                      handles.data(), handles.size(), timeout.options());
     return detail::make_results<Returned, Value>(handles);
+}
+
+template <typename Function>
+auto Strategy::map(uint64_t count, Function &&function, const Values &arguments, Timeout timeout) {
+    using Returned = std::invoke_result_t<Function &, Replica &, uint64_t>;
+    using ElementCall = detail::ElementCall<std::remove_reference_t<Function>>;
+    std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
+    ElementCall call{function, {}};
+    call.thrown.call(mdist_map, get(), count, ElementCall::on_element, &call, detail::handles(arguments).data(),
+                     arguments.size(), handles.data(), handles.size(), timeout.options());
+    return detail::make_results<Returned, Value>(handles);
+}
+
+template <typename Function>
+Value Strategy::values_from_function(Function &&function) {
+    using ValueCall = detail::ValueCall<std::remove_reference_t<Function>>;
+    ValueCall call{function, {}};
+    return make([&](mdist_value_t **out) {
+        call.thrown.call(mdist_values_from_function, get(), ValueCall::on_replica, &call, out);
+    });
+}
+
+template <typename Function>
+Value Strategy::fetch(const Value &value, const std::string &destination, Function &&function) {
+    using ValueCall = detail::ValueCall<std::remove_reference_t<Function>>;
+    ValueCall call{function, {}};
+    return make([&](mdist_value_t **out) {
+        call.thrown.call(mdist_fetch, get(), value.get(), destination.c_str(), ValueCall::on_source, &call, out);
+    });
 }
 
 template <typename Merge>

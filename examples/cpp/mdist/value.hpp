@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Value: owned tensors that go into a run and come out of it; one, or one per local replica. They never change.
+// Structures have several values, their leaves, each at a path: "loss", "grads.0".
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "handle.hpp"
@@ -33,6 +37,16 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
         return Value(out);
     }
 
+    // A structure. It shares the tensors of its leaves; one that is a structure brings its own, below its path.
+    explicit Value(const std::map<std::string, Value> &leaves) : Handle(create(leaves)) {}
+
+    // Rows of larger tensors: tensor i of values holds rows, and tensor i of indices, int64, says which ones.
+    static Value rows(const Value &indices, const Value &values) {
+        mdist_value_t *out = nullptr;
+        detail::call(mdist_value_rows, indices.get(), values.get(), &out);
+        return Value(out);
+    }
+
     mdist_value_kind_t kind() const noexcept { return mdist_value_kind(get()); }
     size_t count() const noexcept { return mdist_value_count(get()); }
 
@@ -43,7 +57,44 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
         return ConstTensor(out);
     }
 
+    // Which rows it has, where it has not all; borrowed likewise.
+    std::optional<ConstTensor> indices(size_t index = 0) const {
+        mdist_tensor_t out;
+        detail::call(mdist_value_indices, get(), index, &out);
+        if (out.dtype == MDIST_DTYPE_NONE) return std::nullopt;
+        return ConstTensor(out);
+    }
+
+    // Those of the leaves; "" alone where there is no structure.
+    std::vector<std::string> paths() const {
+        std::vector<std::string> result(mdist_value_leaf_count(get()));
+        for (size_t i = 0; i < result.size(); ++i) result[i] = mdist_value_leaf_path(get(), i);
+        return result;
+    }
+    // A leaf, or what lies below the path. It shares the tensors, and may outlive this.
+    Value at(const std::string &path) const {
+        mdist_value_t *out = nullptr;
+        detail::call(mdist_value_at, get(), path.c_str(), &out);
+        return Value(out);
+    }
+    std::map<std::string, Value> leaves() const {
+        std::map<std::string, Value> result;
+        for (const std::string &path : paths()) result.emplace(path, at(path));
+        return result;
+    }
+
   private:
+    static mdist_value_t *create(const std::map<std::string, Value> &leaves) {
+        std::vector<const char *> paths;
+        std::vector<mdist_value_t *> handles;
+        for (const auto &[path, leaf] : leaves) {
+            paths.push_back(path.c_str());
+            handles.push_back(leaf.get());
+        }
+        mdist_value_t *out = nullptr;
+        detail::call(mdist_value_structure, paths.data(), handles.data(), paths.size(), &out);
+        return out;
+    }
     static mdist_value_t *create(const ConstTensor &tensor) {
         mdist_value_t *out = nullptr;
         detail::call(mdist_value_create, &tensor, &out);
@@ -59,6 +110,23 @@ Values values(Parts &&...parts) {
     Values result;
     result.reserve(sizeof...(parts));
     (result.emplace_back(std::forward<Parts>(parts)), ...);
+    return result;
+}
+
+// Leaves by their paths: leaves("loss", 0.5f, "grads.0", gradients). A Value is made of them, and a step may return
+// them.
+using Leaves = std::map<std::string, Value>;
+
+inline void add_leaves(Leaves &) {}
+template <typename Leaf, typename... More>
+void add_leaves(Leaves &result, const std::string &path, Leaf &&leaf, More &&...more) {
+    result.emplace(path, std::forward<Leaf>(leaf));
+    add_leaves(result, std::forward<More>(more)...);
+}
+template <typename... Parts>
+Leaves leaves(Parts &&...parts) {
+    Leaves result;
+    add_leaves(result, std::forward<Parts>(parts)...);
     return result;
 }
 

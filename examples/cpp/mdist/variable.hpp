@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "strategy.hpp"
 
@@ -10,16 +11,31 @@ namespace mdist {
 
 namespace detail {
 
+// An update, of a variable's copies or (non-slot) of none; what it returns are its results.
+
 template <typename Update>
 struct UpdateCall {
     Update &update;
     Thrown thrown;
 
     static int32_t on_copy(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
-                           size_t argument_count, mdist_value_t **, size_t, void *user_data) {
+                           size_t argument_count, mdist_value_t **results, size_t, void *user_data) {
         UpdateCall &self = *static_cast<UpdateCall *>(user_data);
+        const ConstTensors tensors(arguments, argument_count);
+        return take(self, results, [&] { return self.update(local_replica, Tensor(*copy), tensors); });
+    }
+    static int32_t on_device(uint32_t local_replica, const mdist_tensor_t *, const mdist_tensor_t *arguments,
+                             size_t argument_count, mdist_value_t **results, size_t, void *user_data) {
+        UpdateCall &self = *static_cast<UpdateCall *>(user_data);
+        const ConstTensors tensors(arguments, argument_count);
+        return take(self, results, [&] { return self.update(local_replica, tensors); });
+    }
+
+  private:
+    template <typename Function>
+    static int32_t take(UpdateCall &self, mdist_value_t **results, Function function) {
         return self.thrown.guard(
-            [&] { self.update(local_replica, Tensor(*copy), ConstTensors(arguments, argument_count)); });
+            [&] { for_each_result(function, [&](size_t index, Value value) { results[index] = value.release(); }); });
     }
 };
 
@@ -30,8 +46,18 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
     using Handle::Handle;
     Variable(Strategy &strategy, const std::string &name, ConstTensor initial,
              mdist_aggregation_t aggregation = MDIST_AGGREGATION_NONE,
-             mdist_synchronization_t synchronization = MDIST_SYNC_AUTO)
-        : Handle(create(strategy, name, initial, aggregation, synchronization)) {}
+             mdist_synchronization_t synchronization = MDIST_SYNC_AUTO, const Variable *colocate_with = nullptr)
+        : Handle(create(strategy, name, initial,
+                        {sizeof(mdist_variable_options_t), synchronization, aggregation, 0,
+                         colocate_with != nullptr ? colocate_with->get() : nullptr})) {}
+
+    // The variable whose memory a tensor's is, in a handle of its own, and which local replica's copy that is.
+    static std::pair<Variable, uint32_t> of(const Strategy &strategy, ConstTensor tensor) {
+        mdist_variable_t *out = nullptr;
+        uint32_t local_replica = 0;
+        detail::call(mdist_variable_of, strategy.get(), tensor.data, &out, &local_replica);
+        return {Variable(out), local_replica};
+    }
 
     const char *name() const noexcept { return mdist_variable_name(get()); }
 
@@ -48,6 +74,12 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         detail::call(mdist_replica_assign, replica.get(), get(), assign, &tensor, timeout.options());
     }
 
+    // In a step: row i of values goes into row indices[i], of all replicas by the variable's aggregation.
+    void assign_rows(Replica &replica, mdist_assign_t assign, ConstTensor indices, ConstTensor values,
+                     Timeout timeout = {}) {
+        detail::call(mdist_replica_assign_rows, replica.get(), get(), assign, &indices, &values, timeout.options());
+    }
+
     // Outside of steps.
     void assign(mdist_assign_t assign, const Value &value) {
         detail::call(mdist_variable_assign, get(), assign, value.get());
@@ -58,23 +90,39 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         return Value(out);
     }
 
-    // Calls update(local_replica, Tensor copy, ConstTensors arguments) for each local copy, one after another.
+    // Calls update(local_replica, Tensor copy, ConstTensors arguments) for each local copy, one after another. What it
+    // returns (what a Value is made of, or a tuple of such) comes back as from Strategy::run.
     template <typename Update>
-    void update(Update &&update, const Values &arguments = {}) {
+    auto update(Update &&update, const Values &arguments = {}) {
+        using Returned = std::invoke_result_t<Update &, uint32_t, Tensor, ConstTensors>;
         using UpdateCall = detail::UpdateCall<std::remove_reference_t<Update>>;
+        std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
         UpdateCall call{update, {}};
         call.thrown.call(mdist_update, get(), UpdateCall::on_copy, &call, detail::handles(arguments).data(),
-                         arguments.size(), nullptr, 0);
+                         arguments.size(), handles.data(), handles.size());
+        return detail::make_results<Returned, Value>(handles);
     }
 
   private:
     static mdist_variable_t *create(Strategy &strategy, const std::string &name, const ConstTensor &initial,
-                                    mdist_aggregation_t aggregation, mdist_synchronization_t synchronization) {
-        const mdist_variable_options_t options{sizeof options, synchronization, aggregation, 0, nullptr};
+                                    const mdist_variable_options_t &options) {
         mdist_variable_t *out = nullptr;
         detail::call(mdist_variable_create, strategy.get(), name.c_str(), &initial, &out, &options);
         return out;
     }
 };
+
+// Variable::update for state that belongs to no variable, such as an optimizer's step counter: calls
+// update(local_replica, ConstTensors arguments) for each local device.
+template <typename Update>
+auto update_non_slot(Strategy &strategy, Update &&update, const Values &arguments = {}) {
+    using Returned = std::invoke_result_t<Update &, uint32_t, ConstTensors>;
+    using UpdateCall = detail::UpdateCall<std::remove_reference_t<Update>>;
+    std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
+    UpdateCall call{update, {}};
+    call.thrown.call(mdist_update_non_slot, strategy.get(), UpdateCall::on_device, &call,
+                     detail::handles(arguments).data(), arguments.size(), handles.data(), handles.size());
+    return detail::make_results<Returned, Value>(handles);
+}
 
 } // namespace mdist

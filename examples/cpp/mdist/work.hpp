@@ -41,6 +41,13 @@ class [[nodiscard]] Work {
         return std::move(state_->data);
     }
 
+    // A descriptor for poll, yours to close: when it is readable, test().
+    int descriptor() {
+        int32_t out = -1;
+        detail::call(mdist_work_descriptor, get(), &out);
+        return out;
+    }
+
     mdist_work_t *get() const noexcept { return state_->handle.get(); }
 
   private:

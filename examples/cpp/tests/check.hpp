@@ -57,3 +57,5 @@ void check_replicas();
 void check_threads();
 void check_input();
 void check_lifetimes();
+void check_structures();
+void check_checkpoints();

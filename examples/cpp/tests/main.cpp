@@ -8,5 +8,7 @@ int main() {
     check_threads();
     check_input();
     check_lifetimes();
+    check_structures();
+    check_checkpoints();
     return checks_failed == 0 ? 0 : 1;
 }

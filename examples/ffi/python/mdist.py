@@ -29,6 +29,7 @@ Errors. Failures are Error. An exception in a step, merge, map or update functio
 that run() raises has the first of them as its __cause__.
 """
 import atexit
+import contextlib
 import ctypes
 import itertools
 import os
@@ -37,8 +38,8 @@ import threading
 import traceback
 import weakref
 from collections import deque, namedtuple
-from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
-                    c_void_p, py_object)
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32,
+                    c_uint64, c_void_p, py_object)
 from enum import IntEnum
 
 try:
@@ -84,9 +85,9 @@ class LogLevel(IntEnum):
 
 
 class PreemptionVerdict(IntEnum):
-    PREEMPTION_GO_ON = 0
-    PREEMPTION_SAVE = 1
-    PREEMPTION_END = 2
+    GO_ON = 0
+    SAVE = 1
+    END = 2
 
 
 class Status(IntEnum):
@@ -720,6 +721,8 @@ def _listed(things):
 
 
 def _buffers(things, writable):
+    if things is None:
+        return None, []
     pairs = [_tensor(thing, writable) for thing in _listed(things)]
     filled = ((tensor.data, view.nbytes // view.itemsize, tensor.dtype, 0) for tensor, view in pairs)
     return (Buffer * len(pairs))(*filled), [view for _, view in pairs]
@@ -737,6 +740,47 @@ def _options(timeout):
 
 def _nanoseconds(timeout):
     return FOREVER if timeout is None else min(FOREVER, _count(round(timeout * 1e9)))
+
+
+def _leaves(tree, path=""):
+    """(path, leaf) for each leaf of nested dicts, lists and tuples; anything else is its own, at ""."""
+    if isinstance(tree, dict):
+        for name in tree:
+            if not isinstance(name, str) or not name or "." in name or name.isdecimal():
+                raise ValueError(f"{name!r} names a leaf of a structure; names are texts without dots, and no numbers")
+        parts = tree.items()
+    elif isinstance(tree, (list, tuple)) and not isinstance(tree, Typed):
+        parts = enumerate(tree)
+    else:
+        yield path, tree
+        return
+    for name, part in parts:
+        yield from _leaves(part, f"{path}.{name}" if path else str(name))
+
+
+def _is_tree(thing):
+    return isinstance(thing, (dict, list, tuple)) and not isinstance(thing, Typed)
+
+
+def _tree(leaves):
+    """What _leaves took apart, of (path, leaf) in the library's order: positions become lists."""
+    root = {}
+    for path, leaf in leaves:
+        if not path:
+            return leaf
+        *above, last = path.split(".")
+        place = root
+        for name in above:
+            place = place.setdefault(name, {})
+        place[last] = leaf
+    return _with_lists(root)
+
+
+def _with_lists(tree):
+    if type(tree) is not dict:
+        return tree
+    parts = {name: _with_lists(part) for name, part in tree.items()}
+    return list(parts.values()) if parts and next(iter(parts)).isdecimal() else parts
 
 
 # ---- Config and values
@@ -783,6 +827,8 @@ class Value(_Held):
     """What goes into a run and comes out: one array (plain), or one per local replica. Never changes.
 
     Value(array) holds a copy; Value.wrap(array) the array itself, which must not change as long as the value lives.
+    Of dicts and lists of arrays or Values, nested, both make a structure: value["grads.0"] is one of its leaves, or
+    what lies below; `paths` are the leaves'; numpy() gives dicts and lists back, in which empty ones are gone.
     """
 
     @staticmethod
@@ -793,14 +839,21 @@ class Value(_Held):
     _borrowed = False  # dies with a callback
 
     def __init__(self, array):
-        tensor, view = _tensor(array)
-        super().__init__(_new(_lib.mdist_value_create, byref(tensor)))
-        del view
+        super().__init__(_structure(array, Value) if _is_tree(array) else _create(array))
 
     @classmethod
     def wrap(cls, array):
+        if _is_tree(array):
+            return cls._of(_structure(array, cls.wrap))
         tensor, view = _tensor(array)
         return cls._of(_new(_lib.mdist_value_wrap, byref(tensor), _keep(view), _FREE))
+
+    @classmethod
+    def rows(cls, indices, values):
+        """Rows of larger arrays: row i of `values` is row indices[i] (int64) there. Both are arrays, or Values of one
+        kind. For reductions, and for Variable.assign, which leaves other rows alone."""
+        indices, values = _value(indices), _value(values)
+        return cls._of(_new(_lib.mdist_value_rows, indices._handle, values._handle))
 
     @classmethod
     def _borrow(cls, handle):
@@ -814,6 +867,23 @@ class Value(_Held):
 
     def __len__(self):
         return _lib.mdist_value_count(self._handle)
+
+    @property
+    def paths(self):
+        """Of the leaves; [""] where there is no structure."""
+        count = _lib.mdist_value_leaf_count(self._handle)
+        return [_lib.mdist_value_leaf_path(self._handle, index).decode() for index in range(count)]
+
+    def __getitem__(self, path):
+        """A leaf of a structure, or what lies below the path; shares the memory. KeyError lists what there is."""
+        if not isinstance(path, str):
+            raise TypeError(f"value[{path!r}]: paths are texts; numpy({path!r}) is the array of a local replica")
+        try:
+            return Value._of(_new(_lib.mdist_value_at, self._handle, path.encode()))
+        except Error as error:
+            raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
+
+    __iter__ = None  # len() counts replicas, and [] takes paths
 
     def _describe(self, index):
         tensor = Tensor()
@@ -831,12 +901,22 @@ class Value(_Held):
     def numpy(self, index=0):
         """Read-only; bfloat16 as its bits. In a merge function: a copy, since the value dies with that call."""
         _need_numpy()
+        if self.kind == ValueKind.STRUCTURE:
+            return _tree((path, self[path].numpy(index)) for path in self.paths)
         return self._look(self._describe(index))
 
     def memory(self, index=0):
         """The same as a flat memoryview."""
+        if self.kind == ValueKind.STRUCTURE:
+            return _tree((path, self[path].memory(index)) for path in self.paths)
         view = _flat(self._describe(index), self, False)
         return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
+
+    def indices(self, index=0):
+        """Which rows numpy(index) has, if this is a value of rows; else None."""
+        tensor = Tensor()
+        _call(_lib.mdist_value_indices, self._handle, index, byref(tensor))
+        return self._look(tensor) if tensor.dtype else None
 
     def _look(self, tensor):
         """An array on a tensor of this value."""
@@ -854,16 +934,35 @@ class Value(_Held):
             raise BufferError(f"a value of {len(self)} arrays; value.part(i) is one of them")
         return self.part(0).__dlpack__(**options)
 
-    def _copy(self, strategy):
-        """The handle of a copy, for the library to own."""
-        tensors = (Tensor * len(self))(*map(self._describe, range(len(self))))
-        if self.kind == ValueKind.PLAIN:
-            return _new(_lib.mdist_value_create, tensors)
-        return _new(_lib.mdist_value_per_replica, strategy._handle, tensors, len(tensors))
+    def _share(self):
+        """Another handle of the same, for the library to own."""
+        return _new(_lib.mdist_value_at, self._handle, b"")
 
 
 def _value(thing):
     return thing if isinstance(thing, Value) else Value.wrap(thing)
+
+
+def _create(array):
+    """The handle of a value with a copy."""
+    tensor, view = _tensor(array)
+    handle = _new(_lib.mdist_value_create, byref(tensor))
+    del view
+    return handle
+
+
+def _structure(tree, make):
+    """The handle of a structure, whose leaves are Values, or arrays to make such of."""
+    leaves = {path: leaf if isinstance(leaf, Value) else make(leaf) for path, leaf in _leaves(tree)}
+    paths = (c_char_p * len(leaves))(*(path.encode() for path in leaves))
+    return _new(_lib.mdist_value_structure, paths, _handles([*leaves.values()]), len(leaves))
+
+
+def _given(thing):
+    """The handle of what a function returned, for the library to own: of an array a copy."""
+    if isinstance(thing, Value):
+        return thing._share()  # whose it is may go on with it
+    return _structure(thing, Value) if _is_tree(thing) else _create(thing)
 
 
 class Variable(_Held):
@@ -898,43 +997,88 @@ class Variable(_Held):
         """Outside of steps: a Value with a copy, aggregated if the variable is sync-on-read."""
         return Value._of(_new(_lib.mdist_variable_read, self._handle, options=[_options(timeout)]))
 
-    def update(self, function, *values):
-        """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place."""
-        values = [_value(value) for value in values]
-        update = _Update(self, function, values)
-        key = _keep(update)
+    def update(self, function, *values, results=0):
+        """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place. What it
+        returns, `results` arrays, comes back as that many Values."""
+        update = _Update(self, function, values, results)
+        return update.make(self._copies, _lib.mdist_update, self._handle)
+
+
+class _Calls:
+    """A function that the library calls back, within one call of it."""
+
+    def __init__(self, function):
+        self.function, self.failures, self.begun = function, _Failures(), 0
+
+    def within(self, due, function, *arguments, options=()):
+        """Makes the call that calls back, `due` times if all goes well; see _Failures.lost."""
+        key = _keep(self)
         try:
-            _call(_lib.mdist_update, self._handle, _UPDATE, key, _handles(values), len(values), None, 0)
-            if update.begun < self._copies:
+            _call(function, *(key if one is _CALLS else one for one in arguments), *options)
+            if self.begun < due:
                 raise KeyboardInterrupt
         except Error as error:
-            if update.failures.lost(error):
+            if self.failures.lost(error):
                 raise KeyboardInterrupt from error
-            raise error from update.failures.cause(error)
+            raise error from self.failures.cause(error)
         finally:
             del _kept[key]
-            update.failures.clear()
+            self.failures.clear()
 
 
-class _Update:
-    def __init__(self, variable, function, values):
-        self.variable, self.function, self.values, self.failures = variable, function, values, _Failures()
-        self.begun = 0
+_CALLS = object()  # stands where user_data belongs
 
-    def call(self, local_replica, copy, arguments):
+
+class _Update(_Calls):
+    def __init__(self, variable, function, values, results):
+        super().__init__(function)
+        self.variable, self.values, self.result_count = variable, [_value(value) for value in values], results
+
+    def make(self, due, function, handle):
+        out = (c_void_p * self.result_count)()
+        self.within(due, function, handle, _UPDATE, _CALLS, _handles(self.values), len(self.values), out,
+                    self.result_count)
+        return _unlisted([Value._of(handle) if handle else None for handle in out])
+
+    def call(self, local_replica, copy, arguments, results):
         self.begun += 1
         views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
-        self.function(local_replica, _array(copy[0], self.variable, True), *views)
+        if self.variable is not None:
+            views.insert(0, _array(copy[0], self.variable, True))
+        returned = _checked(self.function(local_replica, *views), self.result_count)
+        for index, one in enumerate(returned):
+            results[index] = None if one is None else _given(one)
 
 
 @UpdateFn
-def _UPDATE(local_replica, copy, arguments, _, _results, _result_count, key):
+def _UPDATE(local_replica, copy, arguments, _, results, _result_count, key):
     update = _kept[key]
-    return update.failures.guard(update.call, local_replica, copy, arguments)
+    return update.failures.guard(update.call, local_replica, copy, arguments, results)
 
 
-def _variable_options(synchronization, aggregation):
-    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0, None))
+class _Made(_Calls):
+    """Calls that give one value: a fetch, or a value made replica by replica."""
+
+    def call(self, out, *arguments):
+        self.begun += 1
+        out[0] = _given(self.function(*arguments))
+
+
+@FetchFn
+def _FETCH(source, out, key):
+    made = _kept[key]
+    return made.failures.guard(lambda: made.call(out, _copied(source[0])))
+
+
+@ValueFn
+def _VALUE(replica_id, replica_count, out, key):
+    made = _kept[key]
+    return made.failures.guard(made.call, out, replica_id, replica_count)
+
+
+def _variable_options(synchronization, aggregation, colocate_with):
+    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0,
+                                 colocate_with and colocate_with._handle))
 
 
 # ---- Replicas and runs
@@ -969,6 +1113,12 @@ class Work(_Destroyable):
         """Whether it is done, after so many seconds at most."""
         return self._ask(_lib.mdist_work_wait, _nanoseconds(timeout))
 
+    def descriptor(self):
+        """A new file descriptor, yours to os.close(), for select and asyncio: call test() whenever it is readable."""
+        out = c_int32()
+        _call(_lib.mdist_work_descriptor, self._handle, byref(out))
+        return out.value
+
 
 class Replica:
     """What a step gets first: its place, and what replicas do together. Of use until the step is over.
@@ -994,23 +1144,32 @@ class Replica:
         return _lib.mdist_replica_count(self._handle)
 
     def argument(self, index):
-        """This replica's array of an argument of the run; read-only."""
+        """This replica's array of an argument of the run; read-only. Of a structure dicts and lists of arrays."""
+        argument = self._run.arguments[index] if 0 <= index < len(self._run.arguments) else None
+        if argument is None or argument.kind != ValueKind.STRUCTURE:
+            return self._look(argument, index, "")
+        return _tree((path, self._look(argument, index, path)) for path in argument.paths)
+
+    def _look(self, argument, index, path):
         tensor = Tensor()
-        _call(_lib.mdist_replica_argument, self._handle, index, byref(tensor))
-        return self._run.arguments[index]._look(tensor)
+        _call(_lib.mdist_replica_argument_at, self._handle, index, path.encode(), byref(tensor))
+        return argument._look(tensor)
 
     def set_result(self, index, array):
-        """A copy of the array becomes this replica's part of a result of the run."""
-        tensor, view = _tensor(array)
-        _call(_lib.mdist_replica_set_result, self._handle, index, byref(tensor))
-        del view
+        """A copy of the array becomes this replica's part of a result of the run; a dict or list of such, nested, a
+        structure."""
+        for path, leaf in _leaves(array):
+            tensor, view = _tensor(leaf)
+            _call(_lib.mdist_replica_set_result_at, self._handle, index, path.encode(), byref(tensor))
+            del view
 
     def _collective(self, name, head, arrays, timeout):
         pairs = [_buffers(things, writable) for things, writable in arrays]
         buffers = [pair[0] for pair in pairs]
-        if len({len(one) for one in buffers}) > 1:
-            raise ValueError(f"{len(buffers[0])} inputs and {len(buffers[1])} outputs; they must be as many")
-        count = [len(buffers[0])] if buffers else []
+        counts = [len(one) for one in buffers if one is not None]
+        if len(set(counts)) > 1:
+            raise ValueError(f"{counts[0]} inputs and {counts[1]} outputs; they must be as many")
+        count = counts[:1]
         function = getattr(_lib, "mdist_" + name)
         arguments = [self._handle, *head, *buffers, *count]
         if not name.endswith("_start"):
@@ -1049,17 +1208,83 @@ class Replica:
     def all_to_all_start(self, inputs, outputs, timeout=None):
         return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout)
 
+    def reduce_to_root(self, op, root, inputs, outputs=None, timeout=None):
+        """`outputs` are those of replica `root`; without, its inputs become the result."""
+        self._collective("reduce_to_root", [op, root], self._to(root, inputs, outputs), timeout)
+
+    def reduce_to_root_start(self, op, root, inputs, outputs=None, timeout=None):
+        return self._collective("reduce_to_root_start", [op, root], self._to(root, inputs, outputs), timeout)
+
+    def gather_to_root(self, root, inputs, outputs=None, timeout=None):
+        """`outputs` are those of replica `root`, and may be left out elsewhere."""
+        self._collective("gather_to_root", [root], self._gathered(root, inputs, outputs), timeout)
+
+    def gather_to_root_start(self, root, inputs, outputs=None, timeout=None):
+        return self._collective("gather_to_root_start", [root], self._gathered(root, inputs, outputs), timeout)
+
+    def scatter(self, root, inputs, outputs, timeout=None):
+        """`inputs` are those of replica `root`; None elsewhere."""
+        self._collective("scatter", [root], self._scattered(root, inputs, outputs), timeout)
+
+    def scatter_start(self, root, inputs, outputs, timeout=None):
+        return self._collective("scatter_start", [root], self._scattered(root, inputs, outputs), timeout)
+
+    # The library would take any number of arrays at no address: what is missing is refused, what is not looked at
+    # stays out.
+
+    def _to(self, root, inputs, outputs):
+        return _in_and_out(inputs, outputs) if self.id == root else [(inputs, False), (None, True)]
+
+    def _gathered(self, root, inputs, outputs):
+        if self.id != root:
+            return [(inputs, False), (None, True)]
+        if outputs is None:
+            raise TypeError(f"replica {root} is the root; it needs outputs")
+        return [(inputs, False), (outputs, True)]
+
+    def _scattered(self, root, inputs, outputs):
+        if self.id != root:
+            return [(None, False), (outputs, True)]
+        if inputs is None:
+            raise TypeError(f"replica {root} is the root; it needs inputs")
+        return [(inputs, False), (outputs, True)]
+
+    def all_reduce_rows(self, op, indices, values, timeout=None):
+        """A Value of the rows of all replicas, one after another; see Value.rows. MEAN divides by the replicas."""
+        pairs = [_tensor(indices), _tensor(values)]
+        return Value._of(_new(_lib.mdist_all_reduce_rows, self._handle, op, *(byref(tensor) for tensor, _ in pairs),
+                              options=[_options(timeout)]))
+
+    def average_loss(self, per_example, weights=None, global_batch=0, timeout=None):
+        """(loss, global batch): this replica's part of the mean over all replicas' examples, so that SUM over them
+        is that mean. The gradient of an element is its weight / the global batch, which is counted where it is 0."""
+        pairs = [_tensor(per_example), (None, None) if weights is None else _tensor(weights)]
+        count, loss = c_uint64(_count(global_batch)), c_double()
+        _call(_lib.mdist_average_loss, self._handle, *(tensor and byref(tensor) for tensor, _ in pairs), byref(count),
+              byref(loss), _options(timeout))
+        return loss.value, count.value
+
+    def scale_regularization(self, terms):
+        """The sum of `terms`, which are the same on all replicas, divided by the number of those."""
+        tensor, view = _tensor(terms)
+        loss = c_double()
+        _call(_lib.mdist_scale_regularization, self._handle, byref(tensor), byref(loss))
+        del view
+        return loss.value
+
     def barrier(self, timeout=None):
         self._collective("barrier", [], [], timeout)
 
     def barrier_start(self, timeout=None):
         return self._collective("barrier_start", [], [], timeout)
 
-    def variable_create(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE):
-        """Every replica makes the same call; each gets a Variable of its own, which are one. Replica 0's value counts."""
+    def variable_create(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE,
+                        colocate_with=None):
+        """Every replica makes the same call; each gets a Variable of its own, all of them one. Replica 0's value counts.
+        """
         tensor, view = _tensor(initial)
         handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
-                      options=[_variable_options(synchronization, aggregation)])
+                      options=[_variable_options(synchronization, aggregation, colocate_with)])
         del view
         return self._run.strategy._has(Variable._of(handle))
 
@@ -1068,6 +1293,12 @@ class Replica:
         tensor, view = _tensor(array)
         _call(_lib.mdist_replica_assign, self._handle, variable._handle, assign, byref(tensor), _options(timeout))
         del view
+
+    def assign_rows(self, variable, indices, values, assign=Assign.SET, timeout=None):
+        """Writes row i of `values` into row indices[i] (int64), of all replicas by the variable's aggregation."""
+        pairs = [_tensor(indices), _tensor(values)]
+        _call(_lib.mdist_replica_assign_rows, self._handle, variable._handle, assign,
+              *(byref(tensor) for tensor, _ in pairs), _options(timeout))
 
     def merge_call(self, function, *arrays, results=0, timeout=None):
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
@@ -1151,10 +1382,10 @@ class Run:
         self.failures = _Failures()
         self.begun = []  # handles of the replicas whose step did
 
-    def call(self, handle):
+    def call(self, handle, *extra):
         self.begun.append(handle)
-        replica = Replica(handle, self)
-        returned = self.step(replica, *map(replica.argument, range(len(self.arguments))))
+        replica = _replicas[handle] = Replica(handle, self)
+        returned = self.step(replica, *extra, *map(replica.argument, range(len(self.arguments))))
         for index, result in enumerate(_checked(returned, self.result_count)):
             if result is not None:
                 replica.set_result(index, result)
@@ -1167,14 +1398,15 @@ class Run:
         """Closes the run when all have left, and returns what Strategy.run would."""
         return self.finish(_lib.mdist_run_end, self.strategy._handle)
 
-    def finish(self, function, *arguments, options=(), due=0):
+    def finish(self, function, *arguments, options=(), due=0, goes_on=True):
+        """Makes the call that ends the run; see _Failures.lost. `goes_on`: steps begin also when others have failed."""
         results = (c_void_p * self.result_count)()
         still_open = False
         try:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
             still_open = error.reason == "replica_inside"
-            if due and (0 < len(self.begun) < due or self.failures.lost(error)):
+            if due and (goes_on and 0 < len(self.begun) < due or self.failures.lost(error)):
                 raise KeyboardInterrupt from error
             raise error from self.failures.cause(error)
         finally:
@@ -1192,6 +1424,12 @@ def _STEP(handle, key):
     return run.failures.guard(run.call, handle)
 
 
+@ElementFn
+def _ELEMENT(handle, element, key):
+    run = _kept[key]
+    return run.failures.guard(run.call, handle, element)
+
+
 class _Merge:
     def __init__(self, run, function, result_count):
         self.run, self.function, self.result_count = run, function, result_count
@@ -1202,12 +1440,7 @@ class _Merge:
         values = [Value._borrow(arguments[i]) for i in range(count)]
         returned = _checked(self.function(self.run.strategy, *values), self.result_count)
         for index, one in enumerate(returned):
-            if isinstance(one, Value):
-                results[index] = one._copy(self.run.strategy)  # whose it is may go on with it
-            elif one is not None:
-                tensor, view = _tensor(one)
-                results[index] = _new(_lib.mdist_value_create, byref(tensor))
-                del view
+            results[index] = None if one is None else _given(one)
 
 
 @MergeFn
@@ -1229,6 +1462,7 @@ class Strategy(_Destroyable):
         elif config is not None or keys:
             config = Config(config or {}, **keys)
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
+        _strategies[self._handle] = self
         self._variables = weakref.WeakValueDictionary()  # a WeakSet cannot be listed while other threads add to it
 
     def __enter__(self):
@@ -1266,10 +1500,24 @@ class Strategy(_Destroyable):
         """Ends all collectives: those that wait fail now. From any thread."""
         _lib.mdist_strategy_abort(self._handle)
 
+    def check_health(self):
+        """Raises what ended all collectives, a worker that was lost, say; at once, from any thread."""
+        _call(_lib.mdist_strategy_check_health, self._handle)
+
+    @contextlib.contextmanager
+    def scope(self):
+        """`with strategy.scope():` current_strategy() is this one on this thread."""
+        _call(_lib.mdist_scope_enter, self._handle)
+        try:
+            yield self
+        finally:
+            _call(_lib.mdist_scope_exit, self._handle)
+
     def run(self, step, *arguments, results=0, timeout=None):
         """Calls step(replica, *arrays) on every replica, with each its part of the arguments (Values, or arrays).
 
-        What steps return, `results` arrays (Nones are fine), comes back as that many Values.
+        What steps return, `results` arrays (Nones are fine), comes back as that many Values. Arguments and results may
+        be dicts and lists of arrays, nested: see Value.
         """
         run = Run(self, step, arguments, results)
         key = _keep(run)
@@ -1279,17 +1527,31 @@ class Strategy(_Destroyable):
         finally:
             del _kept[key]
 
+    def map(self, count, function, *arguments, results=0, timeout=None):
+        """Calls function(replica, element, *arrays) for elements 0 to count - 1, spread over all replicas of the job.
+        Results are stacked: a row for each element of a replica."""
+        run = Run(self, function, arguments, results)
+        first, replicas = self.worker * self.local_replica_count, max(1, self.replica_count)
+        due = sum(max(0, -((first + i - count) // replicas)) for i in range(self.local_replica_count))
+        key = _keep(run)
+        try:
+            return run.finish(_lib.mdist_map, self._handle, _count(count), _ELEMENT, key, _handles(run.arguments),
+                              len(arguments), options=[_options(timeout)], due=due, goes_on=False)
+        finally:
+            del _kept[key]
+
     def run_begin(self, *arguments, results=0, timeout=None):
         """Opens a run whose steps are on threads of your own, one for each local replica."""
         run = Run(self, None, arguments, results)
         _call(_lib.mdist_run_begin, self._handle, _handles(run.arguments), len(arguments), results, _options(timeout))
         return run
 
-    def variable(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE):
+    def variable(self, name, initial, synchronization=Synchronization.AUTO, aggregation=Aggregation.NONE,
+                 colocate_with=None):
         """`initial` is an array, which is copied, or (dtype, shape) for zeros."""
         tensor, view = (_described(*initial), None) if isinstance(initial, tuple) else _tensor(initial)
         handle = _new(_lib.mdist_variable_create, self._handle, name.encode(), byref(tensor),
-                      options=[_variable_options(synchronization, aggregation)])
+                      options=[_variable_options(synchronization, aggregation, colocate_with)])
         del view
         return self._has(Variable._of(handle))
 
@@ -1310,10 +1572,42 @@ class Strategy(_Destroyable):
         tensor = Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements))
         return _array(tensor, (self, variables), True)
 
+    def variable_of(self, array):
+        """(variable, local replica) of the copy that an array lies in; KeyError if it lies in none."""
+        tensor, view = _tensor(array)
+        local_replica = c_uint32()
+        try:
+            handle = _new(_lib.mdist_variable_of, self._handle, tensor.data, options=[byref(local_replica)])
+        except Error as error:
+            raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
+        del view
+        return self._has(Variable._of(handle)), local_replica.value
+
+    def update_non_slot(self, function, *values, results=0):
+        """Calls function(local_replica, *arguments) for each device: for state that is no variable's."""
+        update = _Update(None, function, values, results)
+        return update.make(self.local_replica_count, _lib.mdist_update_non_slot, self._handle)
+
     def per_replica(self, *arrays):
-        """A Value with copies of the arrays, one for each local replica."""
-        tensors, views = _tensors(arrays)
-        return Value._of(_new(_lib.mdist_value_per_replica, self._handle, tensors, len(views)))
+        """A Value with copies of the arrays, one for each local replica; of dicts and lists of arrays, each with the
+        same leaves, a structure."""
+        if not any(map(_is_tree, arrays)):
+            tensors, views = _tensors(arrays)
+            return Value._of(_new(_lib.mdist_value_per_replica, self._handle, tensors, len(views)))
+        parts = [dict(_leaves(tree)) for tree in arrays]
+        for part in parts:
+            if part.keys() != parts[0].keys():
+                raise ValueError(f"leaves {', '.join(part)}, where the first replica has {', '.join(parts[0])}")
+        leaves = {path: self.per_replica(*(part[path] for part in parts)) for path in parts[0]}
+        paths = (c_char_p * len(leaves))(*(path.encode() for path in leaves))
+        return Value._of(_new(_lib.mdist_value_structure, paths, _handles([*leaves.values()]), len(leaves)))
+
+    def values_from_function(self, function):
+        """A Value of what function(replica_id, replica_count) returns for each local replica: arrays (copied), or
+        dicts and lists of such."""
+        made, out = _Made(function), c_void_p()
+        made.within(self.local_replica_count, _lib.mdist_values_from_function, self._handle, _VALUE, _CALLS, byref(out))
+        return Value._of(out.value)
 
     def broadcast_to(self, array):
         """A mirrored Value with a copy of the array for every local replica."""
@@ -1334,6 +1628,9 @@ class Strategy(_Destroyable):
                               options=[_options(timeout)]))
 
     def batch_reduce_to(self, op, values, destinations=None, timeout=None):
+        """Many reduce_to in one operation: a list of Values."""
+        if destinations is not None and len(destinations) != len(values):
+            raise ValueError(f"{len(values)} values and {len(destinations)} destinations; they must be as many")
         names = destinations and (c_char_p * len(values))(*(name.encode() for name in destinations))
         out = (c_void_p * len(values))()
         _call(_lib.mdist_batch_reduce_to, self._handle, op, _handles(values), names, len(values), out,
@@ -1343,6 +1640,14 @@ class Strategy(_Destroyable):
     def gather(self, value, axis=0, timeout=None):
         """The replicas' arrays, joined: a plain Value."""
         return Value._of(_new(_lib.mdist_gather, self._handle, value._handle, axis, options=[_options(timeout)]))
+
+    def fetch(self, value, destination="", function=None):
+        """A plain Value in host memory, or on the device named, of a plain or mirrored one; or of what function(array)
+        makes of it (a copy) where it lies."""
+        value, made, out = _value(value), _Made(function), c_void_p()
+        made.within(0 if function is None else 1, _lib.mdist_fetch, self._handle, value._handle, destination.encode(),
+                    FetchFn() if function is None else _FETCH, _CALLS, byref(out))
+        return Value._of(out.value)
 
     def all_reduce(self, op, inputs, outputs=None, timeout=None):
         """Between runs: `inputs` has a list of arrays for each local replica. In place without outputs."""
@@ -1365,6 +1670,131 @@ class Strategy(_Destroyable):
         """Cuts each batch of the dataset over the replicas."""
         return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None],
                                direct=False)
+
+
+# ---- What this thread works for
+
+_strategies, _replicas = weakref.WeakValueDictionary(), weakref.WeakValueDictionary()  # by handle
+_default = None
+
+
+def _strategy(handle):
+    known = _strategies.get(handle)
+    if known is None:  # the library's own
+        known = Strategy.__new__(Strategy)
+        known._handle, known._finalizer, known._variables = handle, lambda: None, weakref.WeakValueDictionary()
+    return known
+
+
+def current_strategy():
+    """The Strategy that this thread works for: of its step, merge or update, of a scope, or the default."""
+    return _strategy(_new(_lib.mdist_current_strategy))
+
+
+def current_replica():
+    """The Replica that this thread works for; None outside of steps, unless the default strategy is the current one.
+    (Not in a step that was entered: there the thread does not matter.)"""
+    handle = _new(_lib.mdist_current_replica)
+    if handle is None:
+        return None
+    return _replicas.get(handle) or Replica(handle, Run(current_strategy(), None, (), 0))
+
+
+def set_default_strategy(strategy=None):
+    """Makes it the current one wherever there is no other, and keeps it; None: the library's own, of one CPU."""
+    global _default
+    _call(_lib.mdist_set_default_strategy, strategy and strategy._handle)
+    _default = strategy
+
+
+# ---- Checkpoints and preemption
+
+
+class Checkpoint(_Destroyable):
+    """Variables in files that other libraries read, too (safetensors), and back.
+
+    `variables` is a list, or a dict by their names in files. The newest `keep` files stay; with 0 all do. Texts are
+    saved along: checkpoint["epoch"] = "3".
+    """
+
+    _destroy = _lib.mdist_checkpoint_destroy
+
+    def __init__(self, strategy, folder, variables=(), keep=0):
+        super().__init__(_new(_lib.mdist_checkpoint_create, strategy._handle, os.fsencode(folder), _count(keep)))
+        named = variables.items() if isinstance(variables, dict) else ((None, variable) for variable in variables)
+        for name, variable in named:
+            self.add(variable, name)
+
+    def add(self, variable, name=None):
+        _call(_lib.mdist_checkpoint_add, self._handle, name and name.encode(), variable._handle)
+
+    def __setitem__(self, key, text):
+        _call(_lib.mdist_checkpoint_set_text, self._handle, key.encode(), str(text).encode())
+
+    def __getitem__(self, key):
+        try:
+            return _text(_lib.mdist_checkpoint_text, self._handle, key.encode())
+        except Error as error:
+            raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
+
+    def get(self, key, default=None):
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def save(self, number, timeout=None):
+        """All workers together, outside of steps. It is on the disk when this returns."""
+        _call(_lib.mdist_checkpoint_save, self._handle, _count(number), _options(timeout))
+
+    def restore(self, number=LATEST, partial=False, timeout=None):
+        """The number of what was restored; None if that was to be the latest and there is none. `partial`: variables
+        that the file lacks stay as they are, and what else is in it is passed over."""
+        limit = 0 if timeout is None else max(1, _nanoseconds(timeout))
+        options = RestoreOptions(ctypes.sizeof(RestoreOptions), RESTORE_PARTIAL if partial else 0, limit)
+        restored = c_uint64()
+        try:
+            _call(_lib.mdist_checkpoint_restore, self._handle, _count(number), byref(restored), byref(options))
+        except Error as error:
+            if number == LATEST and error.reason == "no_checkpoint":
+                return None
+            raise
+        return restored.value
+
+
+def latest_checkpoint(folder):
+    """The number of the checkpoint that was saved last; None if there is none."""
+    number = c_uint64()
+    try:
+        _call(_lib.mdist_checkpoint_latest, os.fsencode(folder), byref(number))
+    except Error as error:
+        if error.reason == "no_checkpoint":
+            return None
+        raise
+    return number.value
+
+
+class Preemption(_Destroyable):
+    """Where a worker is told to go, so that all save at the same step. `grace` is in seconds.
+
+    signal.signal(signal.SIGTERM, lambda *_: preemption.announce()), and after every step preemption.check().
+    """
+
+    _destroy = _lib.mdist_preemption_destroy
+
+    def __init__(self, strategy, grace=0):
+        options = PreemptionOptions(ctypes.sizeof(PreemptionOptions), 0, _nanoseconds(grace))
+        super().__init__(_new(_lib.mdist_preemption_create, strategy._handle, options=[byref(options)]))
+
+    def announce(self):
+        """This worker is to go."""
+        _lib.mdist_preemption_announce(self._handle)
+
+    def check(self, timeout=None):
+        """(PreemptionVerdict, rank of the worker that is to go, or -1): the same on all workers, which all ask."""
+        verdict, worker = c_int32(), c_int32()
+        _call(_lib.mdist_preemption_check, self._handle, byref(verdict), byref(worker), _options(timeout))
+        return PreemptionVerdict(verdict.value), worker.value
 
 
 # ---- Datasets

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,17 +62,22 @@ func richCycle(close bool) error {
 	dataset := mapped(batches, true, func(_, _ []mdist.Tensor) error { return nil })
 	iterator := must(dataset.Iterate())
 	element := must(iterator.Next())
+	structure := must(mdist.NewStructure(map[string]*mdist.Value{"x.0": value, "x.1": value}))
+	checkpoint, preemption := must(strategy.NewCheckpoint("unused", 1)), must(strategy.NewPreemption(0))
+	if err := checkpoint.Add("", variable); err != nil {
+		return err
+	}
 	_, err := strategy.Run(func(replica *mdist.Replica) error {
-		argument, err := replica.Argument(0)
+		argument, err := replica.ArgumentAt(0, "x.1")
 		if err != nil {
 			return err
 		}
 		return replica.Assign(variable, mdist.Add, argument)
-	}, value)
+	}, structure)
 	runtime.KeepAlive(memory)
 	if close {
 		for _, object := range []interface{ Close() }{element[0], element[1], iterator, dataset, batches, source, value,
-			variable, strategy} {
+			structure, checkpoint, preemption, variable, strategy} {
 			object.Close()
 		}
 		memory.Free()
@@ -120,10 +126,17 @@ func collect(within int) {
 	}
 }
 
+// libraryThreads counts the library's by their names, and by the signals that they block: a thread that Go starts on one
+// of them, for a callback, inherits the name and stays for ever, but Go interrupts it by SIGURG.
 func libraryThreads() (count int) {
 	for _, task := range must(os.ReadDir("/proc/self/task")) {
-		name, err := os.ReadFile("/proc/self/task/" + task.Name() + "/comm")
-		if err == nil && strings.HasPrefix(string(name), "mdist ") { // one that ends meanwhile has no name any more
+		status, err := os.ReadFile("/proc/self/task/" + task.Name() + "/status")
+		if err != nil || !strings.HasPrefix(string(status), "Name:\tmdist ") { // one that ends meanwhile has no name any more
+			continue
+		}
+		var blocked uint64
+		_, mask, _ := strings.Cut(string(status), "SigBlk:")
+		if _, err := fmt.Sscanf(mask, "%x", &blocked); err == nil && blocked>>(syscall.SIGURG-1)&1 == 1 {
 			count++
 		}
 	}

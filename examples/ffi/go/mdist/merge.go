@@ -15,7 +15,7 @@ import (
 // MergeFunc runs once for all local replicas, outside of their steps: the strategy's methods are the right ones in it,
 // Run too. The values are the replicas' tensors, regrouped; do not use them afterwards. It returns the results, each
 // plain or with a tensor for each local replica; nil is a result nobody gets. They stay the function's, which may return
-// them again another time. (In a step of Run each replica gets a part of a copy.)
+// them again another time.
 type MergeFunc func(strategy *Strategy, values []*Value) ([]*Value, error)
 
 // Merge pauses every local replica, calls local replica 0's function once, on its goroutine, and hands each replica its
@@ -89,7 +89,7 @@ func (r *Replica) mergeHere(merge MergeFunc, arguments, merged []C.mdist_tensor_
 // fill takes what a merge function returned, if that is as many as the replicas asked for.
 func fill(given, made []*Value, err error) error {
 	if err == nil && len(made) > len(given) {
-		err = fmt.Errorf("the merge function returned %d results, and the replicas take %d", len(made), len(given))
+		err = fmt.Errorf("the function returned %d results, and %d were asked for", len(made), len(given))
 	}
 	if err == nil {
 		copy(given, made)
@@ -121,42 +121,11 @@ func mdistgoMerge(arguments **C.mdist_value_t, count C.size_t, results **C.mdist
 		values[i] = &Value{handle} // the library closes these
 	}
 	given := make([]*Value, resultCount)
-	copies := unsafe.Slice(results, resultCount)
 	return C.int32_t(call.failures.call(func() error {
 		made, err := call.merge(call.strategy, values)
 		if err = fill(given, made, err); err != nil {
 			return err
 		}
-		for i, value := range given {
-			if copies[i], err = value.copy(call.strategy); err != nil {
-				return err // the library frees those before
-			}
-		}
-		return nil
+		return handOver(given, results)
 	}))
-}
-
-// copy gives the library a value of its own, for a merge of the library keeps what it is given.
-func (v *Value) copy(strategy *Strategy) (handle *C.mdist_value_t, err error) {
-	if v == nil {
-		return nil, nil
-	}
-	defer runtime.KeepAlive(v)
-	list := make([]C.mdist_tensor_t, v.Count())
-	var story *C.mdist_error_t
-	for i := range list {
-		if err := check(C.mdist_value_tensor(v.handle, C.size_t(i), &list[i], &story), &story); err != nil {
-			return nil, err
-		}
-	}
-	if len(list) == 0 { // closed: let the library say so
-		_, err := v.Tensor(0)
-		return nil, err
-	}
-	if v.Kind() == Plain {
-		err = check(C.mdist_value_create(&list[0], &handle, &story), &story)
-	} else {
-		err = check(C.mdist_value_per_replica(strategy.handle, first(list), C.size_t(len(list)), &handle, &story), &story)
-	}
-	return handle, err
 }

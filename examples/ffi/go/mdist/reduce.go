@@ -41,12 +41,33 @@ func (s *Strategy) ReduceTo(op ReduceOp, value *Value, destination string) (*Val
 	return newValue(handle), err
 }
 
-// BatchReduce is many ReduceTo in one, each to the devices it came from. All or none.
+// BatchReduce is many ReduceTo in one operation, each to the devices it came from. All or none.
 func (s *Strategy) BatchReduce(op ReduceOp, values ...*Value) ([]*Value, error) {
+	return s.batchReduce(op, values, nil)
+}
+
+// BatchReduceTo is BatchReduce with a destination for each value.
+func (s *Strategy) BatchReduceTo(op ReduceOp, values []*Value, destinations []string) ([]*Value, error) {
+	if len(destinations) != len(values) {
+		return nil, invalid("%d values and %d destinations; there must be as many", len(values), len(destinations))
+	}
+	names := make([]*C.char, len(destinations))
+	for i, destination := range destinations {
+		name, err := cText("the destination", destination)
+		if err != nil {
+			return nil, err
+		}
+		defer freeText(name)
+		names[i] = name
+	}
+	return s.batchReduce(op, values, names)
+}
+
+func (s *Strategy) batchReduce(op ReduceOp, values []*Value, destinations []*C.char) ([]*Value, error) {
 	handles, reduced := valueHandles(values), make([]*C.mdist_value_t, len(values))
 	var story *C.mdist_error_t
-	err := check(C.mdist_batch_reduce_to(s.handle, C.mdist_reduce_op_t(op), first(handles), nil, C.size_t(len(values)),
-		first(reduced), nil, &story), &story)
+	err := check(C.mdist_batch_reduce_to(s.handle, C.mdist_reduce_op_t(op), first(handles), first(destinations),
+		C.size_t(len(values)), first(reduced), nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(values)
 	if err != nil {

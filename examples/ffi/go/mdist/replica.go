@@ -25,14 +25,30 @@ func (r *Replica) LocalIndex() int { return int(C.mdist_replica_local_index(r.ha
 func (r *Replica) Count() int { return int(C.mdist_replica_count(r.handle)) }
 
 // Argument describes this replica's tensor of an argument of the run; only to be read, until the step ends.
-func (r *Replica) Argument(number int) (Tensor, error) {
+func (r *Replica) Argument(number int) (Tensor, error) { return r.argument(number, whole) }
+
+// ArgumentAt is the same of an argument that is a structure: this replica's tensor at a path, such as "grads.0".
+func (r *Replica) ArgumentAt(number int, path string) (Tensor, error) {
+	text, err := cText("the path", path)
+	if err != nil {
+		return Tensor{}, err
+	}
+	defer freeText(text)
+	return r.argument(number, text)
+}
+
+// whole is the path of what is no structure.
+var whole = C.CString("")
+
+func (r *Replica) argument(number int, path *C.char) (Tensor, error) {
 	position, err := count("the argument's number", number)
 	if err != nil {
 		return Tensor{}, err
 	}
 	var tensor C.mdist_tensor_t
 	var story *C.mdist_error_t
-	if err := check(C.mdist_replica_argument(r.handle, C.size_t(position), &tensor, &story), &story); err != nil {
+	err = check(C.mdist_replica_argument_at(r.handle, C.size_t(position), path, &tensor, &story), &story)
+	if err != nil {
 		return Tensor{}, err
 	}
 	return libraryTensor(&tensor, nil), nil
@@ -40,12 +56,26 @@ func (r *Replica) Argument(number int) (Tensor, error) {
 
 // SetResult sets this replica's part of a result of the run to a copy of a tensor.
 func (r *Replica) SetResult(number int, tensor Tensor) error {
+	return r.setResult(number, whole, tensor)
+}
+
+// SetResultAt sets one leaf of a result that is a structure: every replica sets the same paths.
+func (r *Replica) SetResultAt(number int, path string, tensor Tensor) error {
+	text, err := cText("the path", path)
+	if err != nil {
+		return err
+	}
+	defer freeText(text)
+	return r.setResult(number, text, tensor)
+}
+
+func (r *Replica) setResult(number int, path *C.char, tensor Tensor) error {
 	position, err := count("the result's number", number)
 	if err != nil {
 		return err
 	}
 	var story *C.mdist_error_t
-	err = check(C.mdistgo_set_result(r.handle, C.size_t(position), tensor.c(), &story), &story)
+	err = check(C.mdistgo_set_result(r.handle, C.size_t(position), path, tensor.c(), &story), &story)
 	runtime.KeepAlive(tensor.owner)
 	return err
 }

@@ -3,23 +3,32 @@
 
 #include "_cgo_export.h"
 
-mdist_status_t mdistgo_collect(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                               const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                               mdist_work_t **work, mdist_error_t **error) {
-    const mdist_reduce_op_t op = (mdist_reduce_op_t)number;
-    switch (kind) {
+mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                               const mdist_buffer_t *outputs, size_t count, mdist_work_t **work,
+                               mdist_error_t **error) {
+    const mdist_reduce_op_t op = (mdist_reduce_op_t)what.op;
+    switch (what.kind) {
         case MDISTGO_ALL_REDUCE:
             return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, NULL, error)
                         : mdist_all_reduce(replica, op, inputs, outputs, count, NULL, error);
         case MDISTGO_BROADCAST:
-            return work ? mdist_broadcast_start(replica, number, outputs, count, work, NULL, error)
-                        : mdist_broadcast(replica, number, outputs, count, NULL, error);
+            return work ? mdist_broadcast_start(replica, what.root, outputs, count, work, NULL, error)
+                        : mdist_broadcast(replica, what.root, outputs, count, NULL, error);
         case MDISTGO_ALL_GATHER:
             return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, NULL, error)
                         : mdist_all_gather(replica, inputs, outputs, count, NULL, error);
         case MDISTGO_REDUCE_SCATTER:
             return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, NULL, error)
                         : mdist_reduce_scatter(replica, op, inputs, outputs, count, NULL, error);
+        case MDISTGO_REDUCE_TO_ROOT:
+            return work ? mdist_reduce_to_root_start(replica, op, what.root, inputs, outputs, count, work, NULL, error)
+                        : mdist_reduce_to_root(replica, op, what.root, inputs, outputs, count, NULL, error);
+        case MDISTGO_GATHER_TO_ROOT:
+            return work ? mdist_gather_to_root_start(replica, what.root, inputs, outputs, count, work, NULL, error)
+                        : mdist_gather_to_root(replica, what.root, inputs, outputs, count, NULL, error);
+        case MDISTGO_SCATTER:
+            return work ? mdist_scatter_start(replica, what.root, inputs, outputs, count, work, NULL, error)
+                        : mdist_scatter(replica, what.root, inputs, outputs, count, NULL, error);
         case MDISTGO_ALL_TO_ALL:
             break;
     }
@@ -27,15 +36,14 @@ mdist_status_t mdistgo_collect(mdistgo_collective kind, mdist_replica_t *replica
                 : mdist_all_to_all(replica, inputs, outputs, count, NULL, error);
 }
 
-mdist_status_t mdistgo_collect_direct(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                                      mdistgo_buffers inputs, mdistgo_buffers outputs, size_t count,
-                                      mdist_error_t **error) {
-    return mdistgo_collect(kind, replica, number, inputs.at, outputs.at, count, NULL, error);
+mdist_status_t mdistgo_collect_direct(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers inputs,
+                                      mdistgo_buffers outputs, size_t count, mdist_error_t **error) {
+    return mdistgo_collect(what, replica, inputs.at, outputs.at, count, NULL, error);
 }
 
-mdist_status_t mdistgo_collect_in_place(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                                        mdistgo_buffers buffers, size_t count, mdist_error_t **error) {
-    return mdistgo_collect(kind, replica, number, buffers.at, buffers.at, count, NULL, error);
+mdist_status_t mdistgo_collect_in_place(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers buffers,
+                                        size_t count, mdist_error_t **error) {
+    return mdistgo_collect(what, replica, buffers.at, buffers.at, count, NULL, error);
 }
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
@@ -60,14 +68,44 @@ mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t state, con
 
 static int32_t update(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                       size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
-    (void)results, (void)result_count;
-    return mdistgoUpdate(local_replica, (mdist_tensor_t *)copy, (mdist_tensor_t *)arguments, argument_count,
-                         (uintptr_t)user_data);
+    return mdistgoUpdate(local_replica, (mdist_tensor_t *)copy, (mdist_tensor_t *)arguments, argument_count, results,
+                         result_count, (uintptr_t)user_data);
 }
 
-mdist_status_t mdistgo_update(mdist_variable_t *variable, uintptr_t state, mdist_value_t *const *arguments,
-                              size_t count, mdist_error_t **error) {
-    return mdist_update(variable, update, (void *)state, arguments, count, NULL, 0, error);
+mdist_status_t mdistgo_update(mdist_strategy_t *strategy, mdist_variable_t *variable, uintptr_t state,
+                              mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
+                              size_t result_count, mdist_error_t **error) {
+    return variable
+               ? mdist_update(variable, update, (void *)state, arguments, count, results, result_count, error)
+               : mdist_update_non_slot(strategy, update, (void *)state, arguments, count, results, result_count, error);
+}
+
+static int32_t element(mdist_replica_t *replica, uint64_t number, void *user_data) {
+    return mdistgoElement(replica, number, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_map(mdist_strategy_t *strategy, uint64_t count, uintptr_t state, mdist_value_t *const *arguments,
+                           size_t argument_count, mdist_value_t **results, size_t result_count, mdist_error_t **error) {
+    return mdist_map(strategy, count, element, (void *)state, arguments, argument_count, results, result_count, NULL,
+                     error);
+}
+
+static int32_t value(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
+    return mdistgoValue(replica_id, replica_count, out, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_values_from_function(mdist_strategy_t *strategy, uintptr_t state, mdist_value_t **out,
+                                            mdist_error_t **error) {
+    return mdist_values_from_function(strategy, value, (void *)state, out, error);
+}
+
+static int32_t fetch(const mdist_tensor_t *source, mdist_value_t **result, void *user_data) {
+    return mdistgoFetch((mdist_tensor_t *)source, result, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_fetch(mdist_strategy_t *strategy, const mdist_value_t *from, const char *destination,
+                             uintptr_t state, mdist_value_t **out, mdist_error_t **error) {
+    return mdist_fetch(strategy, from, destination, state ? fetch : NULL, (void *)state, out, error);
 }
 
 static int32_t map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs, size_t output_count,
@@ -90,9 +128,9 @@ mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t
     return mdist_dataset_from_tensors(arrays, count, memory, mdist_free, out, error);
 }
 
-mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, mdist_tensor_t tensor,
+mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t tensor,
                                   mdist_error_t **error) {
-    return mdist_replica_set_result(replica, index, &tensor, error);
+    return mdist_replica_set_result_at(replica, index, path, &tensor, error);
 }
 
 mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, mdist_error_t **error) {
@@ -111,8 +149,41 @@ mdist_status_t mdistgo_replica_assign(mdist_replica_t *replica, mdist_variable_t
 
 mdist_status_t mdistgo_variable_create(mdist_strategy_t *strategy, mdist_replica_t *replica, const char *name,
                                        mdist_tensor_t initial, int32_t synchronization, int32_t aggregation,
-                                       mdist_variable_t **out, mdist_error_t **error) {
-    const mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0};
+                                       const mdist_variable_t *colocate_with, mdist_variable_t **out,
+                                       mdist_error_t **error) {
+    const mdist_variable_options_t options = {sizeof options, synchronization, aggregation, 0, colocate_with};
     return replica ? mdist_replica_variable_create(replica, name, &initial, out, &options, error)
                    : mdist_variable_create(strategy, name, &initial, out, &options, error);
+}
+
+mdist_status_t mdistgo_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
+                                       mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error) {
+    return mdist_all_reduce_rows(replica, op, &indices, &values, out, NULL, error);
+}
+
+mdist_status_t mdistgo_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                           mdist_tensor_t indices, mdist_tensor_t values, mdist_error_t **error) {
+    return mdist_replica_assign_rows(replica, variable, assign, &indices, &values, NULL, error);
+}
+
+mdist_status_t mdistgo_average_loss(mdist_replica_t *replica, mdist_tensor_t per_example, mdist_tensor_t weights,
+                                    uint64_t *global_batch, double *loss, mdist_error_t **error) {
+    return mdist_average_loss(replica, &per_example, weights.dtype ? &weights : NULL, global_batch, loss, NULL, error);
+}
+
+mdist_status_t mdistgo_scale_regularization(mdist_replica_t *replica, mdist_tensor_t terms, double *loss,
+                                            mdist_error_t **error) {
+    return mdist_scale_regularization(replica, &terms, loss, error);
+}
+
+mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, int32_t partial,
+                                          uint64_t *restored, mdist_error_t **error) {
+    const mdist_restore_options_t options = {sizeof options, partial ? MDIST_RESTORE_PARTIAL : 0, 0};
+    return mdist_checkpoint_restore(checkpoint, number, restored, &options, error);
+}
+
+mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
+                                         mdist_error_t **error) {
+    const mdist_preemption_options_t options = {sizeof options, 0, grace_ns};
+    return mdist_preemption_create(strategy, out, &options, error);
 }

@@ -13,39 +13,56 @@ typedef struct mdistgo_buffers {
     mdist_buffer_t at[MDISTGO_DIRECT];
 } mdistgo_buffers;
 
-// Collectives differ in one small number: the operation of a reduction, or the root of a broadcast.
 typedef enum mdistgo_collective {
     MDISTGO_ALL_REDUCE,
     MDISTGO_BROADCAST,
     MDISTGO_ALL_GATHER,
     MDISTGO_REDUCE_SCATTER,
     MDISTGO_ALL_TO_ALL,
+    MDISTGO_REDUCE_TO_ROOT,
+    MDISTGO_GATHER_TO_ROOT,
+    MDISTGO_SCATTER,
 } mdistgo_collective;
 
+// Which collective, and what it wants to know beside its buffers.
+typedef struct mdistgo_operation {
+    mdistgo_collective kind;
+    uint32_t op;   // an mdist_reduce_op_t, of a reduction
+    uint32_t root; // where there is one
+} mdistgo_operation;
+
 // Blocks if work is NULL, else starts it.
-mdist_status_t mdistgo_collect(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                               const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                               mdist_work_t **work, mdist_error_t **error);
-mdist_status_t mdistgo_collect_direct(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                                      mdistgo_buffers inputs, mdistgo_buffers outputs, size_t count,
-                                      mdist_error_t **error);
-mdist_status_t mdistgo_collect_in_place(mdistgo_collective kind, mdist_replica_t *replica, uint32_t number,
-                                        mdistgo_buffers buffers, size_t count, mdist_error_t **error);
+mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                               const mdist_buffer_t *outputs, size_t count, mdist_work_t **work, mdist_error_t **error);
+mdist_status_t mdistgo_collect_direct(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers inputs,
+                                      mdistgo_buffers outputs, size_t count, mdist_error_t **error);
+mdist_status_t mdistgo_collect_in_place(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers buffers,
+                                        size_t count, mdist_error_t **error);
 
 mdist_status_t mdistgo_run(mdist_strategy_t *strategy, uintptr_t run, mdist_value_t *const *arguments, size_t count,
                            mdist_value_t **results, size_t result_count, mdist_error_t **error);
 mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t merge, const mdist_tensor_t *arguments,
                                   size_t count, mdist_tensor_t *results, size_t result_count, mdist_error_t **error);
-mdist_status_t mdistgo_update(mdist_variable_t *variable, uintptr_t update, mdist_value_t *const *arguments,
-                              size_t count, mdist_error_t **error);
+// Of what belongs to no variable if that is NULL.
+mdist_status_t mdistgo_update(mdist_strategy_t *strategy, mdist_variable_t *variable, uintptr_t update,
+                              mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
+                              size_t result_count, mdist_error_t **error);
+mdist_status_t mdistgo_map(mdist_strategy_t *strategy, uint64_t count, uintptr_t map, mdist_value_t *const *arguments,
+                           size_t argument_count, mdist_value_t **results, size_t result_count, mdist_error_t **error);
+mdist_status_t mdistgo_values_from_function(mdist_strategy_t *strategy, uintptr_t function, mdist_value_t **out,
+                                            mdist_error_t **error);
+// The content itself if fetch is 0.
+mdist_status_t mdistgo_fetch(mdist_strategy_t *strategy, const mdist_value_t *from, const char *destination,
+                             uintptr_t fetch, mdist_value_t **out, mdist_error_t **error);
 mdist_status_t mdistgo_dataset_map(const mdist_dataset_t *source, uintptr_t map, const mdist_tensor_t *outputs,
                                    size_t count, mdist_dataset_t **out, mdist_error_t **error);
 // memory, of mdist_alloc, holds all the arrays; the dataset frees it.
 mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t count, void *memory,
                                             mdist_dataset_t **out, mdist_error_t **error);
 
-// One tensor, whose data may be Go's: copied before the call returns.
-mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, mdist_tensor_t tensor, mdist_error_t **error);
+// Tensors whose data may be Go's, of no use to the library once the call returns.
+mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t tensor,
+                                  mdist_error_t **error);
 mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, mdist_error_t **error);
 mdist_status_t mdistgo_broadcast_to(mdist_strategy_t *strategy, mdist_tensor_t tensor, mdist_value_t **out,
                                     mdist_error_t **error);
@@ -54,4 +71,20 @@ mdist_status_t mdistgo_replica_assign(mdist_replica_t *replica, mdist_variable_t
 // In a step if replica is not NULL.
 mdist_status_t mdistgo_variable_create(mdist_strategy_t *strategy, mdist_replica_t *replica, const char *name,
                                        mdist_tensor_t initial, int32_t synchronization, int32_t aggregation,
-                                       mdist_variable_t **out, mdist_error_t **error);
+                                       const mdist_variable_t *colocate_with, mdist_variable_t **out,
+                                       mdist_error_t **error);
+mdist_status_t mdistgo_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
+                                       mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                           mdist_tensor_t indices, mdist_tensor_t values, mdist_error_t **error);
+// No weights if their dtype is 0.
+mdist_status_t mdistgo_average_loss(mdist_replica_t *replica, mdist_tensor_t per_example, mdist_tensor_t weights,
+                                    uint64_t *global_batch, double *loss, mdist_error_t **error);
+mdist_status_t mdistgo_scale_regularization(mdist_replica_t *replica, mdist_tensor_t terms, double *loss,
+                                            mdist_error_t **error);
+
+// Options are structs that cgo would have Go fill in.
+mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, int32_t partial,
+                                          uint64_t *restored, mdist_error_t **error);
+mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
+                                         mdist_error_t **error);

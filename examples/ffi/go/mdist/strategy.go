@@ -56,6 +56,13 @@ func (s *Strategy) Abort() {
 	runtime.KeepAlive(s)
 }
 
+// CheckHealth returns what ended all collectives, such as a worker that was lost; nil while they can go on. At once.
+func (s *Strategy) CheckHealth() error {
+	defer runtime.KeepAlive(s)
+	var story *C.mdist_error_t
+	return check(C.mdist_strategy_check_health(s.handle, &story), &story)
+}
+
 // ReplicaCount returns the replicas of the whole job; 0 if the strategy is closed.
 func (s *Strategy) ReplicaCount() int {
 	defer runtime.KeepAlive(s)

@@ -15,6 +15,7 @@ const (
 	Plain      ValueKind = C.MDIST_VALUE_PLAIN       // one tensor
 	Mirrored   ValueKind = C.MDIST_VALUE_MIRRORED    // one for each local replica, equal
 	PerReplica ValueKind = C.MDIST_VALUE_PER_REPLICA // one for each local replica
+	Structure  ValueKind = C.MDIST_VALUE_STRUCTURE   // none itself, but leaves: see NewStructure
 )
 
 // Value is what goes into a run and comes out of it. It never changes; any goroutine may read it.

@@ -35,12 +35,19 @@ const (
 	Set Assign = C.MDIST_ASSIGN_SET
 	Add Assign = C.MDIST_ASSIGN_ADD
 	Sub Assign = C.MDIST_ASSIGN_SUB
+
+	// For rows only.
+	Mul    Assign = C.MDIST_ASSIGN_MUL
+	Div    Assign = C.MDIST_ASSIGN_DIV
+	SetMin Assign = C.MDIST_ASSIGN_MIN
+	SetMax Assign = C.MDIST_ASSIGN_MAX
 )
 
 // VariableOptions are how a variable behaves; the zero value is mirrored, with aggregation NONE.
 type VariableOptions struct {
 	Synchronization Synchronization
 	Aggregation     Aggregation
+	ColocateWith    *Variable // nil, or one of the same strategy on whose devices to lie, which is checked
 }
 
 // Variable is state with one copy per replica. It stays until it is closed, or until neither its strategy nor it is
@@ -69,19 +76,44 @@ func (s *Strategy) newVariable(replica *C.mdist_replica_t, name string, initial 
 		return nil, err
 	}
 	defer freeText(nameText)
+	var colocateWith *C.mdist_variable_t
+	if options.ColocateWith != nil {
+		colocateWith = options.ColocateWith.handle
+	}
 	var handle *C.mdist_variable_t
 	var story *C.mdist_error_t
 	err = check(C.mdistgo_variable_create(s.handle, replica, nameText, initial.c(),
-		C.int32_t(options.Synchronization), C.int32_t(options.Aggregation), &handle, &story), &story)
+		C.int32_t(options.Synchronization), C.int32_t(options.Aggregation), colocateWith, &handle, &story), &story)
 	runtime.KeepAlive(initial.owner)
+	runtime.KeepAlive(options.ColocateWith)
 	runtime.KeepAlive(s)
 	if err != nil {
 		return nil, err
 	}
+	return s.own(handle), nil
+}
+
+// own is the variable behind a handle of its own.
+func (s *Strategy) own(handle *C.mdist_variable_t) *Variable {
 	s.lock.Lock()
 	s.variables[handle] = struct{}{}
 	s.lock.Unlock()
-	return &Variable{handle, s}, nil
+	return &Variable{handle, s}
+}
+
+// VariableOf says which variable of the strategy holds a tensor's memory, and which local replica's copy that is. It
+// gives a Variable of its own, as Replica.NewVariable does; ErrNotFound if none does.
+func (s *Strategy) VariableOf(tensor Tensor) (v *Variable, local int, err error) {
+	var handle *C.mdist_variable_t
+	var number C.uint32_t
+	var story *C.mdist_error_t
+	err = check(C.mdist_variable_of(s.handle, tensor.data, &handle, &number, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(tensor.owner)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.own(handle), int(number), nil
 }
 
 // Close gives the variable back; its memory may go to the next one. Not while a step uses it.

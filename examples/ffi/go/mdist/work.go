@@ -12,7 +12,7 @@ import (
 )
 
 // Work is a collective under way. It moves on inside the calls of the replicas that take part in it, Test and Wait
-// among them; a replica has one at a time. Its buffers are the operation's until it is done, failed, or closed.
+// among them; a replica may have several. Its buffers are the operation's until it is done, failed, or closed.
 type Work struct {
 	handle  *C.mdist_work_t
 	buffers [2][]Buffer // alive as long as the operation
@@ -20,31 +20,31 @@ type Work struct {
 
 // StartAllReduce is Replica.AllReduce, started. The buffers must be memory of the library.
 func (r *Replica) StartAllReduce(op ReduceOp, buffers ...Buffer) (*Work, error) {
-	return r.start(C.MDISTGO_ALL_REDUCE, uint32(op), buffers, buffers)
+	return r.start(reduction(C.MDISTGO_ALL_REDUCE, op), buffers, buffers)
 }
 
 // StartBroadcast is Replica.Broadcast, started.
 func (r *Replica) StartBroadcast(root int, buffers ...Buffer) (*Work, error) {
-	number, err := index("root", root)
+	what, err := rooted(C.MDISTGO_BROADCAST, root)
 	if err != nil {
 		return nil, err
 	}
-	return r.start(C.MDISTGO_BROADCAST, uint32(number), buffers, buffers)
+	return r.start(what, buffers, buffers)
 }
 
 // StartAllGather is Replica.AllGather, started.
 func (r *Replica) StartAllGather(inputs, outputs []Buffer) (*Work, error) {
-	return r.start(C.MDISTGO_ALL_GATHER, 0, inputs, outputs)
+	return r.start(C.mdistgo_operation{kind: C.MDISTGO_ALL_GATHER}, inputs, outputs)
 }
 
 // StartReduceScatter is Replica.ReduceScatter, started.
 func (r *Replica) StartReduceScatter(op ReduceOp, inputs, outputs []Buffer) (*Work, error) {
-	return r.start(C.MDISTGO_REDUCE_SCATTER, uint32(op), inputs, outputs)
+	return r.start(reduction(C.MDISTGO_REDUCE_SCATTER, op), inputs, outputs)
 }
 
 // StartAllToAll is Replica.AllToAll, started.
 func (r *Replica) StartAllToAll(inputs, outputs []Buffer) (*Work, error) {
-	return r.start(C.MDISTGO_ALL_TO_ALL, 0, inputs, outputs)
+	return r.start(C.mdistgo_operation{kind: C.MDISTGO_ALL_TO_ALL}, inputs, outputs)
 }
 
 // StartBarrier is Replica.Barrier, started.
@@ -54,7 +54,7 @@ func (r *Replica) StartBarrier() (*Work, error) {
 	return work.started(check(C.mdist_barrier_start(r.handle, &work.handle, nil, &story), &story))
 }
 
-func (r *Replica) start(kind C.mdistgo_collective, number uint32, in, out []Buffer) (*Work, error) {
+func (r *Replica) start(what C.mdistgo_operation, in, out []Buffer) (*Work, error) {
 	if len(in) != len(out) {
 		return nil, &Error{Status: ErrInvalidArgument, Replica: r.ID(), message: unequal(len(in), len(out))}
 	}
@@ -69,7 +69,7 @@ func (r *Replica) start(kind C.mdistgo_collective, number uint32, in, out []Buff
 	}
 	work := &Work{buffers: [2][]Buffer{in, out}}
 	var story *C.mdist_error_t
-	return work.started(check(C.mdistgo_collect(kind, r.handle, C.uint32_t(number), first(inList), first(outList),
+	return work.started(check(C.mdistgo_collect(what, r.handle, first(inList), first(outList),
 		C.size_t(len(in)), &work.handle, &story), &story))
 }
 
@@ -111,6 +111,16 @@ func (w *Work) wait(nanoseconds C.uint64_t) (done bool, err error) {
 	err = check(C.mdist_work_wait(w.handle, nanoseconds, &flag, &story), &story)
 	runtime.KeepAlive(w)
 	return flag != 0, err
+}
+
+// Descriptor returns a new file descriptor for poll and its kin, the caller's to close: call Test whenever it is
+// readable, and go on polling if that says false. Never read from it.
+func (w *Work) Descriptor() (int, error) {
+	var descriptor C.int32_t
+	var story *C.mdist_error_t
+	err := check(C.mdist_work_descriptor(w.handle, &descriptor, &story), &story)
+	runtime.KeepAlive(w)
+	return int(descriptor), err
 }
 
 // Close frees the work. One that is not done is finished if all replicas have come, else given up, which fails the step

@@ -18,12 +18,12 @@ module Mdist
 
 using Libdl
 
-export Config, Dataset, MdistError, Replica, Strategy, Value, Variable, Work
-export abort, all_gather!, all_reduce!, all_to_all!, argument, barrier, batch, distribute, is_chief,
-    local_index, local_replica_count, merge_call, prefetch, reduce_scatter!, replica_count, replica_id, set_result!,
-    shard, tensor, test, worker, worker_count
-export all_gather_start!, all_reduce_start!, all_to_all_start!, barrier_start, broadcast_start!,
-    reduce_scatter_start!
+export Checkpoint, Config, Dataset, MdistError, Preemption, Replica, Strategy, Value, Variable, Work
+export abort, all_gather!, all_reduce!, all_to_all!, argument, average_loss, barrier, batch, distribute,
+    gather_to_root!, is_chief, local_index, local_replica_count, merge_call, prefetch, reduce_scatter!, reduce_to_root!,
+    replica_count, replica_id, restore!, save, scale_regularization, scatter!, set_result!, shard, tensor, test, worker, worker_count
+export all_gather_start!, all_reduce_start!, all_to_all_start!, barrier_start, broadcast_start!, gather_to_root_start!,
+    reduce_scatter_start!, reduce_to_root_start!, scatter_start!
 
 include("library.jl")
 include("error.jl")
@@ -33,16 +33,21 @@ include("strategy.jl")
 include("array.jl")
 include("memory.jl")
 include("value.jl")
+include("structure.jl")
 include("variable.jl")
 include("dataset.jl")
 include("iterator.jl")
 include("work.jl")
 include("replica.jl")
 include("collective.jl")
+include("root.jl")
+include("loss.jl")
 include("gc_safe.jl")
 include("merge.jl")
 include("run.jl")
 include("reduce.jl")
+include("checkpoint.jl")
+include("preemption.jl")
 
 function __init__()
     # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.0 is.

@@ -5,10 +5,12 @@
 const libmdist = "libmdist.so.0"
 
 # Handles. Nobody looks inside; types of their own keep them apart.
+mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
 mutable struct mdist_error_t end
 mutable struct mdist_iterator_t end
+mutable struct mdist_preemption_t end
 mutable struct mdist_replica_t end
 mutable struct mdist_strategy_t end
 mutable struct mdist_value_t end
@@ -53,7 +55,21 @@ struct mdist_input_options_t
     flags::UInt32
 end
 
+struct mdist_restore_options_t
+    struct_size::UInt32
+    flags::UInt32
+    timeout_ns::UInt64
+end
+
+struct mdist_preemption_options_t
+    struct_size::UInt32
+    flags::UInt32
+    grace_ns::UInt64
+end
+
 const FOREVER = 0x7fffffffffffffff
+const LATEST = 0x7fffffffffffffff
+const RESTORE_PARTIAL = 1
 const MAX_RANK = 8
 
 "What a function answers: 0 is good, below 0 is an error."
@@ -138,6 +154,13 @@ end
     ASSIGN_DIV = 5
     ASSIGN_MIN = 6
     ASSIGN_MAX = 7
+end
+
+"What all workers are to do after a step: go on, save and go on, or save and end the program."
+@enum PreemptionVerdict::Int32 begin
+    PREEMPTION_GO_ON = 0
+    PREEMPTION_SAVE = 1
+    PREEMPTION_END = 2
 end
 
 "Version of the library that is running: 10000 * major + 100 * minor + patch."

@@ -41,6 +41,33 @@ function reduce_to(
     end
 end
 
+"""
+    Mdist.batch_reduce_to(strategy, op, values, destinations = nothing; timeout = 0)
+
+Many `reduce_to` in one operation: a vector of values. Without destinations, all go to the devices they came from.
+"""
+function batch_reduce_to(
+    strategy::Strategy, op::ReduceOp, values::AbstractVector{Value}, destinations = nothing; timeout::Real = 0,
+)
+    names = destinations === nothing ? String[] : String[destinations...]
+    isempty(names) || length(names) == length(values) ||
+        throw(ArgumentError("$(length(values)) values and $(length(names)) destinations; there must be as many"))
+    limits = options(timeout)
+    reduced = fill(Ptr{mdist_value_t}(C_NULL), length(values))
+    GC.@preserve values names begin
+        handles = Ptr{mdist_value_t}[value.handle for value in values]
+        texts = map(text_pointer, names)
+        to = isempty(texts) ? Ptr{Ptr{UInt8}}(C_NULL) : pointer(texts)
+        GC.@preserve texts check() do error
+            @ccall libmdist.mdist_batch_reduce_to(
+                strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, handles::Ptr{Ptr{mdist_value_t}},
+                to::Ptr{Ptr{UInt8}}, length(handles)::Csize_t, reduced::Ptr{Ptr{mdist_value_t}},
+                limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+        end
+    end
+    return Value[Value(handle) for handle in reduced]
+end
+
 "A mirrored value with a copy of an array for every replica."
 function broadcast_to(strategy::Strategy, array::StridedArray)
     return GC.@preserve array begin

@@ -58,6 +58,17 @@ function argument(replica::Replica, index::Integer)
     return LibraryArray(described[], replica.arguments[index])
 end
 
+"The same of an argument that is a structure: this replica's array at a path, such as `\"grads.0\"`."
+function argument(replica::Replica, index::Integer, path::AbstractString)
+    described = Ref{mdist_tensor_t}()
+    check() do error
+        @ccall libmdist.mdist_replica_argument_at(
+            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, described::Ref{mdist_tensor_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return LibraryArray(described[], replica.arguments[index])
+end
+
 "Sets this replica's part of result `index` of the run, counted from 1, to a copy of an array or number."
 function set_result!(replica::Replica, index::Integer, array::StridedArray)
     GC.@preserve array begin
@@ -72,3 +83,24 @@ function set_result!(replica::Replica, index::Integer, array::StridedArray)
 end
 
 set_result!(replica::Replica, index::Integer, number::Number) = set_result!(replica, index, fill(number))
+
+"The same of a structure: named tuples, dictionaries and tuples of arrays and numbers, nested; see `Value`."
+function set_result!(replica::Replica, index::Integer, tree::Tree)
+    foreach(leaf -> set_leaf!(replica, index, leaf...), flattened(tree))
+    return replica
+end
+
+function set_leaf!(replica::Replica, index::Integer, path::String, array::StridedArray)
+    GC.@preserve array begin
+        described = Ref(mdist_tensor_t(array))
+        check() do error
+            @ccall libmdist.mdist_replica_set_result_at(
+                replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, described::Ref{mdist_tensor_t},
+                error::Out{mdist_error_t})::Int32
+        end
+    end
+    return nothing
+end
+
+set_leaf!(replica::Replica, index::Integer, path::String, number::Number) =
+    set_leaf!(replica, index, path, fill(number))

@@ -66,5 +66,14 @@ function device(strategy::Strategy, local_replica::Integer)
     end
 end
 
+"Throws what ended all collectives, such as a worker that was lost; returns at once while they can go on."
+function check_health(strategy::Strategy)
+    check() do error
+        @ccall libmdist.mdist_strategy_check_health(
+            strategy::Ptr{mdist_strategy_t}, error::Out{mdist_error_t})::Int32
+    end
+    return nothing
+end
+
 "Ends all collectives of the strategy, now and for good: `ERR_ABORTED`. Steps run on to their own end."
 abort(strategy::Strategy) = @ccall libmdist.mdist_strategy_abort(strategy::Ptr{mdist_strategy_t})::Cvoid

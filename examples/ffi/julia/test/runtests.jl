@@ -18,6 +18,7 @@ end
 @testset "Mdist" begin
     include("steps.jl")
     include("values.jl")
+    include("structures.jl")
     include("errors.jl")
     include("lifetimes.jl")
 end

@@ -70,7 +70,7 @@ class Refused(WithStrategy):
                 mdist.Value(thing)
 
     def test_what_is_no_array(self):
-        self.refuse(TypeError, "list is no array", [1, 2])
+        self.refuse(TypeError, "int is no array", [1, 2])
         self.refuse(TypeError, "float is no array", 1.0)
 
     def test_dtypes_that_the_library_does_not_have(self):

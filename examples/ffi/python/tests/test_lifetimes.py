@@ -67,7 +67,8 @@ class Stress(WithStrategy):
     def litter(self):
         """One of each, unreachable, and only the garbage collector can tell."""
         for one in (mdist.Value(floats(1)), mdist.Value.wrap(floats(1)), mdist.Config(),
-                    mdist.Strategy(devices="cpu*2"), mdist.Dataset.from_tensors(floats(1))):
+                    mdist.Strategy(devices="cpu*2"), mdist.Dataset.from_tensors(floats(1)),
+                    mdist.Value({"x": [floats(1)]}), mdist.Preemption(self.strategy)):
             one.itself = one
 
     def litter_iterators(self, until, released):

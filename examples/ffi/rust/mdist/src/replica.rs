@@ -187,7 +187,7 @@ impl<'run> Replica<'run> {
     }
 
     /// Hands on both sides' buffers, as many of the one as of the other, for as long as the call.
-    fn exchange<I, O, C>(
+    pub(crate) fn exchange<I, O, C>(
         &self,
         operation: &str,
         inputs: &I,

@@ -9,7 +9,7 @@ use mdist_sys as sys;
 
 use crate::config::{c_string, read_text};
 use crate::dataset::Dataset;
-use crate::error::{make, Result};
+use crate::error::{call, make, Error, Result};
 use crate::tensor::Tensor;
 use crate::{Config, Value};
 
@@ -115,6 +115,13 @@ impl Strategy {
         unsafe { sys::mdist_strategy_abort(self.raw()) }
     }
 
+    /// What ended all collectives, such as a worker that was lost; no error while they can go on.
+    /// Waits for nobody.
+    pub fn check_health(&self) -> Result<()> {
+        // Safety: our handle.
+        call(|error| unsafe { sys::mdist_strategy_check_health(self.raw(), error) })
+    }
+
     /// A per-replica value with copies of tensors, one for each local replica in order.
     pub fn per_replica(&self, tensors: &[Tensor<'_>]) -> Result<Value> {
         // Safety: an array of Tensor is one of mdist_tensor_t, and each is readable.
@@ -170,6 +177,49 @@ impl Strategy {
             )
         })
         .map(Value::own)
+    }
+
+    /// Many [`reduce_to`](Strategy::reduce_to) in one operation: `destinations[i]` is that of
+    /// `values[i]`; without any, all go to the devices they came from. All or none.
+    pub fn batch_reduce_to(
+        &self,
+        op: Op,
+        values: &[&Value],
+        destinations: &[Option<&str>],
+    ) -> Result<Vec<Value>> {
+        let operation = "mdist_batch_reduce_to";
+        if !destinations.is_empty() && destinations.len() != values.len() {
+            let (values, destinations) = (values.len(), destinations.len());
+            let sentence =
+                format!("{values} values and {destinations} destinations; there must be as many");
+            return Err(Error::invalid(operation, sentence));
+        }
+        let names = destinations
+            .iter()
+            .map(|name| c_string(name.unwrap_or(""), operation));
+        let names = names.collect::<Result<Vec<_>>>()?;
+        let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+        let names = if names.is_empty() {
+            ptr::null()
+        } else {
+            names.as_ptr()
+        };
+        let handles: Vec<_> = values.iter().map(|value| value.raw()).collect();
+        let mut reduced = vec![ptr::null_mut(); values.len()];
+        // Safety: handles of ours, and as many texts that outlive the call, or none.
+        call(|error| unsafe {
+            sys::mdist_batch_reduce_to(
+                self.raw(),
+                op.raw(),
+                handles.as_ptr(),
+                names,
+                handles.len(),
+                reduced.as_mut_ptr(),
+                ptr::null(),
+                error,
+            )
+        })?;
+        Ok(reduced.into_iter().map(Value::own).collect())
     }
 
     /// Joins the replicas' tensors along `axis` in replica order, to a plain value.

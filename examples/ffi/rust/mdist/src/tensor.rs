@@ -204,6 +204,12 @@ pub(crate) fn describe<T>(
     Ok(raw)
 }
 
+/// A place for a description.
+pub(crate) fn no_tensor() -> sys::mdist_tensor {
+    let none = Dtype::from_raw(sys::MDIST_DTYPE_NONE);
+    raw_tensor::<u8>(none, std::ptr::null_mut(), &[])
+}
+
 /// The same without checks: for shapes that are known to fit, and for those that only the library
 /// can judge.
 pub(crate) fn raw_tensor<T>(dtype: Dtype, data: *mut T, shape: &[usize]) -> sys::mdist_tensor {

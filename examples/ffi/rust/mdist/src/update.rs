@@ -6,9 +6,12 @@ use mdist_sys as sys;
 
 use crate::cause::{catch, Causes};
 use crate::copies::Lock;
-use crate::error::{call, Result, StepResult};
+use crate::error::{call, Error, Result, StepResult};
 use crate::tensor::{Tensor, TensorMut};
-use crate::{Value, Variable};
+use crate::{Strategy, Value, Variable};
+
+/// What an update gives beside what it changes: plain values, or `None`.
+type Results = Vec<Option<Value>>;
 
 struct Call<'a, F> {
     update: F,
@@ -19,32 +22,117 @@ impl Variable {
     /// Calls `update` for each local copy, one after another on this thread: with its local
     /// replica, its memory, and of each argument the tensor that belongs to it. Stops at the
     /// first failure; copies already changed stay so.
-    pub fn update<F>(&self, arguments: &[&Value], update: F) -> Result<()>
+    pub fn update<F>(&self, arguments: &[&Value], mut update: F) -> Result<()>
     where
         F: FnMut(u32, &mut TensorMut<'_>, &[Tensor<'_>]) -> StepResult,
     {
-        let _locked = self.lock_all("updated", Lock::try_write)?;
-        let causes = Causes::default();
-        let mut context = Call {
-            update,
-            causes: &causes,
-        };
-        let arguments: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
-        // Safety: handles of ours; the closure stays on this thread and is called before the call
-        // returns.
-        causes.attach(call(|error| unsafe {
-            sys::mdist_update(
-                self.raw(),
-                Some(update_of::<F>),
-                &mut context as *mut Call<'_, F> as *mut c_void,
-                arguments.as_ptr(),
-                arguments.len(),
-                std::ptr::null_mut(),
-                0,
-                error,
-            )
-        }))
+        self.update_with(arguments, 0, |local_replica, copy, arguments| {
+            update(local_replica, copy, arguments).map(|()| Vec::new())
+        })
+        .map(drop)
     }
+
+    /// The same with results: `result_count` plain values from each call, regrouped.
+    pub fn update_with<F>(
+        &self,
+        arguments: &[&Value],
+        result_count: usize,
+        mut update: F,
+    ) -> Result<Vec<Option<Value>>>
+    where
+        F: FnMut(u32, &mut TensorMut<'_>, &[Tensor<'_>]) -> StepResult<Vec<Option<Value>>>,
+    {
+        let _locked = self.lock_all("updated", Lock::try_write)?;
+        run(
+            arguments,
+            result_count,
+            |local_replica, copy, arguments| {
+                update(
+                    local_replica,
+                    copy.expect("a variable has copies"),
+                    arguments,
+                )
+            },
+            |update, user_data, (values, count), results, error| {
+                // Safety: run's, and our handle.
+                let (to, room) = (results.as_mut_ptr(), results.len());
+                unsafe {
+                    sys::mdist_update(
+                        self.raw(),
+                        update,
+                        user_data,
+                        values,
+                        count,
+                        to,
+                        room,
+                        error,
+                    )
+                }
+            },
+        )
+    }
+}
+
+impl Strategy {
+    /// [`Variable::update_with`] for state that belongs to no variable, such as an optimizer's step
+    /// counter: calls `update` for each local device.
+    pub fn update_non_slot<F>(
+        &self,
+        arguments: &[&Value],
+        result_count: usize,
+        mut update: F,
+    ) -> Result<Vec<Option<Value>>>
+    where
+        F: FnMut(u32, &[Tensor<'_>]) -> StepResult<Vec<Option<Value>>>,
+    {
+        run(
+            arguments,
+            result_count,
+            |local_replica, _, arguments| update(local_replica, arguments),
+            |update, data, (values, count), results, error| {
+                // Safety: run's, and our handle.
+                let (to, room) = (results.as_mut_ptr(), results.len());
+                unsafe {
+                    let strategy = self.raw();
+                    sys::mdist_update_non_slot(
+                        strategy, update, data, values, count, to, room, error,
+                    )
+                }
+            },
+        )
+    }
+}
+
+/// Makes the call that calls back. The closure stays on this thread and is called before it
+/// returns.
+fn run<F>(
+    arguments: &[&Value],
+    result_count: usize,
+    update: F,
+    make_call: impl FnOnce(
+        sys::mdist_update_fn,
+        *mut c_void,
+        (*const *mut sys::mdist_value, usize),
+        &mut [*mut sys::mdist_value],
+        *mut *mut sys::mdist_error,
+    ) -> sys::mdist_status,
+) -> Result<Results>
+where
+    F: FnMut(u32, Option<&mut TensorMut<'_>>, &[Tensor<'_>]) -> StepResult<Results>,
+{
+    let causes = Causes::default();
+    let mut context = Call {
+        update,
+        causes: &causes,
+    };
+    let values: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
+    let mut results = vec![std::ptr::null_mut(); result_count];
+    let user_data = &mut context as *mut Call<'_, F> as *mut c_void;
+    let values = (values.as_ptr(), values.len());
+    causes.attach(call(|error| {
+        make_call(Some(update_of::<F>), user_data, values, &mut results, error)
+    }))?;
+    Ok(results.into_iter().map(Value::own_if_any).collect())
 }
 
 /// An mdist_update_fn around the closure in `user_data`.
@@ -53,18 +141,31 @@ unsafe extern "C" fn update_of<F>(
     copy: *const sys::mdist_tensor,
     arguments: *const sys::mdist_tensor,
     argument_count: usize,
-    _results: *mut *mut sys::mdist_value_t,
-    _result_count: usize,
+    results: *mut *mut sys::mdist_value_t,
+    result_count: usize,
     user_data: *mut c_void,
 ) -> i32
 where
-    F: FnMut(u32, &mut TensorMut<'_>, &[Tensor<'_>]) -> StepResult,
+    F: FnMut(u32, Option<&mut TensorMut<'_>>, &[Tensor<'_>]) -> StepResult<Results>,
 {
     let context = &mut *(user_data as *mut Call<'_, F>);
     let update = &mut context.update;
-    let result = catch(|| {
+    let updated = catch(|| {
         let arguments = Tensor::slice_from_raw(arguments, argument_count);
-        update(local_replica, &mut TensorMut::from_raw(*copy), arguments)
+        let mut copy = copy.as_ref().map(|copy| TensorMut::from_raw(*copy));
+        let values = update(local_replica, copy.as_mut(), arguments)?;
+        if values.len() == result_count {
+            return Ok(values);
+        }
+        let sentence = format!(
+            "the update returned {} values, not {result_count}",
+            values.len()
+        );
+        Err(Error::invalid("mdist_update", sentence).into())
     });
-    context.causes.code_of(result)
+    context.causes.code_of(updated.map(|values| {
+        for (index, value) in values.into_iter().enumerate() {
+            *results.add(index) = value.map_or(std::ptr::null_mut(), Value::into_raw);
+        }
+    }))
 }

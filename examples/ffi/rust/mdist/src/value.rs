@@ -20,6 +20,8 @@ pub enum ValueKind {
     Mirrored,
     /// One for each local replica.
     PerReplica,
+    /// None itself, but leaves: see [`Value::structure`].
+    Structure,
 }
 
 /// Owned tensors that never change: one, or one for each local replica. It fits every strategy with
@@ -72,6 +74,7 @@ impl Value {
         match unsafe { sys::mdist_value_kind(self.raw()) } {
             sys::MDIST_VALUE_MIRRORED => ValueKind::Mirrored,
             sys::MDIST_VALUE_PER_REPLICA => ValueKind::PerReplica,
+            sys::MDIST_VALUE_STRUCTURE => ValueKind::Structure,
             _ => ValueKind::Plain,
         }
     }

@@ -39,6 +39,11 @@ pub enum Assign {
     Set,
     Add,
     Sub,
+    /// This and what follows are for rows only.
+    Mul,
+    Div,
+    Min,
+    Max,
 }
 
 /// What kind of variable; by default mirrored, without aggregation.
@@ -83,6 +88,10 @@ impl Assign {
             Assign::Set => sys::MDIST_ASSIGN_SET,
             Assign::Add => sys::MDIST_ASSIGN_ADD,
             Assign::Sub => sys::MDIST_ASSIGN_SUB,
+            Assign::Mul => sys::MDIST_ASSIGN_MUL,
+            Assign::Div => sys::MDIST_ASSIGN_DIV,
+            Assign::Min => sys::MDIST_ASSIGN_MIN,
+            Assign::Max => sys::MDIST_ASSIGN_MAX,
         }
     }
 }
@@ -305,6 +314,31 @@ impl Replica<'_> {
         }
         known.push(variable.clone());
         Ok(variable)
+    }
+
+    /// Writes row i of `values` into row `indices[i]` from inside the step: the rows of all
+    /// replicas by the variable's aggregation, which needs every replica to call.
+    pub fn assign_rows<'a>(
+        &self,
+        variable: &Variable,
+        assign: Assign,
+        indices: &[i64],
+        values: impl Into<Tensor<'a>>,
+    ) -> Result<()> {
+        let (indices, values) = (Tensor::from(indices), values.into());
+        let _locked = variable.lock("assigned", self.local_index(), Lock::try_write)?;
+        // Safety: every replica writes its own copy, and nobody else holds it.
+        call(|error| unsafe {
+            sys::mdist_replica_assign_rows(
+                self.raw(),
+                variable.raw(),
+                assign.raw(),
+                indices.raw(),
+                values.raw(),
+                ptr::null(),
+                error,
+            )
+        })
     }
 
     /// Writes from inside the step. A mirrored variable with an aggregation needs every replica to

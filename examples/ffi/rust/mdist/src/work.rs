@@ -2,6 +2,7 @@
 //! Work: a collective under way. It owns its buffers, so that nobody can touch or free them before
 //! it is done, not even by leaking it.
 use std::marker::PhantomData;
+use std::os::unix::io::{FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
@@ -100,6 +101,17 @@ impl<B> Work<'_, B> {
         Ok(self.buffers.take().expect("only wait takes them"))
     }
 
+    /// A descriptor for poll and its kin, in an event loop: [`test`](Work::test) whenever it is
+    /// readable, and go on polling if that says false. Never read from it.
+    pub fn descriptor(&self) -> Result<OwnedFd> {
+        let mut descriptor = -1;
+        // Safety: our handle; the descriptor that comes out is new, and ours.
+        call(|error| unsafe {
+            sys::mdist_work_descriptor(self.raw.as_ptr(), &mut descriptor, error)
+        })?;
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    }
+
     fn wait_ns(&mut self, limit: u64) -> Result<bool> {
         let mut done = 0;
         // Safety: our handle, on the replica's thread.
@@ -116,7 +128,7 @@ impl<B> Drop for Work<'_, B> {
 }
 
 /// The descriptions of both sides' buffers, and what the library is to be called with.
-type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
+pub(crate) type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
 
 impl Replica<'_> {
     /// [`Replica::all_reduce`], started: `wait` gives the buffers back, reduced.
@@ -240,7 +252,7 @@ impl Replica<'_> {
         })
     }
 
-    fn start_in_place<B: OwnedBuffers>(
+    pub(crate) fn start_in_place<B: OwnedBuffers>(
         &self,
         mut buffers: B,
         start: impl FnOnce(
@@ -255,7 +267,7 @@ impl Replica<'_> {
         Ok(Work::own(work, buffers))
     }
 
-    fn start<I: OwnedBuffers, O: OwnedBuffers>(
+    pub(crate) fn start<I: OwnedBuffers, O: OwnedBuffers>(
         &self,
         operation: &str,
         inputs: I,

@@ -5,6 +5,7 @@ mod common;
 
 use std::fs;
 use std::thread;
+use std::time::Duration;
 
 use common::strategy;
 use mdist::{Array, Dataset, Memory, Op, Output, Run, Value, VariableOptions};
@@ -17,6 +18,11 @@ fn cycle() {
         .unwrap();
     let rows = Dataset::from_arrays(vec![Array::new(vec![1u8; 64], &[64]).unwrap()]).unwrap();
     let table = Value::new(&[1f32; 64][..]).unwrap();
+    let structure = Value::structure([("x.0", &table), ("x.1", &table)]).unwrap();
+    assert_eq!(structure.leaves().count(), 2);
+    let mut checkpoint = strategy.checkpoint("unused", 1).unwrap();
+    checkpoint.add(&variable).unwrap();
+    strategy.preemption(Duration::ZERO).unwrap().announce();
     let mapped =
         rows.batch(64, false)
             .unwrap()

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoint: variables and texts in files (safetensors), and back. Preemption: when all workers are to save.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "variable.hpp"
+
+namespace mdist {
+
+// All workers make the same calls, outside of steps.
+class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
+  public:
+    using Handle::Handle;
+    // The newest `keep` files stay; 0: all do.
+    Checkpoint(Strategy &strategy, const std::string &folder, uint32_t keep = 0)
+        : Handle(create(strategy, folder, keep)) {}
+
+    // Keeps the variable. Its name in files is its own unless there is another.
+    Checkpoint &add(const Variable &variable, const std::string &name = "") {
+        detail::call(mdist_checkpoint_add, get(), name.empty() ? nullptr : name.c_str(), variable.get());
+        return *this;
+    }
+
+    // A text that is saved along; the chief's is.
+    Checkpoint &set_text(const std::string &key, const std::string &text) {
+        detail::call(mdist_checkpoint_set_text, get(), key.c_str(), text.c_str());
+        return *this;
+    }
+    std::optional<std::string> text(const std::string &key) const {
+        return found<std::string>([&] {
+            size_t needed = 0;
+            detail::call(mdist_checkpoint_text, get(), key.c_str(), nullptr, size_t{0}, &needed);
+            std::string text(needed, '\0');
+            detail::call(mdist_checkpoint_text, get(), key.c_str(), text.data(), text.size(), &needed);
+            text.pop_back(); // the NUL
+            return text;
+        });
+    }
+
+    // It is on the disk when this returns.
+    void save(uint64_t number, Timeout timeout = {}) {
+        detail::call(mdist_checkpoint_save, get(), number, timeout.options());
+    }
+
+    // Which number was restored; nothing if there is none. File and variables must have the same names, unless
+    // `partial`: then variables that the file lacks stay as they are, and what else is in it is passed over.
+    std::optional<uint64_t> restore(uint64_t number = MDIST_LATEST, bool partial = false, Timeout timeout = {}) {
+        const mdist_restore_options_t options{sizeof options, partial ? uint32_t{MDIST_RESTORE_PARTIAL} : 0,
+                                              timeout.options()->timeout_ns};
+        return found<uint64_t>([&] {
+            uint64_t restored = 0;
+            detail::call(mdist_checkpoint_restore, get(), number, &restored, &options);
+            return restored;
+        });
+    }
+
+    // The number of the one in a folder that was saved last.
+    static std::optional<uint64_t> latest(const std::string &folder) {
+        return found<uint64_t>([&] {
+            uint64_t number = 0;
+            detail::call(mdist_checkpoint_latest, folder.c_str(), &number);
+            return number;
+        });
+    }
+
+  private:
+    static mdist_checkpoint_t *create(Strategy &strategy, const std::string &folder, uint32_t keep) {
+        mdist_checkpoint_t *out = nullptr;
+        detail::call(mdist_checkpoint_create, strategy.get(), folder.c_str(), keep, &out);
+        return out;
+    }
+
+    template <typename Result, typename Function>
+    static std::optional<Result> found(Function function) {
+        try {
+            return function();
+        } catch (const Error &error) {
+            if (error.status() != MDIST_ERR_NOT_FOUND) throw;
+            return std::nullopt;
+        }
+    }
+};
+
+// Where a worker is told to go: announce() from anywhere, a signal handler too, and check() after every step.
+class Preemption : public Handle<mdist_preemption_t, mdist_preemption_destroy> {
+  public:
+    using Handle::Handle;
+    // grace: between the announcement and the end of the machine; none: end at once.
+    explicit Preemption(Strategy &strategy, std::chrono::nanoseconds grace = {}) : Handle(create(strategy, grace)) {}
+
+    void announce() noexcept { mdist_preemption_announce(get()); }
+
+    // The same on all workers, which all ask. worker, if not NULL: the rank of the one that is to go, or -1.
+    mdist_preemption_verdict_t check(int32_t *worker = nullptr, Timeout timeout = {}) {
+        int32_t verdict = MDIST_PREEMPTION_GO_ON;
+        detail::call(mdist_preemption_check, get(), &verdict, worker, timeout.options());
+        return static_cast<mdist_preemption_verdict_t>(verdict);
+    }
+
+  private:
+    static mdist_preemption_t *create(Strategy &strategy, std::chrono::nanoseconds grace) {
+        const mdist_preemption_options_t options{sizeof options, 0, static_cast<uint64_t>(grace.count())};
+        mdist_preemption_t *out = nullptr;
+        detail::call(mdist_preemption_create, strategy.get(), &out, &options);
+        return out;
+    }
+};
+
+} // namespace mdist

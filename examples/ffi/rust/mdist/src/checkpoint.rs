@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checkpoints: variables in files, and back.
+use std::ffi::CString;
+use std::mem;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+
+use mdist_sys as sys;
+
+use crate::config::{c_string, read_text};
+use crate::copies::{Lock, Locked};
+use crate::error::{call, make, Error, Result, Status};
+use crate::{Strategy, Variable};
+
+/// Saves variables and texts in files, and restores them, with any number of workers and replicas.
+/// The files are safetensors. All workers make the same calls, outside of steps.
+pub struct Checkpoint {
+    raw: NonNull<sys::mdist_checkpoint>,
+    variables: Vec<Variable>, // whose copies nobody may hold meanwhile
+}
+
+// Safety: any thread, one at a time per strategy, which the library checks.
+unsafe impl Send for Checkpoint {}
+unsafe impl Sync for Checkpoint {}
+
+impl Strategy {
+    /// A checkpoint without variables and texts. The newest `keep` files stay in the folder; 0: all
+    /// do.
+    pub fn checkpoint(&self, folder: impl AsRef<Path>, keep: u32) -> Result<Checkpoint> {
+        let folder = c_path(folder.as_ref(), "mdist_checkpoint_create")?;
+        // Safety: our handle, and text that outlives the call.
+        let raw = make(|out, error| unsafe {
+            sys::mdist_checkpoint_create(self.raw(), folder.as_ptr(), keep, out, error)
+        })?;
+        Ok(Checkpoint {
+            raw: NonNull::new(raw).expect("a call that succeeds gives a checkpoint"),
+            variables: Vec::new(),
+        })
+    }
+}
+
+impl Checkpoint {
+    /// Adds a variable under its own name.
+    pub fn add(&mut self, variable: &Variable) -> Result<&mut Checkpoint> {
+        self.add_as(&variable.name(), variable)
+    }
+
+    /// Adds a variable under another name in files.
+    pub fn add_as(&mut self, name: &str, variable: &Variable) -> Result<&mut Checkpoint> {
+        let name = c_string(name, "mdist_checkpoint_add")?;
+        // Safety: handles of ours, and text that outlives the call.
+        call(|error| unsafe {
+            sys::mdist_checkpoint_add(self.raw(), name.as_ptr(), variable.raw(), error)
+        })?;
+        self.variables.push(variable.clone());
+        Ok(self)
+    }
+
+    /// Sets a text that is saved along; the chief's is.
+    pub fn set_text(&mut self, key: &str, text: &str) -> Result<()> {
+        let operation = "mdist_checkpoint_set_text";
+        let (key, text) = (c_string(key, operation)?, c_string(text, operation)?);
+        // Safety: our handle, and texts that outlive the call.
+        call(|error| unsafe {
+            sys::mdist_checkpoint_set_text(self.raw(), key.as_ptr(), text.as_ptr(), error)
+        })
+    }
+
+    /// A text that was set or restored, if there is one.
+    pub fn text(&self, key: &str) -> Result<Option<String>> {
+        let key = c_string(key, "mdist_checkpoint_text")?;
+        // Safety: our handle, and text that outlives the call.
+        found(read_text(|text, capacity, needed, error| unsafe {
+            sys::mdist_checkpoint_text(self.raw(), key.as_ptr(), text, capacity, needed, error)
+        }))
+    }
+
+    /// Saves under a number, of a step or epoch, say. It is on the disk when this returns.
+    pub fn save(&self, number: u64) -> Result<()> {
+        let _locked = self.lock_all("saved", Lock::try_read)?;
+        // Safety: our handle; no copy is written by anybody.
+        call(|error| unsafe { sys::mdist_checkpoint_save(self.raw(), number, ptr::null(), error) })
+    }
+
+    /// Gives variables and texts what was saved under a number, or what was saved last, and says
+    /// which that was; `None` if there is none. File and variables must have the same names.
+    pub fn restore(&mut self, number: Option<u64>) -> Result<Option<u64>> {
+        self.restore_with(number, 0)
+    }
+
+    /// The same, but variables that the file lacks stay as they are, and what else is in it is
+    /// passed over.
+    pub fn restore_partial(&mut self, number: Option<u64>) -> Result<Option<u64>> {
+        self.restore_with(number, sys::MDIST_RESTORE_PARTIAL)
+    }
+
+    fn restore_with(&mut self, number: Option<u64>, flags: u32) -> Result<Option<u64>> {
+        let _locked = self.lock_all("restored", Lock::try_write)?;
+        let options = sys::mdist_restore_options {
+            struct_size: mem::size_of::<sys::mdist_restore_options>() as u32,
+            flags,
+            timeout_ns: 0,
+        };
+        let (number, mut restored) = (number.unwrap_or(sys::MDIST_LATEST), 0);
+        // Safety: our handle; no copy is held by anybody.
+        let done = call(|error| unsafe {
+            sys::mdist_checkpoint_restore(self.raw(), number, &mut restored, &options, error)
+        });
+        found(done.map(|()| restored))
+    }
+
+    fn raw(&self) -> *mut sys::mdist_checkpoint {
+        self.raw.as_ptr()
+    }
+
+    fn lock_all<'v>(
+        &'v self,
+        what: &str,
+        lock: fn(&'v Lock) -> Option<Locked<'v>>,
+    ) -> Result<Vec<Vec<Locked<'v>>>> {
+        self.variables
+            .iter()
+            .map(|variable| variable.lock_all(what, lock))
+            .collect()
+    }
+}
+
+impl Drop for Checkpoint {
+    fn drop(&mut self) {
+        // Safety: ours, and this is the end of it. Files stay.
+        unsafe { sys::mdist_checkpoint_destroy(self.raw()) }
+    }
+}
+
+/// The number of the checkpoint in a folder that was saved last, if there is one.
+pub fn latest_checkpoint(folder: impl AsRef<Path>) -> Result<Option<u64>> {
+    let folder = c_path(folder.as_ref(), "mdist_checkpoint_latest")?;
+    let mut number = 0;
+    // Safety: text that outlives the call.
+    let done =
+        call(|error| unsafe { sys::mdist_checkpoint_latest(folder.as_ptr(), &mut number, error) });
+    found(done.map(|()| number))
+}
+
+fn c_path(path: &Path, operation: &str) -> Result<CString> {
+    c_string(path.as_os_str().as_bytes(), operation)
+}
+
+/// What is not there is no error here.
+fn found<T>(result: Result<T>) -> Result<Option<T>> {
+    match result.map(Some) {
+        Err(error) if is_absent(&error) => Ok(None),
+        result => result,
+    }
+}
+
+fn is_absent(error: &Error) -> bool {
+    error.status() == Status::NotFound
+}

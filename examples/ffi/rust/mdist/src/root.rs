@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Collectives with a root: what only one replica gets, or gives. What the others bring on that
+//! side is not looked at: an empty slice or vector does.
+use std::ptr;
+
+use mdist_sys as sys;
+
+use crate::buffer::{Buffers, BuffersMut};
+use crate::error::{call, Result};
+use crate::replica::Replica;
+use crate::strategy::Op;
+use crate::work::OwnedBuffers;
+use crate::Work;
+
+impl Replica<'_> {
+    /// Reduces the replicas' buffers into those of replica `root`; the others' stay as they are.
+    pub fn reduce_to_root<B: BuffersMut + ?Sized>(
+        &self,
+        op: Op,
+        root: u32,
+        buffers: &mut B,
+    ) -> Result<()> {
+        buffers.with(|raw| {
+            let (buffers, count) = (raw.as_ptr(), raw.len());
+            // Safety: exclusive borrows for as long as the call; in place.
+            call(|error| unsafe {
+                sys::mdist_reduce_to_root(
+                    self.raw(),
+                    op.raw(),
+                    root,
+                    buffers,
+                    buffers,
+                    count,
+                    ptr::null(),
+                    error,
+                )
+            })
+        })
+    }
+
+    /// [`Replica::all_gather`] with outputs of replica `root` alone.
+    pub fn gather_to_root<I, O>(&self, root: u32, inputs: &I, outputs: &mut O) -> Result<()>
+    where
+        I: Buffers + ?Sized,
+        O: BuffersMut + ?Sized,
+    {
+        self.exchange(
+            "mdist_gather_to_root",
+            inputs,
+            outputs,
+            |inputs, outputs, count, error| unsafe {
+                // Safety: exchange's.
+                let none = ptr::null();
+                sys::mdist_gather_to_root(self.raw(), root, inputs, outputs, count, none, error)
+            },
+        )
+    }
+
+    /// Gives each replica its part of the inputs of replica `root`. The parts lie there in replica
+    /// order, each as long as its replica's output.
+    pub fn scatter<I, O>(&self, root: u32, inputs: &I, outputs: &mut O) -> Result<()>
+    where
+        I: Buffers + ?Sized,
+        O: BuffersMut + ?Sized,
+    {
+        self.exchange(
+            "mdist_scatter",
+            inputs,
+            outputs,
+            |inputs, outputs, count, error| unsafe {
+                // Safety: exchange's.
+                sys::mdist_scatter(self.raw(), root, inputs, outputs, count, ptr::null(), error)
+            },
+        )
+    }
+
+    /// [`Replica::reduce_to_root`], started.
+    pub fn reduce_to_root_start<B: OwnedBuffers>(
+        &self,
+        op: Op,
+        root: u32,
+        buffers: B,
+    ) -> Result<Work<'_, B>> {
+        self.start_in_place(buffers, |raw, out, error| unsafe {
+            let (buffers, count) = (raw.as_ptr(), raw.len());
+            // Safety, here and below: the work that comes out owns the buffers.
+            sys::mdist_reduce_to_root_start(
+                self.raw(),
+                op.raw(),
+                root,
+                buffers,
+                buffers,
+                count,
+                out,
+                ptr::null(),
+                error,
+            )
+        })
+    }
+
+    /// [`Replica::gather_to_root`], started: `wait` gives inputs and outputs back.
+    pub fn gather_to_root_start<I: OwnedBuffers, O: OwnedBuffers>(
+        &self,
+        root: u32,
+        inputs: I,
+        outputs: O,
+    ) -> Result<Work<'_, (I, O)>> {
+        let name = "mdist_gather_to_root_start";
+        self.start(
+            name,
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                sys::mdist_gather_to_root_start(
+                    self.raw(),
+                    root,
+                    inputs.as_ptr(),
+                    outputs.as_ptr(),
+                    inputs.len(),
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// [`Replica::scatter`], started: `wait` gives inputs and outputs back.
+    pub fn scatter_start<I: OwnedBuffers, O: OwnedBuffers>(
+        &self,
+        root: u32,
+        inputs: I,
+        outputs: O,
+    ) -> Result<Work<'_, (I, O)>> {
+        let name = "mdist_scatter_start";
+        self.start(
+            name,
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                sys::mdist_scatter_start(
+                    self.raw(),
+                    root,
+                    inputs.as_ptr(),
+                    outputs.as_ptr(),
+                    inputs.len(),
+                    out,
+                    ptr::null(),
+                    error,
+                )
+            },
+        )
+    }
+}
