@@ -109,8 +109,9 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
         const auto from = pin(source);
         need(out, "out");
         need_zero(read_options(options, "mdist_input_options_t").flags, "flags");
-        *out = publish<mdist_dataset_t>(make_split(from.shared(), pinned->worker_count(), pinned->worker(),
-                                                   pinned->local_replica_count(), pinned->deals_by_replica()));
+        const Span span = pinned->span();
+        *out = publish<mdist_dataset_t>(
+            make_split(from.shared(), span.workers, span.worker, span.replicas, pinned->deals_by_replica()));
     });
 }
 

@@ -15,14 +15,7 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
 }
 
 void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
-    if (strategy.worker_count() == 1 || strategy.group().failed()) return;
-    try {
-        Failure told = Failure(failure).about(function);
-        if (told.operation().empty()) told = std::move(told).operation(function);
-        strategy.group().fail(told);
-    } catch (const std::exception &) {
-        strategy.group().fail(failure);
-    }
+    if (strategy.span().workers > 1) strategy.fail_workers(function, failure);
 }
 
 uint64_t timeout_of(const mdist_call_options_t *options) {

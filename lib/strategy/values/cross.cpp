@@ -90,9 +90,9 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
     std::vector<Tensor> copies;
-    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local) {
-        copies.push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
-        strategy.device(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
+    for (uint32_t local = 0; local < strategy.span().replicas; ++local) {
+        copies.push_back(Tensor::allocate(strategy.place(local), tensor.dtype(), tensor.shape()));
+        strategy.place(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
     }
     return Value::mirrored(std::move(copies));
 }
@@ -100,7 +100,8 @@ ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count) {
     constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
-    const uint32_t replicas = strategy.local_replica_count();
+    const uint32_t replicas = strategy.span().replicas;
+    const bool have_threads = strategy.concurrent() && replicas == strategy.local_replica_count();
     std::vector<Call> calls(replicas);
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < buffer_count; ++b) bytes += inputs[b].elements * dtype_size(inputs[b].dtype);
@@ -121,7 +122,7 @@ void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const 
     if (replicas > 1) check_overlap_among(calls);
     if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
     const reduce::FloatEnvironment environment;
-    if (strategy.concurrent() && bytes >= kWorthThreads) {
+    if (have_threads && bytes >= kWorthThreads) {
         for (uint32_t local = 0; local < replicas; ++local) strategy.group().post(local, calls[local]);
         std::atomic<bool> out_of_memory{false};
         strategy.run_internal([&](uint32_t local) {
