@@ -55,7 +55,8 @@ void Strategy::join(const Config &config) {
     memory_ = workers_->memory();
     variables_->set_source(memory_);
     workers_->when_failed([this](const Failure &cause) {
-        group_.fail(cause);
+        const bool well = session_ && client_has_left(cause);
+        group_.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
         open_runs_.wake();
     });
     if (session_) device_names_ = session_->everybodys(device_names_);
@@ -160,7 +161,7 @@ void Strategy::fail_workers(const char *function, const Failure &failure) noexce
     if (worker_count_ == 1 || group_.failed()) return;
     try {
         Failure told = Failure(failure).about(function);
-        if (told.operation().empty()) told = std::move(told).operation(function);
+        if (told.operation().empty()) std::move(told).operation(function);
         group_.fail(told);
     } catch (const std::exception &) {
         group_.fail(failure);

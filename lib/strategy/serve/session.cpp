@@ -56,6 +56,10 @@ void check_arguments(const std::vector<ValuePointer> &arguments, uint32_t replic
 
 } // namespace
 
+bool client_has_left(const Failure &failure) {
+    return failure.status() == MDIST_ERR_PEER_LOST && failure.reason() == "left" && failure.worker() == 0;
+}
+
 std::vector<std::string> Session::everybodys(const std::vector<std::string> &own) {
     std::vector<std::string> joined;
     for (const auto &lines : gather_lines(*strategy_.other_workers(), Talk::kDevices, own, strategy_.timeout_or_own(0)))
@@ -198,8 +202,8 @@ std::vector<ValuePointer> Session::collect(Workers &others, std::vector<ValuePoi
 }
 
 void Session::serve(uint64_t timeout_ns) {
+    Workers &others = *strategy_.other_workers();
     for (;;) {
-        Workers &others = *strategy_.other_workers();
         std::string bytes;
         try {
             agree(others, timeout_ns);
@@ -207,7 +211,7 @@ void Session::serve(uint64_t timeout_ns) {
             const Workers::Blobs blobs = others.exchange(call_of(Talk::kCommand), nothing, timeout_ns);
             bytes.assign(blobs[0].begin(), blobs[0].end());
         } catch (const Failure &failure) {
-            if (failure.reason() == "left" && failure.worker() == 0) return;
+            if (client_has_left(failure)) return;
             throw;
         }
         std::vector<std::string> results(others.count());

@@ -21,6 +21,9 @@
 
 namespace mdist {
 
+/// Whether this is how a session ends when all is well.
+bool client_has_left(const Failure &failure);
+
 class Session {
   public:
     explicit Session(Strategy &strategy) : strategy_(strategy) {}
