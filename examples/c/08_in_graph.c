@@ -5,11 +5,12 @@
  * Each worker runs this same program and registers the step. Worker 0 goes on as if all replicas were its own; the
  * others serve it. Alone it works too:
  *
- *   mdist launch -n 2 08_in_graph
+ *   mdist launch -n 2 -- 08_in_graph
  */
 #include "check.h"
 
-enum { ROWS = 8, STEPS = 40 };
+enum { ROWS = 24, STEPS = 20 };
+static const float rate = 0.5f;
 
 // The weight's gradient of the mean square of (weight x - y), for this replica's rows; then one step down the mean
 // gradient of all replicas, which is what assigning to this variable does.
@@ -27,7 +28,7 @@ static int32_t train(mdist_replica_t *replica, void *user_data) {
     for (uint64_t i = 0; i < x.shape[0]; ++i) {
         const float error = *(const float *)copy.data * xs[i] - ys[i];
         loss += error * error / (float)x.shape[0];
-        step += 0.1f * 2 * error * xs[i] / (float)x.shape[0];
+        step += rate * 2 * error * xs[i] / (float)x.shape[0];
     }
     const mdist_tensor_t down = {.data = &step, .dtype = MDIST_FLOAT32};
     const mdist_tensor_t result = {.data = &loss, .dtype = MDIST_FLOAT32};
@@ -76,7 +77,7 @@ static void lead(mdist_strategy_t *strategy) {
         must(mdist_run_named(strategy, "train", xy, 2, &losses, 1, NULL, &problem));
         must(mdist_reduce(strategy, MDIST_MEAN, losses, NULL, 0, &result, NULL, &problem));
         const float loss = number_of(result);
-        if (step % 10 == 0) printf("step %d: loss %.3f\n", step, (double)loss);
+        if (step % 5 == 0) printf("step %d: loss %.3f\n", step, (double)loss);
         mdist_value_destroy(losses);
         mdist_value_destroy(xy[0]);
         mdist_value_destroy(xy[1]);

@@ -26,10 +26,6 @@ mdist_status_t checkpoint_guard(const char *function, const mdist_checkpoint_t *
     });
 }
 
-void require_together(const Checkpoint &checkpoint, const char *function) {
-    checkpoint.strategy()->require_no_commands(function, "do it in a merge of a step, where all workers do");
-}
-
 } // namespace
 
 mdist_status_t mdist_checkpoint_create(mdist_strategy_t *strategy, const char *folder, uint32_t keep,
@@ -69,7 +65,6 @@ mdist_status_t mdist_checkpoint_text(const mdist_checkpoint_t *checkpoint, const
 mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, uint64_t number,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_save", checkpoint, error, [&](Checkpoint &self) {
-        require_together(self, "mdist_checkpoint_save");
         if (number >= MDIST_LATEST)
             throw invalid(text("number is ", number, "; it must be less than MDIST_LATEST (2^63 - 1)"));
         self.save(number, timeout_of(options));
@@ -79,7 +74,6 @@ mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, uint64_t nu
 mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, uint64_t *restored,
                                         const mdist_restore_options_t *options, mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_restore", checkpoint, error, [&](Checkpoint &self) {
-        require_together(self, "mdist_checkpoint_restore");
         const mdist_restore_options_t known = read_options(options, "options");
         if ((known.flags & ~static_cast<uint32_t>(MDIST_RESTORE_PARTIAL)) != 0)
             throw invalid(text("options.flags is ", known.flags, "; take MDIST_RESTORE_PARTIAL (1) or 0"));

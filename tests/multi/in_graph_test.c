@@ -3,6 +3,8 @@
 // costs nothing.
 #include "multi.h"
 
+#include <unistd.h>
+
 enum { MOST = 4 /* replicas */ };
 
 // --- steps and updates, on all workers alike
@@ -353,6 +355,31 @@ static int32_t no_element(mdist_replica_t *replica, uint64_t element, void *user
     return 1;
 }
 
+/// What is saved is put back into the copies of all.
+static void a_checkpoint_is_everybodys(const Client *self) {
+    char folder[] = "/tmp/mdist-in-graph-XXXXXX", file[128];
+    REQUIRE(mkdtemp(folder) != NULL);
+    mdist_variable_t *variable = make(self, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 0);
+    mdist_checkpoint_t *checkpoint = NULL;
+    GIVES(MDIST_OK, mdist_checkpoint_create(self->strategy, folder, 0, &checkpoint, &error));
+    GIVES(MDIST_OK, mdist_checkpoint_add(checkpoint, NULL, variable, &error));
+    has(self, run_add(self, per_replica(self)), 0, 10);
+    const float total = read_variable(variable);
+    GIVES(MDIST_OK, mdist_checkpoint_save(checkpoint, 1, NULL, &error));
+    has(self, run_add(self, plain(1)), 1, 10);
+    GIVES(MDIST_OK, mdist_checkpoint_restore(checkpoint, MDIST_LATEST, NULL, NULL, &error));
+    REQUIRE(read_variable(variable) == total);
+    has(self, run_add(self, plain(0)), total / (float)self->replicas, 0);
+    mdist_checkpoint_destroy(checkpoint);
+    mdist_variable_destroy(variable);
+    static const char *const names[] = {"checkpoint-1.safetensors", "checkpoints.json"};
+    for (size_t i = 0; i < 2; ++i) {
+        snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+        unlink(file);
+    }
+    rmdir(folder);
+}
+
 /// What the client is refused before anybody else hears of it.
 static void what_cannot_be_is_refused(const Client *self) {
     mdist_strategy_t *strategy = self->strategy;
@@ -397,6 +424,7 @@ static void lead(mdist_strategy_t *strategy) {
     rows_and_long_tensors_get_there(&self);
     input_is_cut_for_all(&self);
     a_fetch_function_may_command(&self);
+    a_checkpoint_is_everybodys(&self);
     what_cannot_be_is_refused(&self);
     a_run_is_everybodys(&self);
 }

@@ -15,7 +15,7 @@
 namespace mdist {
 
 struct Command {
-    enum class Kind : uint8_t { kRun = 1, kUpdate, kCreate, kAssign, kRead };
+    enum class Kind : uint8_t { kRun = 1, kUpdate, kCreate, kAssign, kRead, kSpread };
 
     Kind kind = Kind::kRun;
     std::string name;                 // of a registered step or update

@@ -132,6 +132,14 @@ Tensor Session::read(const Variable &variable, uint64_t timeout_ns) {
     return perform(std::move(command))[0]->tensors()[0];
 }
 
+void Session::spread(const Variable &variable, uint64_t timeout_ns) {
+    Command command;
+    command.kind = Command::Kind::kSpread;
+    command.variable = variable.spec().name;
+    command.timeout_ns = timeout_ns;
+    perform(std::move(command));
+}
+
 void Session::drop(const std::string &name) noexcept {
     try {
         const std::lock_guard lock(dropped_mutex_);
@@ -258,6 +266,9 @@ std::vector<ValuePointer> Session::carry_out(const Command &part, const Tensor &
             return {};
         case Command::Kind::kRead:
             return {Value::plain(variable_of(part)->read(part.timeout_ns))};
+        case Command::Kind::kSpread:
+            variable_of(part)->take_copy_of_chief(CallKind::kRestoreCheckpoint, part.timeout_ns);
+            return {};
     }
     throw Failure(MDIST_ERR_DATA_LOSS,
                   text("the client sent command ", static_cast<int>(part.kind), ", which is none"));

@@ -39,6 +39,8 @@ class Session {
     std::shared_ptr<Variable> create(VariableSpec spec, const Tensor &initial);
     void assign(Variable &variable, int32_t assign, const ValuePointer &value);
     Tensor read(const Variable &variable, uint64_t timeout_ns);
+    /// What the client's first copy has, into all copies of all workers.
+    void spread(const Variable &variable, uint64_t timeout_ns);
     /// A variable that create() made is gone. Any thread.
     void drop(const std::string &name) noexcept;
 

@@ -73,14 +73,14 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
     for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
         strategy_->device(local).copy_in(copies_[local].data(), initial.data(), initial.bytes());
     try {
-        take_initial_value_of_chief(kind, timeout_ns);
+        take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
         throw;
     }
 }
 
-void Variable::take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns) {
+void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
     Workers *const workers = strategy_->workers();
     if (workers == nullptr) return;
     const std::string summary = spec_.text();

@@ -68,6 +68,8 @@ class Variable {
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
     Tensor read(uint64_t timeout_ns) const;
+    /// Into all copies of all workers what the chief's first has; all workers call it, by `kind`.
+    void take_copy_of_chief(CallKind kind, uint64_t timeout_ns);
     /// Other workers have one on its behalf, which the session is to hear of (Session::drop).
     void tell_when_gone() { tells_when_gone_ = true; }
     /// Throws FAILED_PRECONDITION where read() would, since nobody can say which copy to read.
@@ -104,7 +106,6 @@ class Variable {
         return spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
     }
     void divide() const;
-    void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
     void give_memory_back() noexcept;
 
     std::shared_ptr<Strategy> strategy_;
