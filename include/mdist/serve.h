@@ -19,11 +19,12 @@
  * Outside of steps all replicas of the job are the client's local replicas: mdist_strategy_local_replica_count counts
  * them, mdist_strategy_device names their devices ("cpu:0", "worker:1/cpu:0"), values have a tensor for each, and
  * mdist_distribute_dataset cuts batches for all. Reductions and gathers of values therefore ask nobody. Variables are
- * created, assigned and read on all workers, and checkpoints saved and restored. In a step, in its merges and in an update, a worker has its own replicas
- * again, and all functions work as in any job of several workers; collectives go over all replicas.
+ * created, assigned and read on all workers, and checkpoints saved and restored. In a step, in its merges and in an
+ * update, a worker has its own replicas again, and all functions work as in any job of several workers; collectives go
+ * over all replicas.
  * What the client cannot have done elsewhere is MDIST_ERR_UNSUPPORTED, reason `in_graph`, and the message says what to
- * do: functions that take a function of yours (mdist_run, mdist_map, mdist_update, mdist_update_non_slot,
- * mdist_run_begin), mdist_preemption_check, and other workers' memory (mdist_variable_tensor, mdist_variable_arena).
+ * do: functions that take a function of yours (mdist_run, mdist_map, mdist_update, mdist_update_non_slot) and
+ * mdist_run_begin, mdist_preemption_check, and other workers' memory (mdist_variable_tensor, mdist_variable_arena).
  * (TensorFlow: MirroredStrategy.configure with a cluster_spec, in-graph replication.)
  *
  * Names work with every strategy: where nobody leads, mdist_run_named is mdist_run with the function of that name.

@@ -129,44 +129,18 @@ static void client_dies_between_commands(void) {
     mdist_strategy_destroy(strategy);
 }
 
-static void one_does_not_serve(void) {
-    mdist_strategy_t *strategy = join_and_register();
-    if (rank == victim) {
-        mdist_strategy_destroy(strategy);
-        return;
-    }
-    mdist_error_t *error = NULL;
-    const mdist_status_t status = rank == 0 ? run(strategy, "meet", &error) : mdist_serve(strategy, NULL, &error);
-    hears_of_the_loss(status, error);
-    mdist_strategy_destroy(strategy);
-}
-
-/// The victim stays away until all others have given up.
+/// With two workers, so that the one who waits waits for the victim alone. It stays away until that one has given up.
 static void one_is_late(void) {
     mdist_strategy_t *strategy = join_and_register();
+    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = (uint64_t)atoi(RUNS_OUT) * 1000000000};
+    const mdist_call_options_t *const options = rank == victim ? NULL : &soon;
     mdist_error_t *error = NULL;
     if (rank == victim) outlive_others();
-    const mdist_status_t status = rank == 0 ? run(strategy, "meet", &error) : mdist_serve(strategy, NULL, &error);
-    if (rank != victim) REQUIRE(status == MDIST_ERR_TIMEOUT && mdist_error_worker(error) == (int32_t)victim);
-    REQUIRE(status < 0);
+    const mdist_status_t status = rank == 0 ? mdist_run_named(strategy, "meet", NULL, 0, NULL, 0, options, &error)
+                                            : mdist_serve(strategy, options, &error);
+    REQUIRE(rank == victim ? status < 0 : status == MDIST_ERR_TIMEOUT && mdist_error_worker(error) == (int32_t)victim);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
-}
-
-/// One joins as a worker like any other, and the rest to be led.
-static void one_is_not_led(void) {
-    mdist_config_t *config = NULL;
-    mdist_strategy_t *strategy = NULL;
-    GIVES(MDIST_OK, mdist_config_create(&config, &error));
-    GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
-    if (rank == victim) {
-        GIVES(MDIST_OK, mdist_config_set(config, "strategy", "multi_worker", &error));
-        GIVES(MDIST_ERR_CONFIG, mdist_strategy_create(config, &strategy, &error));
-        REQUIRE(strstr(message, "strategy = in_graph") != NULL);
-    } else {
-        GIVES(MDIST_ERR_TIMEOUT, mdist_strategy_create(config, &strategy, &error));
-    }
-    mdist_config_destroy(config);
 }
 
 static void serving_needs_a_client(void) {
@@ -177,12 +151,8 @@ static void serving_needs_a_client(void) {
 
 // --- the tests
 
-#define SOON "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT
-#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=" RUNS_OUT
-
-static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, int killed,
-                  const char *variable) {
-    const char *const environment[] = {"MDIST_STRATEGY=in_graph", variable, NULL};
+static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, int killed) {
+    const char *const environment[] = {"MDIST_STRATEGY=in_graph", NULL};
     const Workers job = {.scenario = scenario,
                          .count = workers,
                          .devices = devices,
@@ -196,35 +166,33 @@ static void check(const char *scenario, uint32_t workers, const char *devices, u
 
 static void a_step_that_fails_is_told_to_all(void **unused) {
     (void)unused;
-    check("one_step_fails", 2, "cpu*2", 1, 0, NULL);
-    check("one_step_fails", 3, "cpu*1", 0, 0, NULL);
-    check("one_update_fails", 3, "cpu*1", 2, 0, NULL);
-    check("one_update_fails", 2, "cpu*1", 0, 0, NULL);
+    check("one_step_fails", 2, "cpu*2", 1, 0);
+    check("one_step_fails", 3, "cpu*1", 0, 0);
+    check("one_update_fails", 3, "cpu*1", 2, 0);
+    check("one_update_fails", 2, "cpu*1", 0, 0);
 }
 
 static void what_is_registered_must_agree(void **unused) {
     (void)unused;
-    check("one_has_registered_less", 3, "cpu*1", 1, 0, NULL);
-    check("one_has_registered_less", 2, "cpu*2", 0, 0, NULL);
+    check("one_has_registered_less", 3, "cpu*1", 1, 0);
+    check("one_has_registered_less", 2, "cpu*2", 0, 0);
 }
 
 static void one_that_dies_ends_it_for_all(void **unused) {
     (void)unused;
-    check("one_dies_in_a_step", 3, "cpu*1", 1, 1, NULL);
-    check("one_dies_in_a_step", 2, "cpu*2", 0, 1, NULL);
-    check("client_dies_between_commands", 3, "cpu*1", 0, 1, NULL);
+    check("one_dies_in_a_step", 3, "cpu*1", 1, 1);
+    check("one_dies_in_a_step", 2, "cpu*2", 0, 1);
+    check("client_dies_between_commands", 3, "cpu*1", 0, 1);
 }
 
-static void one_that_does_not_serve_is_missed(void **unused) {
+static void one_that_is_late_is_named(void **unused) {
     (void)unused;
-    check("one_does_not_serve", 3, "cpu*1", 2, 0, NULL);
-    check("one_is_late", 3, "cpu*1", 1, 0, SOON);
-    check("one_is_late", 2, "cpu*1", 0, 0, SOON);
+    check("one_is_late", 2, "cpu*2", 0, 0);
+    check("one_is_late", 2, "cpu*1", 1, 0);
 }
 
-static void either_all_are_led_or_none(void **unused) {
+static void serving_is_for_those_who_are_led(void **unused) {
     (void)unused;
-    check("one_is_not_led", 2, "cpu*1", 1, 0, JOIN_SOON);
     const Workers job = {.scenario = "serving_needs_a_client", .count = 2, .devices = "cpu*1"};
     assert_int_equal(run_workers(&job), 0);
 }
@@ -232,8 +200,8 @@ static void either_all_are_led_or_none(void **unused) {
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_fails_is_told_to_all), cmocka_unit_test(what_is_registered_must_agree),
-        cmocka_unit_test(one_that_dies_ends_it_for_all),    cmocka_unit_test(one_that_does_not_serve_is_missed),
-        cmocka_unit_test(either_all_are_led_or_none),
+        cmocka_unit_test(one_that_dies_ends_it_for_all),    cmocka_unit_test(one_that_is_late_is_named),
+        cmocka_unit_test(serving_is_for_those_who_are_led),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -245,9 +213,7 @@ int main(int argument_count, char **arguments) {
         {"one_has_registered_less", one_has_registered_less},
         {"one_dies_in_a_step", one_dies_in_a_step},
         {"client_dies_between_commands", client_dies_between_commands},
-        {"one_does_not_serve", one_does_not_serve},
         {"one_is_late", one_is_late},
-        {"one_is_not_led", one_is_not_led},
         {"serving_needs_a_client", serving_needs_a_client},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);

@@ -103,9 +103,14 @@ std::shared_ptr<Variable> Session::create(VariableSpec spec, const Tensor &initi
     Command command;
     command.kind = Command::Kind::kCreate;
     command.spec = std::move(spec);
-    perform(command, initial);
+    try {
+        perform(command, initial);
+    } catch (...) {
+        created_.clear();
+        throw;
+    }
     std::shared_ptr<Variable> created = std::move(created_.at(command.spec.name));
-    created_.erase(command.spec.name);
+    created_.clear();
     created->tell_when_gone();
     return created;
 }
@@ -161,7 +166,7 @@ std::vector<ValuePointer> Session::perform(Command command, const Tensor &initia
     strategy_.require_sound();
     Workers *const others = strategy_.other_workers();
     if (others == nullptr) return attempt([&] { return carry_out(command, initial); });
-    agree(*others, strategy_.timeout_or_own(0));
+    agree(*others, strategy_.timeout_or_own(command.timeout_ns));
     command.dropped = take_dropped();
     const Command part = command.for_worker(0, strategy_.local_replica_count());
     send(*others, command);
@@ -210,6 +215,11 @@ std::vector<ValuePointer> Session::collect(Workers &others, std::vector<ValuePoi
 }
 
 void Session::serve(uint64_t timeout_ns) {
+    // Variables keep their strategy, and so this: they must not outlive the session.
+    const struct Ending {
+        std::map<std::string, std::shared_ptr<Variable>> &created;
+        ~Ending() { created.clear(); }
+    } ending{created_};
     Workers &others = *strategy_.other_workers();
     for (;;) {
         std::string bytes;
