@@ -9,6 +9,7 @@
  *   checkpoint   variables in files                            context     which strategy a thread works for
  *   loss         divided by what all replicas have         gradients   reduced while the step computes
  *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
+ *   serve        one program leads the replicas of all workers
  *
  * and for other languages than C:
  *
@@ -35,6 +36,7 @@
 #include <mdist/loss.h>
 #include <mdist/memory.h>
 #include <mdist/preemption.h>
+#include <mdist/serve.h>
 #include <mdist/status.h>
 #include <mdist/step.h>
 #include <mdist/store.h>

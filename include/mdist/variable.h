@@ -183,6 +183,14 @@ MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, con
                                            mdist_variable_t **out, uint32_t *local_replica, mdist_error_t **error);
 
 /**
+ * Finds a variable by its name, whoever created it, in a step too; MDIST_ERR_NOT_FOUND lists what there is.
+ * @param out  receives a handle of your own to the variable, which goes with the last of its handles
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name,
+                                             mdist_variable_t **out, mdist_error_t **error);
+
+/**
  * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each
  * result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other
  * number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call

@@ -112,9 +112,10 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
         // One element is what all devices get next, and CPU devices all have it once it is there.
         const bool prefetches = pinned->prefetches_on_device();
         if (prefetches) watch_forks();
-        *out = publish<mdist_dataset_t>(make_split(prefetches ? make_prefetch(from.shared(), 1) : from.shared(),
-                                                   pinned->worker_count(), pinned->worker(),
-                                                   pinned->local_replica_count(), pinned->deals_by_replica()));
+        const Span span = pinned->span();
+        *out =
+            publish<mdist_dataset_t>(make_split(prefetches ? make_prefetch(from.shared(), 1) : from.shared(),
+                                                span.workers, span.worker, span.replicas, pinned->deals_by_replica()));
     });
 }
 

@@ -33,7 +33,7 @@ Tensor made_of(Strategy &strategy, const Tensor &source, mdist_fetch_fn fetch, v
     const auto who = [] { return "the fetch function"; };
     const mdist_tensor_t tensor = source.describe();
     ValueHandles made(std::vector<mdist_value_t *>(1, nullptr));
-    const Context context(strategy, Context::Kind::kMerge); // functions of cross-replica context are right inside
+    const Context context(strategy, Context::Kind::kFetch); // functions of cross-replica context are right inside
     const int32_t code = call_back(who, [&] { return fetch(&tensor, made.get(), user_data); });
     if (code != 0) throw callback_returned(who(), code);
     const ValuePointer result = values_or_none(made.get(), 1, "result")[0];
@@ -53,9 +53,9 @@ mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *valu
                               const auto pinned = pin(value);
                               need(out, "out");
                               const uint32_t place = place_of(self, destination);
-                              Tensor fetched = source_of(*pinned, place, self.local_replica_count());
+                              Tensor fetched = source_of(*pinned, place, self.span().replicas);
                               if (fetch != nullptr) fetched = made_of(self, fetched, fetch, user_data);
-                              Device &device = place == kHost ? *host() : self.device(place);
+                              Device &device = place == kHost ? *host() : self.place(place);
                               const Tensor copy = Tensor::allocate(device, fetched.dtype(), fetched.shape());
                               device.copy_in(copy.data(), fetched.data(), copy.bytes());
                               *out = publish<mdist_value_t>(Value::plain(copy));

@@ -17,14 +17,7 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
 }
 
 void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
-    if (strategy.worker_count() == 1 || strategy.group().failed()) return;
-    try {
-        const std::string &operation = failure.operation();
-        strategy.group().fail(
-            Failure(failure).about(function).operation(operation.empty() ? std::string(function) : operation));
-    } catch (const std::exception &) {
-        strategy.group().fail(failure);
-    }
+    if (strategy.span().workers > 1) strategy.fail_workers(function, failure);
 }
 
 namespace {

@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/strategy.h"
 
-#include "api/replica_guard.h"
-#include "api/replica_handle.h"
+#include "api/step_call.h"
 #include "api/values.h"
 #include "cluster/config.h"
 #include "strategy/values/map.h"
-#include "util/callback.h"
 #include "util/log.h"
-#include "util/text.h"
 
 #include <utility>
 
 using namespace mdist;
 
 namespace {
-
-/// `who` begins a sentence, `call` takes the replica's handle, which dies with it.
-template <class Who, class Call>
-int32_t call_with_handle(Replica &replica, const Who &who, const Call &call) {
-    struct Retirement {
-        Replica &replica;
-        ~Retirement() { retire_handle(replica); }
-    };
-    const Retirement retirement{replica};
-    mdist_replica_t *const handle = renew_handle(replica);
-    return call_back(who, [&] { return call(handle); });
-}
-
-int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
-    return call_with_handle(
-        replica, [&] { return text("the step of replica ", replica.id()); },
-        [&](mdist_replica_t *handle) { return step(handle, user_data); });
-}
 
 int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
                    const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
@@ -84,7 +63,7 @@ uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy) {
 
 uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->local_replica_count() : 0;
+    return pinned ? pinned->span().replicas : 0;
 }
 
 uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
@@ -106,10 +85,10 @@ mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t 
                                      size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_strategy_device", error, [&] {
         const auto pinned = pin(strategy);
-        if (local_replica >= pinned->local_replica_count())
-            throw invalid(
-                mdist::text("local_replica is ", local_replica, "; this strategy has ", pinned->local_replica_count()));
-        copy_text(pinned->device(local_replica).name(), text, capacity, needed);
+        const uint32_t count = pinned->span().replicas;
+        if (local_replica >= count)
+            throw invalid(mdist::text("local_replica is ", local_replica, "; this strategy has ", count));
+        copy_text(pinned->place_name(local_replica), text, capacity, needed);
     });
 }
 

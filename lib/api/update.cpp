@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates: one local replica after another, what belongs to each goes in, and what each makes is regrouped.
+#include "api/update.h"
+
 #include "api/replica_guard.h"
 #include "api/values.h"
 #include "strategy/variables/variable.h"
 #include "util/callback.h"
 #include "util/text.h"
 
-#include <functional>
-
 using namespace mdist;
 
 namespace {
 
-/// What the caller wants done on each local replica.
+/// What is to be done on each local replica.
 struct Update {
     Strategy &strategy;
     std::string what; // "the update of variable \"v\""
     mdist_update_fn function;
     void *user_data;
-    std::vector<ValuePointer> arguments;
+    const std::vector<ValuePointer> &arguments;
     size_t result_count;
 };
 
 using Results = std::vector<ValuePointer>;
 
-Update update_of(Strategy &strategy, std::string what, mdist_update_fn function, void *user_data,
-                 mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results, size_t result_count) {
-    if (function == nullptr) throw invalid("update is NULL");
-    need_array(results, result_count, "results");
-    Update update{strategy,    std::move(what), function, user_data, values_of(arguments, argument_count, "arguments"),
-                  result_count};
-    for (size_t i = 0; i < argument_count; ++i) {
-        update.arguments[i]->check_count(strategy.local_replica_count(), static_cast<std::ptrdiff_t>(i));
-        update.arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
+constexpr const char *kByName =
+    "register the update on every worker (mdist_update_register) and call mdist_update_named";
+
+void check_arguments(const std::vector<ValuePointer> &arguments, uint32_t replicas) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        arguments[i]->check_count(replicas, static_cast<std::ptrdiff_t>(i));
+        arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
     }
-    return update;
 }
 
 /// Calls the function for one replica; what it made, in order.
@@ -75,42 +72,43 @@ ValuePointer regrouped(const Update &update, const std::vector<Results> &all, si
     return all.size() == 1 ? all[0][index] : Value::per_replica(std::move(tensors), text("result ", index).c_str());
 }
 
-/// All local replicas, one after another; `copy_of` gives what is updated.
-void update_all(const Update &update, const std::function<const mdist_tensor_t *(uint32_t)> &copy_of,
-                mdist_value_t **results) {
+} // namespace
+
+std::vector<ValuePointer> mdist::update_copies(Strategy &strategy, const Variable *variable, mdist_update_fn function,
+                                               void *user_data, const std::vector<ValuePointer> &arguments,
+                                               size_t result_count) {
+    check_arguments(arguments, strategy.local_replica_count());
+    std::string what = variable == nullptr ? "the update of what belongs to no variable"
+                                           : text("the update of variable \"", variable->spec().name, "\"");
+    const Update update{strategy, std::move(what), function, user_data, arguments, result_count};
     std::vector<Results> all;
-    for (uint32_t local = 0; local < update.strategy.local_replica_count(); ++local) {
-        const Context context(update.strategy, Context::Kind::kUpdate, local);
+    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local) {
+        const Context context(strategy, Context::Kind::kUpdate, local);
+        mdist_tensor_t copy = {};
+        if (variable != nullptr) copy = variable->copy(local).describe();
         try {
-            all.push_back(update_one(update, local, copy_of(local)));
+            all.push_back(update_one(update, local, variable == nullptr ? nullptr : &copy));
         } catch (Failure &failure) {
-            throw std::move(failure).replica(static_cast<int32_t>(update.strategy.first_replica_id() + local));
+            throw std::move(failure).replica(static_cast<int32_t>(strategy.first_replica_id() + local));
         }
     }
     Results values;
-    for (size_t i = 0; i < update.result_count; ++i) values.push_back(regrouped(update, all, i));
-    const std::vector<mdist_value_t *> handles = publish_values(values);
-    for (size_t i = 0; i < handles.size(); ++i) results[i] = handles[i];
+    for (size_t i = 0; i < result_count; ++i) values.push_back(regrouped(update, all, i));
+    return values;
 }
-
-} // namespace
 
 mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
                             mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
                             size_t result_count, mdist_error_t **error) {
     return guard("mdist_update", error, [&] {
         const auto self = pin(variable);
-        const Update call = update_of(*self->strategy(), text("the update of variable \"", self->spec().name, "\""),
-                                      update, user_data, arguments, argument_count, results, result_count);
-        const Turn turn(call.strategy, "mdist_update", "mdist_merge_call first, and update inside the merge");
-        mdist_tensor_t copy;
-        update_all(
-            call,
-            [&](uint32_t local) {
-                copy = self->copy(local).describe();
-                return &copy;
-            },
-            results);
+        if (update == nullptr) throw invalid("update is NULL");
+        need_array(results, result_count, "results");
+        const std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
+        Strategy &strategy = *self->strategy();
+        const Turn turn(strategy, "mdist_update", "mdist_merge_call first, and update inside the merge");
+        strategy.require_no_commands("mdist_update", kByName);
+        hand_out(update_copies(strategy, self.get(), update, user_data, given, result_count), results);
     });
 }
 
@@ -119,10 +117,10 @@ mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn
                                      size_t result_count, mdist_error_t **error) {
     return strategy_guard("mdist_update_non_slot", strategy, "mdist_merge_call first, and update inside the merge",
                           error, [&](Strategy &self) {
-                              const Update call =
-                                  update_of(self, "the update of what belongs to no variable", update, user_data,
-                                            arguments, argument_count, results, result_count);
-                              update_all(
-                                  call, [](uint32_t) { return nullptr; }, results);
+                              if (update == nullptr) throw invalid("update is NULL");
+                              need_array(results, result_count, "results");
+                              const auto given = values_of(arguments, argument_count, "arguments");
+                              self.require_no_commands("mdist_update_non_slot", kByName);
+                              hand_out(update_copies(self, nullptr, update, user_data, given, result_count), results);
                           });
 }

@@ -62,12 +62,12 @@ mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_t
         const auto pinned = pin(strategy);
         need_array(tensors, count, "tensors");
         need(out, "out");
-        if (count != pinned->local_replica_count())
-            throw invalid(
-                text("count is ", count, "; this strategy has ", pinned->local_replica_count(), " local replicas"));
+        const uint32_t replicas = pinned->span().replicas;
+        if (count != replicas)
+            throw invalid(text("count is ", count, "; this strategy has ", replicas, " local replicas"));
         std::vector<Tensor> copies;
         for (uint32_t local = 0; local < count; ++local)
-            copies.push_back(Tensor::copy_of(pinned->device(local), tensors[local], "tensor"));
+            copies.push_back(Tensor::copy_of(pinned->place(local), tensors[local], "tensor"));
         *out = publish<mdist_value_t>(Value::per_replica(std::move(copies)));
     });
 }
@@ -135,11 +135,11 @@ mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_valu
         require_cross_replica(*pinned, "mdist_values_from_function",
                               "make values before mdist_run and pass them as its arguments, or call mdist_merge_call "
                               "first");
-        const uint32_t first = pinned->first_replica_id();
+        const Span span = pinned->span();
         std::vector<Part> parts;
-        for (uint32_t local = 0; local < pinned->local_replica_count(); ++local)
-            parts.push_back(part_from(function, first + local, pinned->replica_count(), user_data));
-        ValuePointer value = regroup("the value", std::move(parts), first, Grouping::kPerReplica);
+        for (uint32_t local = 0; local < span.replicas; ++local)
+            parts.push_back(part_from(function, span.first + local, pinned->replica_count(), user_data));
+        ValuePointer value = regroup("the value", std::move(parts), span.first, Grouping::kPerReplica);
         *out = publish<mdist_value_t>(value ? std::move(value) : structure_of({}));
     });
 }

@@ -43,4 +43,9 @@ std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &val
     return handles;
 }
 
+void hand_out(const std::vector<ValuePointer> &values, mdist_value_t **out) {
+    const std::vector<mdist_value_t *> handles = publish_values(values);
+    for (std::size_t i = 0; i < handles.size(); ++i) out[i] = handles[i];
+}
+
 } // namespace mdist

@@ -23,6 +23,9 @@ std::vector<Tensor> copies_of(const Replica &replica, const mdist_tensor_t *argu
 /// A handle for each value, NULL for nullptr; all or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);
 
+/// The same into a caller's array of as many.
+void hand_out(const std::vector<ValuePointer> &values, mdist_value_t **out);
+
 /// Gives its handles up at the end.
 class ValueHandles {
   public:

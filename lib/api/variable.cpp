@@ -2,6 +2,7 @@
 #include "strategy/variables/variable.h"
 
 #include "api/replica_guard.h"
+#include "strategy/serve/session.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -43,6 +44,15 @@ VariableSpec spec_of(const Strategy &strategy, const char *name, const mdist_ten
 
 constexpr const char *kInsteadOfCaching = "mdist_variable_tensor, and keep a copy of this replica's memory";
 
+/// For what gives this process's memory away.
+void require_here(const Strategy &strategy, uint32_t local_replica, const char *function) {
+    const uint32_t count = strategy.local_replica_count();
+    if (local_replica < count) return;
+    if (local_replica < strategy.span().replicas)
+        strategy.require_no_commands(function, "read the variable (mdist_variable_read), or take its memory in a step");
+    throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
+}
+
 /// The caller's tensor, for as long as the call lasts; undefined without data.
 Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
     return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
@@ -57,8 +67,11 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
         need(out, "out");
         VariableSpec spec = spec_of(self, name, initial, options);
         const Tensor values = view_of(*initial, spec.shape);
-        *out = publish<mdist_variable_t>(
-            Variable::create(self.shared_from_this(), std::move(spec), values, CallKind::kCreateVariableOutside, 0));
+        Session *const session = self.commanding();
+        *out = publish<mdist_variable_t>(session != nullptr
+                                             ? session->create(std::move(spec), values)
+                                             : Variable::create(self.shared_from_this(), std::move(spec), values,
+                                                                CallKind::kCreateVariableOutside, 0));
     });
 }
 
@@ -82,6 +95,8 @@ mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t 
         const Context *context = Context::of(*self->strategy());
         if (context != nullptr && context->kind() == Context::Kind::kUpdate)
             self->assign_copy(context->local_replica(), assign, *pinned);
+        else if (Session *const session = self->strategy()->commanding())
+            session->assign(*self, assign, pinned.shared());
         else
             self->assign(assign, *pinned);
     });
@@ -113,7 +128,8 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
         VariableStore &store = *self->strategy()->variables();
         std::shared_ptr<Value> value = store.cached_read(self->spec().name);
         if (!value) {
-            value = Value::plain(self->read(timeout_ns));
+            Session *const session = self->strategy()->commanding();
+            value = Value::plain(session != nullptr ? session->read(*self, timeout_ns) : self->read(timeout_ns));
             store.cache_read(self->spec().name, value);
         }
         *out = publish<mdist_value_t>(std::move(value));
@@ -135,9 +151,7 @@ mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t 
     return guard("mdist_variable_tensor", error, [&] {
         const auto self = pin(variable);
         need(out, "out");
-        const uint32_t count = self->strategy()->local_replica_count();
-        if (local_replica >= count)
-            throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
+        require_here(*self->strategy(), local_replica, "mdist_variable_tensor");
         *out = self->copy(local_replica).describe();
     });
 }
@@ -153,10 +167,22 @@ mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtyp
         const auto self = pin(strategy);
         need(out, "out");
         check_dtype(dtype, "the arena");
-        if (local_replica >= self->local_replica_count())
-            throw invalid(
-                text("local_replica is ", local_replica, "; this strategy has ", self->local_replica_count()));
+        require_here(*self, local_replica, "mdist_variable_arena");
         *out = self->variables()->arena(dtype, local_replica);
+    });
+}
+
+mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name, mdist_variable_t **out,
+                                   mdist_error_t **error) {
+    return guard("mdist_variable_find", error, [&] {
+        const auto self = pin(strategy);
+        need(name, "name");
+        need(out, "out");
+        std::shared_ptr<Variable> found = self->variables()->find(name);
+        if (!found)
+            throw Failure(MDIST_ERR_NOT_FOUND, text("no variable of this strategy is named \"", name, "\"; there is ",
+                                                    self->variables()->names_text()));
+        *out = publish<mdist_variable_t>(std::move(found));
     });
 }
 

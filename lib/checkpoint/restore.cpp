@@ -4,6 +4,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/together.h"
+#include "strategy/serve/session.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -226,6 +227,8 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
         return std::string();
     });
     const std::optional<Failure> trouble = pass_on(together, reading.get(), targets, *piece);
+    if (Session *const session = strategy_->commanding())
+        for (const Target &target : targets) session->spread(*target.variable, timeout_ns);
     together.agree("", [&] {
         if (trouble) throw *trouble;
         return std::string();

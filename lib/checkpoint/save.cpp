@@ -4,6 +4,7 @@
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/together.h"
+#include "strategy/serve/session.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -62,6 +63,12 @@ SafetensorsHeader header_of(const Checkpoint::Variables &variables, const Checkp
     return header;
 }
 
+/// Of all workers' copies.
+Tensor read(const Variable &variable, uint64_t timeout_ns) {
+    Session *const session = variable.strategy()->commanding();
+    return session != nullptr ? session->read(variable, timeout_ns) : variable.read(timeout_ns);
+}
+
 } // namespace
 
 void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
@@ -78,7 +85,7 @@ void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
     for (std::size_t i = 0; i < header.tensors.size(); ++i) {
         const Variable &variable = *variables_.at(header.tensors[i].name);
         const bool reduced = variable.reduced_when_read();
-        const Tensor value = reduced ? variable.read(timeout_ns) : variable.copy(0);
+        const Tensor value = reduced ? read(variable, timeout_ns) : variable.copy(0);
         if (!writing || trouble) continue;
         try {
             writing->write(i, reduced ? *host() : strategy_->device(0), value);

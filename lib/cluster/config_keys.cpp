@@ -17,8 +17,10 @@ using enum KeyType;
 constexpr std::size_t kManyAddresses = 65536;
 
 constexpr ConfigKey kKeys[] = {
-    {"strategy", kChoice, "auto", "auto, mirrored, multi_worker", 0,
-     "mirrored: this worker alone; multi_worker: all workers of the cluster; auto: what the cluster calls for"},
+    {"strategy", kChoice, "auto", "auto, mirrored, multi_worker, in_graph", 0,
+     "mirrored: this worker alone; multi_worker: all workers of the cluster; in_graph: the same, all led by one of "
+     "them; "
+     "auto: what the cluster calls for"},
     {"cluster.chief", kAddresses, "", "", 1, "address (host:port) of the chief, which is also worker 0"},
     {"cluster.worker", kAddresses, "", "", kManyAddresses, "addresses (host:port) of the workers, in order"},
     {"cluster.evaluator", kAddresses, "", "", 1, "address of the evaluator, which takes no part in training"},

@@ -124,6 +124,8 @@ const char *call_name(CallKind kind) {
             return "mdist_checkpoint_restore";
         case CallKind::kClearCheckpoints:
             return "mdist_checkpoint_clear";
+        case CallKind::kServe:
+            return "mdist_serve";
         case CallKind::kReduceToRoot:
             return "mdist_reduce_to_root";
         case CallKind::kGatherToRoot:

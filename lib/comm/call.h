@@ -39,6 +39,7 @@ enum class CallKind : uint8_t {
     kSaveCheckpoint,
     kRestoreCheckpoint,
     kClearCheckpoints,
+    kServe,
     // In replica context again, with one replica that has what all others give or take:
     kReduceToRoot,
     kGatherToRoot,

@@ -113,6 +113,10 @@ Workers::Blobs Workers::gather(const Call &call, const void *data, std::size_t b
     return guarded([&] { return joint::gather_blobs(*this, call, data, bytes, timeout_ns); });
 }
 
+Workers::Blobs Workers::exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
+    return guarded([&] { return joint::exchange_blobs(*this, call, blobs, timeout_ns); });
+}
+
 void Workers::broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
     guarded([&] { joint::broadcast_blob(*this, call, data, bytes, timeout_ns); });
 }

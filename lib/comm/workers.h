@@ -63,6 +63,8 @@ class Workers {
     void perform(const Call *const *calls, uint64_t timeout_ns);
     /// Everybody's bytes, by worker; lengths may differ. `call` says what for.
     Blobs gather(const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
+    /// To each worker its own bytes, blobs[worker], from this one; what each had for this one comes back, by worker.
+    Blobs exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns);
     /// Worker 0's bytes for all.
     void broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
 

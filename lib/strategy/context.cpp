@@ -61,6 +61,14 @@ const Context *Context::of(const Strategy &strategy) {
     return context;
 }
 
+bool Context::in_part_of(const Strategy &strategy) {
+    const Context *context = of(strategy);
+    while (context != nullptr &&
+           (context->strategy_ != &strategy || context->kind_ == Kind::kScope || context->kind_ == Kind::kFetch))
+        context = context->outer_;
+    return context != nullptr;
+}
+
 bool Context::in_step() {
     return innermost_context != nullptr && innermost_context->kind_ == Kind::kReplica;
 }

@@ -5,6 +5,8 @@
 //   replica   inside a step                      functions that take a replica
 //   merge     inside a merge function            cross-replica context again, on the strategy that runs
 //   update    inside an update function          one copy of a variable at a time
+//   part      inside a command of the client     this worker's part of it; the client is worker 0 of an in-graph job
+//   fetch     inside a fetch function            as outside of it
 //   scope     where the program entered one      says which strategy is the current one, and nothing else
 //
 // It answers calls in the wrong place with a sentence instead of a deadlock, and tells code that was handed no strategy
@@ -23,7 +25,7 @@ class Strategy;
 
 class Context {
   public:
-    enum class Kind : uint8_t { kReplica, kMerge, kUpdate, kScope };
+    enum class Kind : uint8_t { kReplica, kMerge, kUpdate, kPart, kFetch, kScope };
 
     /// Pushes; the destructor pops. Lives on the stack of the thread it is about.
     explicit Context(Replica &replica);
@@ -42,6 +44,9 @@ class Context {
     static const Context *innermost();
     /// The innermost context of this thread that is about `strategy`, scopes aside; nullptr: none.
     static const Context *of(const Strategy &strategy);
+    /// Whether this thread does this worker's part of something that all workers of the strategy do: a step, what is in
+    /// it, or a command.
+    static bool in_part_of(const Strategy &strategy);
     /// Whether this thread is inside a step of any strategy and not in a merge of it.
     static bool in_step();
 

@@ -6,6 +6,7 @@
 #include "comm/workers.h"
 #include "strategy/context.h"
 #include "strategy/job.h"
+#include "strategy/serve/session.h"
 #include "util/cpus.h"
 #include "util/text.h"
 
@@ -59,6 +60,9 @@ Strategy::Strategy(const Config &config)
 void Strategy::join(const Config &config) {
     const Resolved resolved = resolve(config, process_environment());
     choose_reducer(config, resolved.size);
+    if (config.text("strategy") == "in_graph") session_ = std::make_unique<Session>(*this);
+    for (uint32_t local = 0; session_ && local < local_replica_count(); ++local)
+        device_names_.push_back(devices_[local]->name());
     if (resolved.size == 1) return;
     workers_ = join_job(config, resolved, local_replica_count());
     worker_ = workers_->self();
@@ -67,9 +71,11 @@ void Strategy::join(const Config &config) {
     memory_ = workers_->memory();
     variables_->set_source(memory_);
     workers_->when_failed([this](const Failure &cause) {
-        group_.fail(cause);
+        const bool well = session_ && client_has_left(cause);
+        group_.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
         open_runs_.wake();
     });
+    if (session_) device_names_ = session_->everybodys(device_names_);
 }
 
 /// By `cross_device_ops`.
@@ -101,11 +107,43 @@ void Strategy::choose_reducer(const Config &config, uint32_t workers) {
 
 Strategy::~Strategy() = default;
 
+Session *Strategy::commanding() const {
+    return session_ && !Context::in_part_of(*this) ? session_.get() : nullptr;
+}
+
+Failure Strategy::not_the_client(const char *function) const {
+    return Failure(MDIST_ERR_WRONG_CONTEXT, text(function, " is for the client, worker 0 (strategy: in_graph); worker ",
+                                                 worker_, " calls mdist_serve, and does what the client asks"))
+        .reason("in_graph");
+}
+
+void Strategy::require_no_commands(const char *function, const char *instead) const {
+    if (commanding() == nullptr) return;
+    if (worker_ != 0) throw not_the_client(function);
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  text(function, " is not done on other workers' replicas (strategy: in_graph): ", instead))
+        .reason("in_graph");
+}
+
+Span Strategy::span() const {
+    if (worker_ == 0 && commanding() != nullptr) return {0, replica_count(), 1, 0};
+    return {first_replica_id(), local_replica_count(), worker_count_, worker_};
+}
+
+Device &Strategy::place(uint32_t replica) const {
+    return replica < devices_.size() ? *devices_[replica] : *host();
+}
+
+std::string Strategy::place_name(uint32_t replica) const {
+    if (replica < devices_.size()) return devices_[replica]->name();
+    return text("worker:", replica / local_replica_count(), "/", device_names_[replica]);
+}
+
 uint32_t Strategy::device_index(const std::string &name) const {
     std::string known;
-    for (uint32_t local = 0; local < devices_.size(); ++local) {
-        if (devices_[local]->name() == name) return local;
-        known += text(local == 0 ? "" : ", ", devices_[local]->name());
+    for (uint32_t replica = 0; replica < span().replicas; ++replica) {
+        if (place_name(replica) == name) return replica;
+        known += text(replica == 0 ? "" : ", ", place_name(replica));
     }
     throw invalid(text("destination is \"", name, "\"; the devices of this strategy are ", known));
 }
@@ -151,10 +189,26 @@ Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
 }
 
 Workers *Strategy::workers() {
+    Workers *const others = other_workers();
+    return span().workers == 1 ? nullptr : others;
+}
+
+Workers *Strategy::other_workers() {
     if (worker_count_ == 1) return nullptr;
     require_open();
     require_sound();
     return workers_.get();
+}
+
+void Strategy::fail_workers(const char *function, const Failure &failure) noexcept {
+    if (worker_count_ == 1 || group_.failed()) return;
+    try {
+        Failure told = Failure(failure).about(function);
+        if (told.operation().empty()) std::move(told).operation(function);
+        group_.fail(told);
+    } catch (const std::exception &) {
+        group_.fail(failure);
+    }
 }
 
 void Strategy::abort() noexcept {
@@ -197,12 +251,14 @@ void Strategy::release_turn() noexcept {
     if (closed_) stop_if_closed();
 }
 
-Turn::Turn(Strategy &strategy, const char *function, const char *instead) : strategy_(strategy), taken_(false) {
+Turn::Turn(Strategy &strategy, const char *function, const char *instead, bool serves)
+    : strategy_(strategy), taken_(false) {
     if (const Context *context = Context::of(strategy)) {
         if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
         throw Failure(MDIST_ERR_WRONG_CONTEXT,
                       text(function, " belongs in cross-replica context, and this is a step: call ", instead));
     }
+    if (!serves && strategy.session() != nullptr && strategy.worker() != 0) throw strategy.not_the_client(function);
     if (strategy.busy_.exchange(true))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       strategy.open_runs_.any()

@@ -10,6 +10,7 @@
 #include "comm/packs.h"
 #include "device/device.h"
 #include "device/memory_source.h"
+#include "strategy/serve/registry.h"
 #include "strategy/steps/frame.h"
 #include "strategy/steps/open_runs.h"
 #include "strategy/steps/team.h"
@@ -24,7 +25,16 @@
 namespace mdist {
 
 class Config;
+class Session;
 class Workers;
+
+/// Whom the values of cross-replica context are about.
+struct Span {
+    uint32_t first;    // replica id
+    uint32_t replicas; // a value that is not plain has a tensor for each of them
+    uint32_t workers;  // that have such values: 1 if these replicas are all there are
+    uint32_t worker;   // of those, this one
+};
 
 class Strategy : public std::enable_shared_from_this<Strategy> {
   public:
@@ -39,6 +49,22 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t worker_count() const { return worker_count_; }
     /// This worker's rank.
     uint32_t worker() const { return worker_; }
+    /// Where this thread stands: the local replicas, but all of the job for the client of an in-graph job, unless it
+    /// does its own part of a command (Context::in_part_of).
+    Span span() const;
+    /// Of a replica in span(). Where another worker has it, what stands for it here.
+    Device &place(uint32_t replica) const;
+    /// "cpu:1", or "worker:1/cpu:1" where another worker has it.
+    std::string place_name(uint32_t replica) const;
+    /// Where worker 0 leads all others by commands; nullptr elsewhere. There even if it has no others.
+    Session *session() const { return session_.get(); }
+    /// The same where this thread would give commands: for functions that differ then.
+    Session *commanding() const;
+    /// Throws UNSUPPORTED where this thread would give commands, for functions that have none.
+    void require_no_commands(const char *function, const char *instead) const;
+    /// The failure of a worker that would do what only the client does.
+    Failure not_the_client(const char *function) const;
+
     /// Whether sub-batches go to replicas in the order of their ids, in whatever layout (`data.order: replica`).
     bool deals_by_replica() const { return deals_by_replica_; }
     /// Whether distributed datasets are prefetched.
@@ -46,7 +72,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     Device &device(uint32_t local) const { return *devices_[local]; }
     /// Zeros; where possible, memory that the other workers of this host read without a copy. At any time.
     Memory allocate_shared(uint32_t local, std::size_t bytes);
-    /// Index of the device with this name; throws INVALID_ARGUMENT listing those there are.
+    /// Index in span() of the device with this name; throws INVALID_ARGUMENT listing those there are.
     uint32_t device_index(const std::string &name) const;
     bool concurrent() const { return concurrent_; }
     /// How reductions of many buffers are cut, where a call says nothing else.
@@ -59,11 +85,16 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// What the replicas have started.
     OperationQueue &operations() { return operations_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
+    /// What has a name here.
+    Registry &registry() { return registry_; }
 
     /// Runs `step` on every local replica; `results` receives the values. Throws the first failure. `timeout_ns` is for
     /// collectives in the step that have none of their own; 0: the strategy's.
     void run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
              uint64_t timeout_ns);
+    /// The same for who has the turn.
+    void run_with_turn(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
+                       uint64_t timeout_ns);
     /// Runs on the caller's own threads.
     OpenRuns &open_runs() { return open_runs_; }
     /// Runs `work` once per local replica, on their threads where they have some. Not for user code: no contexts, no
@@ -84,10 +115,17 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Throws FAILED_PRECONDITION once the strategy was closed.
     void require_open();
 
-    /// The job's other workers, nullptr if there are none. With the turn; throws as require_open() and require_sound().
+    /// The job's other workers, nullptr if there are none, or if span() is all of the job. With the turn; throws as
+    /// require_open() and require_sound().
     Workers *workers();
+    /// The same, whoever asks.
+    Workers *other_workers();
     /// What is waited for other workers: `timeout_ns`, or what `communication.timeout` says if that is 0.
     uint64_t timeout_or_own(uint64_t timeout_ns) const { return timeout_ns != 0 ? timeout_ns : group_.timeout(); }
+
+    /// Ends the job's collectives for all workers, if there are others, unless something has before. `function` is the
+    /// public one that failed.
+    void fail_workers(const char *function, const Failure &failure) noexcept;
 
     void abort() noexcept;
     /// The handle is gone: aborts, and stops the threads as soon as no run is under way.
@@ -127,6 +165,9 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     uint32_t depth_ = 0; // of the next run
     std::unique_ptr<Team> team_;
     OpenRuns open_runs_{*this};
+    Registry registry_;
+    std::vector<std::string> device_names_; // of an in-graph job, by replica id
+    std::unique_ptr<Session> session_;
     std::unique_ptr<Workers> workers_; // its threads call what is above
 
     std::atomic<bool> busy_{false};   // somebody has the turn
@@ -135,10 +176,15 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 };
 
 /// The right to work with a strategy in cross-replica context, for as long as it lives. Throws WRONG_CONTEXT inside a
-/// step of the strategy (naming `instead`), FAILED_PRECONDITION while another thread has the turn.
+/// step of the strategy (naming `instead`) and on workers that serve, FAILED_PRECONDITION while another thread has the
+/// turn.
 class Turn {
   public:
-    Turn(Strategy &strategy, const char *function, const char *instead);
+    Turn(Strategy &strategy, const char *function, const char *instead) : Turn(strategy, function, instead, false) {}
+    /// For who serves, unless another thread has the turn.
+    static Turn of_server(Strategy &strategy, const char *function, const char *instead) {
+        return {strategy, function, instead, true};
+    }
     ~Turn();
     Turn(const Turn &) = delete;
     Turn &operator=(const Turn &) = delete;
@@ -147,6 +193,8 @@ class Turn {
     void keep() { taken_ = false; }
 
   private:
+    Turn(Strategy &strategy, const char *function, const char *instead, bool serves);
+
     Strategy &strategy_;
     bool taken_;
 };

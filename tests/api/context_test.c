@@ -162,6 +162,18 @@ CALL(update) {
 CALL(update_non_slot) {
     return mdist_update_non_slot(w->strategy, idle_update, NULL, NULL, 0, NULL, 0, error);
 }
+CALL(step_register) {
+    return mdist_step_register(w->strategy, "idle", idle_step, NULL, error);
+}
+CALL(update_register) {
+    return mdist_update_register(w->strategy, "idle", idle_update, NULL, error);
+}
+CALL(run_named) {
+    return mdist_run_named(w->strategy, "idle", NULL, 0, NULL, 0, NULL, error);
+}
+CALL(update_named) {
+    return mdist_update_named(w->strategy, w->variable, "idle", NULL, 0, NULL, 0, error);
+}
 CALL(iterator_next) {
     mdist_value_t *out = NULL;
     const mdist_status_t status = mdist_iterator_next(w->iterator, &out, 1, error);
@@ -553,6 +565,12 @@ CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
 }
+CALL(variable_find) {
+    mdist_variable_t *out = NULL;
+    const mdist_status_t status = mdist_variable_find(w->strategy, "v", &out, error);
+    mdist_variable_destroy(out);
+    return status;
+}
 CALL(variable_of) {
     mdist_variable_t *out = NULL;
     mdist_buffer_t arena = {NULL, 0, 0, 0};
@@ -819,6 +837,10 @@ static const Entry table[] = {
     ENTRY(cached_reads_exit, OUTSIDE),
     ENTRY(update, OUTSIDE),
     ENTRY(update_non_slot, OUTSIDE),
+    ENTRY(run_named, OUTSIDE),
+    ENTRY(update_named, OUTSIDE),
+    ENTRY(step_register, ANYWHERE),
+    ENTRY(update_register, ANYWHERE),
     ENTRY(iterator_next, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
     ENTRY(replica_argument_at, IN_STEP),
@@ -917,6 +939,7 @@ static const Entry table[] = {
     ENTRY(variable_tensor, ANYWHERE),
     ENTRY(variable_arena, ANYWHERE),
     ENTRY(variable_of, ANYWHERE),
+    ENTRY(variable_find, ANYWHERE),
     ENTRY(dataset_from_tensors, ANYWHERE),
     ENTRY(dataset_shard, ANYWHERE),
     ENTRY(dataset_shuffle, ANYWHERE),
@@ -977,6 +1000,7 @@ static const Entry table[] = {
     {"mdist_replica_count", NOT_CALLED, NULL},
     {"mdist_config_load", NOT_CALLED, NULL},
     {"mdist_cluster_from_slurm", NOT_CALLED, NULL}, // needs the variables of a step
+    {"mdist_serve", NOT_CALLED, NULL},              // needs other workers
     {"mdist_scope_enter", NOT_CALLED, NULL},        // scope_test
     {"mdist_scope_exit", NOT_CALLED, NULL},
     {"mdist_set_default_strategy", NOT_CALLED, NULL},
@@ -1048,6 +1072,8 @@ static World make_world(void) {
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
+    OK(mdist_step_register(world.strategy, "idle", idle_step, NULL, &error));
+    OK(mdist_update_register(world.strategy, "idle", idle_update, NULL, &error));
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));

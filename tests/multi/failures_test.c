@@ -311,6 +311,10 @@ static void one_has_another_order(void) {
     differs_in("data.order", "replica", "data.order");
 }
 
+static void one_would_be_led(void) {
+    differs_in("strategy", "in_graph", "strategy = in_graph");
+}
+
 // --- the tests
 
 static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank,
@@ -370,6 +374,7 @@ static void one_configured_differently_is_refused(void **unused) {
     (void)unused;
     check("one_has_other_replicas", 2, "cpu*1", 1, JOIN_SOON, NULL);
     check("one_has_another_order", 2, "cpu*1", 1, JOIN_SOON, NULL);
+    check("one_would_be_led", 2, "cpu*1", 1, JOIN_SOON, NULL);
 }
 
 static int test_all(void) {
@@ -398,6 +403,7 @@ int main(int argument_count, char **arguments) {
         {"all_is_well", all_is_well},
         {"one_has_other_replicas", one_has_other_replicas},
         {"one_has_another_order", one_has_another_order},
+        {"one_would_be_led", one_would_be_led},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

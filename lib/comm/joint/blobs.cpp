@@ -91,6 +91,36 @@ Workers::Blobs gather_blobs(Workers &workers, const Call &call, const void *data
     return std::move(BlobOperation(workers, call, data, bytes, timeout_ns).blobs());
 }
 
+Workers::Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs,
+                              uint64_t timeout_ns) {
+    std::vector<uint64_t> lengths; // told to all: small, and one trip
+    for (const std::string &blob : blobs) lengths.push_back(blob.size());
+    BlobOperation tables(workers, call, lengths.data(), lengths.size() * sizeof(uint64_t), timeout_ns);
+    Workers::Blobs received(workers.count());
+    uint64_t left = memory_bytes();
+    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+        const std::vector<char> &table = tables.blobs()[worker];
+        uint64_t length = 0;
+        if (table.size() == workers.count() * sizeof length)
+            std::memcpy(&length, table.data() + workers.self() * sizeof length, sizeof length);
+        if (table.size() != workers.count() * sizeof length || length > left)
+            tables.operation().fail(
+                Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", worker, " has ", length, " bytes for ",
+                                                      workers.name(workers.self()), ", which cannot hold them"))
+                    .worker(static_cast<int32_t>(worker)));
+        left -= length;
+        received[worker].resize(length);
+    }
+    std::vector<Transfer::Outgoing> sends;
+    std::vector<Transfer::Incoming> receives;
+    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+        if (!blobs[worker].empty()) sends.push_back({worker, blobs[worker].data(), blobs[worker].size()});
+        if (!received[worker].empty()) receives.push_back({worker, received[worker].data(), received[worker].size()});
+    }
+    tables.operation().run<Transfer>(tables.operation().tag(), sends, receives);
+    return received;
+}
+
 void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
     const bool small = bytes <= SmallExchange::kPayloadLimit;
     const bool here = workers.self() == 0;

@@ -20,6 +20,8 @@ void meet(Workers &workers, const Call &call, uint64_t timeout_ns);
 
 Workers::Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes,
                             uint64_t timeout_ns);
+Workers::Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs,
+                              uint64_t timeout_ns);
 void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
 
 } // namespace mdist::joint

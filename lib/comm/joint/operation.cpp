@@ -87,7 +87,7 @@ void JointOperation::fail(const Failure &cause) {
 
 /// A link that is cut says that a peer is gone, but not why. The peer, or its end, is telling the membership just now.
 void JointOperation::await_cause() const {
-    constexpr uint64_t kGraceNs = 500'000'000;
+    constexpr uint64_t kGraceNs = 5'000'000'000;
     const uint32_t seen = workers_.failures_.now();
     if (!workers_.membership_->failed()) workers_.failures_.wait(seen, Patience(), kGraceNs);
 }

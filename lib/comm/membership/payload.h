@@ -32,6 +32,12 @@ class PayloadWriter {
         out_ += value;
         return *this;
     }
+    /// For what may be longer than text() can tell.
+    PayloadWriter &blob(std::string_view value) {
+        number(static_cast<uint64_t>(value.size()));
+        out_ += value;
+        return *this;
+    }
     std::string take() { return std::move(out_); }
 
   private:
@@ -59,12 +65,15 @@ class PayloadReader {
     }
     std::string text() { return std::string(take(number<uint32_t>())); }
 
+    /// Of the bytes that are read.
+    std::string_view blob() { return take(number<uint64_t>()); }
+
     bool bad() const { return bad_; }
     /// All was there and nothing is left.
     bool complete() const { return !bad_ && rest_.empty(); }
 
   private:
-    std::string_view take(std::size_t count) {
+    std::string_view take(uint64_t count) {
         if (bad_ || count > rest_.size()) {
             bad_ = true;
             return std::string_view("", 0);

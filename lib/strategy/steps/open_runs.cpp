@@ -37,6 +37,7 @@ void OpenRuns::begin(std::vector<ValuePointer> arguments, std::size_t result_cou
                       "mdist_run_begin inside a merge or update function: call mdist_run there, or open the merge by "
                       "mdist_merge_begin");
     Turn turn(strategy_, "mdist_run_begin", "mdist_merge_call first, and mdist_run inside the merge");
+    strategy_.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
     strategy_.check_arguments(arguments);
     Frame &frame = strategy_.frame_at(strategy_.depth_);
     auto run = std::make_unique<Run>(frame, strategy_.local_replica_count(), strategy_.group().timeout());
@@ -133,8 +134,10 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (strategy_.closed_ && &run == runs_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge && code == 0) throw why();
     if (worked)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("replica ", id, " left its step with a started operation or a round of gradients under way; wait for it first"))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("replica ", id,
+                 " left its step with a started operation or a round of gradients under way; wait for it first"))
             .replica(static_cast<int32_t>(id))
             .reason("work_under_way");
 }

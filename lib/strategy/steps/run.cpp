@@ -26,6 +26,13 @@ void Strategy::check_arguments(const std::vector<ValuePointer> &arguments) {
 void Strategy::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
                    uint64_t timeout_ns) {
     const Turn turn(*this, "mdist_run", "mdist_merge_call first, and run inside the merge");
+    require_no_commands("mdist_run",
+                        "register the step on every worker (mdist_step_register) and call mdist_run_named");
+    run_with_turn(step, std::move(arguments), results, timeout_ns);
+}
+
+void Strategy::run_with_turn(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
+                             uint64_t timeout_ns) {
     check_arguments(arguments);
     require_open();
 

@@ -95,7 +95,8 @@ void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < calls[0].buffer_count; ++b)
         bytes += calls[0].inputs[b].elements * dtype_size(calls[0].inputs[b].dtype);
-    if (strategy.concurrent() && bytes >= kWorthThreads)
+    const bool have_threads = strategy.concurrent() && calls.size() == strategy.local_replica_count();
+    if (have_threads && bytes >= kWorthThreads)
         reduce_by_all(strategy, calls);
     else
         reduce_here(strategy, calls, calls.size());
@@ -151,16 +152,16 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
     std::vector<Tensor> copies;
-    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local) {
-        copies.push_back(Tensor::allocate(strategy.device(local), tensor.dtype(), tensor.shape()));
-        strategy.device(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
+    for (uint32_t local = 0; local < strategy.span().replicas; ++local) {
+        copies.push_back(Tensor::allocate(strategy.place(local), tensor.dtype(), tensor.shape()));
+        strategy.place(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
     }
     return Value::mirrored(std::move(copies));
 }
 
 void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count) {
-    const uint32_t replicas = strategy.local_replica_count();
+    const uint32_t replicas = strategy.span().replicas;
     std::vector<Call> calls(replicas);
     for (uint32_t local = 0; local < replicas; ++local) {
         calls[local] = reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count);
@@ -178,7 +179,7 @@ void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const 
 void all_reduce_own(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                     const mdist_buffer_t *outputs, std::size_t buffer_count) {
     std::vector<Call> calls;
-    for (uint32_t local = 0; local < strategy.local_replica_count(); ++local)
+    for (uint32_t local = 0; local < strategy.span().replicas; ++local)
         calls.push_back(reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count));
     for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(strategy, asker, pack); });
 }

@@ -85,10 +85,10 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
 }
 
 ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
-    value.check_count(strategy.local_replica_count());
+    value.check_count(strategy.span().replicas);
     value.check_whole();
     std::vector<Tensor> tensors = value.tensors();
-    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.local_replica_count(), tensors[0]);
+    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.span().replicas, tensors[0]);
     return Value::plain(gather_tensors(strategy, asker, tensors, axis));
 }
 

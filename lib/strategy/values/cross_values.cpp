@@ -53,7 +53,7 @@ ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, con
 /// Those that need nobody are reduced at once, and rows; the others are checked.
 Item item_of(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, const std::string &path,
              Target target) {
-    leaf.check_count(strategy.local_replica_count());
+    leaf.check_count(strategy.span().replicas);
     if (leaf.has_rows()) return {leaf, path, target, reduce_rows(strategy, asker, op, leaf, target)};
     const Tensor &first = leaf.tensors()[0];
     if (differs_by_replica(strategy, leaf)) {
@@ -90,13 +90,13 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
 void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
     const std::size_t count = items.size();
-    const uint32_t locals = strategy.local_replica_count();
+    const uint32_t locals = strategy.span().replicas;
     std::vector<std::vector<Tensor>> results(count);
     for (std::vector<Tensor> &tensors : results) tensors.reserve(locals);
     std::vector<mdist_buffer_t> inputs(locals * count);
     std::vector<mdist_buffer_t> outputs(locals * count);
     for (uint32_t local = 0; local < locals; ++local) {
-        Results memory(strategy.device(local));
+        Results memory(strategy.place(local));
         for (const Item *item : items) memory.expect(item->leaf.tensors()[local].bytes());
         for (std::size_t b = 0; b < count; ++b) {
             const Tensor &tensor = items[b]->leaf.tensors()[local];
@@ -131,8 +131,9 @@ void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor
 }
 
 bool differs_by_replica(const Strategy &strategy, const Value &leaf) {
+    const Span span = strategy.span();
     return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
-           (leaf.kind() == MDIST_VALUE_PLAIN && strategy.worker_count() > 1 && strategy.local_replica_count() == 1);
+           (leaf.kind() == MDIST_VALUE_PLAIN && span.workers > 1 && span.replicas == 1);
 }
 
 bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes) {
@@ -140,7 +141,7 @@ bool reduces_with_others(const Strategy &strategy, const Value &value, bool over
     visit_leaves(value, [&](const Value &leaf, std::size_t) {
         any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(strategy, leaf);
     });
-    return any && strategy.worker_count() > 1;
+    return any && strategy.span().workers > 1;
 }
 
 std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, int32_t op,
@@ -172,7 +173,7 @@ ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t o
                                const std::vector<int32_t> &axes) {
     check_op(op);
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(strategy.local_replica_count());
+        leaf.check_count(strategy.span().replicas);
         leaf.check_whole();
         const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(strategy, leaf);
         Tensor reduced =

@@ -127,6 +127,7 @@ class Stack {
 void map_elements(Strategy &strategy, uint64_t count, const ElementFunction &function,
                   std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results, uint64_t timeout_ns) {
     require_cross_replica(strategy, "mdist_map", "call mdist_merge_call first, and map inside the merge");
+    strategy.require_no_commands("mdist_map", "take the elements of each replica in a step of mdist_run_named");
     check_arguments_are_shared(arguments);
     if (!results.empty()) check_every_worker_has_one(strategy, count);
     std::vector<Mapped> mapped(strategy.local_replica_count());

@@ -102,12 +102,6 @@ void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) cons
     }
 }
 
-void Variable::assign_rows(int32_t assign, const Value &value) {
-    check_rows_assign(assign);
-    for (uint32_t local = 0; local < copies_.size(); ++local) check_rows(assign, rows_for(value, local));
-    for (uint32_t local = 0; local < copies_.size(); ++local) apply_rows(local, assign, rows_for(value, local));
-}
-
 void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns) {
     check_owner(replica);
     check_rows_assign(assign);

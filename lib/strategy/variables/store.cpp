@@ -10,22 +10,28 @@
 #include <iterator>
 
 namespace mdist {
+namespace {
+
+Failure taken(const std::string &name) {
+    return invalid(text("a variable named \"", name, "\" exists already; names are unique within a strategy"));
+}
+
+} // namespace
 
 VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, const Shape &shape) {
     const std::size_t bytes = checked_bytes(shape, dtype, "variable");
     const std::lock_guard lock(mutex_);
-    if (names_.count(name) != 0)
-        throw invalid(text("a variable named \"", name, "\" exists already; names are unique within a strategy"));
+    if (variables_.count(name) != 0) throw taken(name);
     Arena &arena = arenas_[dtype];
     while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>(source_));
 
     Place place;
     place.copies.reserve(arena.regions.size());
-    const auto entry = names_.insert(name).first;
+    const auto entry = variables_.try_emplace(name).first;
     try {
         place.offset = arena.layout.allocate(bytes);
     } catch (...) {
-        names_.erase(entry);
+        variables_.erase(entry);
         throw;
     }
     try {
@@ -35,7 +41,7 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
         }
     } catch (...) {
         arena.layout.release(place.offset, bytes);
-        names_.erase(entry);
+        variables_.erase(entry);
         throw;
     }
     return place;
@@ -48,7 +54,7 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
         devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
     arena.layout.release(offset, bytes);
     arena.occupants.erase(offset);
-    names_.erase(name);
+    variables_.erase(name);
     cached_reads_.erase(name);
 }
 
@@ -56,6 +62,29 @@ void VariableStore::know(const std::shared_ptr<Variable> &variable, int32_t dtyp
     const std::size_t bytes = variable->copy(0).bytes();
     const std::lock_guard lock(mutex_);
     arenas_[dtype].occupants[offset] = {bytes, variable};
+    variables_[variable->spec().name] = variable;
+}
+
+std::shared_ptr<Variable> VariableStore::find(const std::string &name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? nullptr : found->second.lock();
+}
+
+void VariableStore::require_free(const std::string &name) const {
+    const std::lock_guard lock(mutex_);
+    if (variables_.count(name) != 0) throw taken(name);
+}
+
+std::string VariableStore::names_text() const {
+    constexpr std::size_t kShown = 8;
+    const std::lock_guard lock(mutex_);
+    std::string names;
+    std::size_t shown = 0;
+    for (auto entry = variables_.begin(); entry != variables_.end() && shown < kShown; ++entry, ++shown)
+        names += text(shown == 0 ? "" : ", ", '"', entry->first, '"');
+    if (names.empty()) return "none";
+    return variables_.size() > shown ? text(names, " and ", variables_.size() - shown, " more") : names;
 }
 
 std::shared_ptr<Variable> VariableStore::find(const void *address, uint32_t &local) const {

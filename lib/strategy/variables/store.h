@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +36,12 @@ class VariableStore {
 
     /// Who lies at a place, so that find() can tell.
     void know(const std::shared_ptr<Variable> &variable, int32_t dtype, std::size_t offset);
+    /// The variable of that name; null if there is none.
+    std::shared_ptr<Variable> find(const std::string &name) const;
+    /// Throws INVALID_ARGUMENT if the name is taken.
+    void require_free(const std::string &name) const;
+    /// "\"a\", \"b\" and 3 more"
+    std::string names_text() const;
     /// The variable in whose copy on local replica `local` this address lies; null if there is none.
     std::shared_ptr<Variable> find(const void *address, uint32_t &local) const;
 
@@ -80,7 +85,7 @@ class VariableStore {
     std::shared_ptr<MemorySource> source_;
     mutable std::mutex mutex_;
     std::map<int32_t, Arena> arenas_;
-    std::set<std::string> names_;
+    std::map<std::string, std::weak_ptr<Variable>> variables_; // by name, also those that are just being made
     bool caches_reads_ = false;
     std::map<std::string, std::shared_ptr<Value>> cached_reads_;
 };

@@ -4,6 +4,7 @@
 #include "comm/workers.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
+#include "strategy/serve/session.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/rows.h"
 #include "util/dtype.h"
@@ -76,14 +77,14 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
     for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
         strategy_->device(local).copy_in(copies_[local].data(), initial.data(), initial.bytes());
     try {
-        take_initial_value_of_chief(kind, timeout_ns);
+        take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
         throw;
     }
 }
 
-void Variable::take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns) {
+void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
     Workers *const workers = strategy_->workers();
     if (workers == nullptr) return;
     const std::string summary = spec_.text();
@@ -97,6 +98,7 @@ void Variable::take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns) {
 }
 
 Variable::~Variable() {
+    if (tells_when_gone_) strategy_->session()->drop(spec_.name);
     give_memory_back();
 }
 
@@ -133,9 +135,13 @@ void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const
     write_elements(spec_.dtype, assign, copy.data(), tensor.data(), copy.elements());
 }
 
-void Variable::assign(int32_t assign, const Value &value) {
-    value.check_count(copies_.size());
-    if (value.has_rows()) return assign_rows(assign, value);
+void Variable::check_assignment(int32_t assign, const Value &value, uint32_t replicas) const {
+    value.check_count(replicas);
+    if (value.has_rows()) {
+        check_rows_assign(assign);
+        for (uint32_t i = 0; i < value.tensors().size(); ++i) check_rows(assign, rows_for(value, i));
+        return;
+    }
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
     if (divided() && assign != MDIST_ASSIGN_SET)
         throw Failure(
@@ -143,8 +149,19 @@ void Variable::assign(int32_t assign, const Value &value) {
             text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
                  strategy_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
-    for (uint32_t local = 0; local < copies_.size(); ++local) apply(local, assign, value.tensor_for(local));
+}
+
+void Variable::assign(int32_t assign, const Value &value) {
+    check_assignment(assign, value, static_cast<uint32_t>(copies_.size()));
+    for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, value);
     if (divided()) divide();
+}
+
+void Variable::apply_value(uint32_t local, int32_t assign, const Value &value) const {
+    if (value.has_rows())
+        apply_rows(local, assign, rows_for(value, local));
+    else
+        apply(local, assign, value.tensor_for(local));
 }
 
 void Variable::divide() const {

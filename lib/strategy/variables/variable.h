@@ -63,11 +63,15 @@ class Variable {
 
     /// Outside of steps; the caller holds the turn.
     void assign(int32_t assign, const Value &value);
+    /// Throws what assign() would for a value of `replicas` tensors.
+    void check_assignment(int32_t assign, const Value &value, uint32_t replicas) const;
     /// In update context: one copy.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
-    /// Writes rows, and takes no others.
-    void assign_rows(int32_t assign, const Value &value);
     Tensor read(uint64_t timeout_ns) const;
+    /// Into all copies of all workers what the chief's first has; all workers call it, by `kind`.
+    void take_copy_of_chief(CallKind kind, uint64_t timeout_ns);
+    /// Other workers have one on its behalf, which the session is to hear of (Session::drop).
+    void tell_when_gone() { tells_when_gone_ = true; }
     /// Throws FAILED_PRECONDITION where read() would, since nobody can say which copy to read.
     void require_readable() const;
     /// Whether reading takes all workers; else it is copy 0.
@@ -100,13 +104,13 @@ class Variable {
     /// Throws unless a caller's memory is apart from all copies or, if `or_same`, is a copy itself.
     void check_apart(const Tensor &tensor, const char *what, bool or_same) const;
     void apply(uint32_t local, int32_t assign, const Tensor &tensor) const;
+    void apply_value(uint32_t local, int32_t assign, const Value &value) const;
     void apply_rows(uint32_t local, int32_t assign, const Rows &rows) const;
     /// Whether what is written outside of steps is divided among the copies, so that their sum is it.
     bool divided() const {
         return spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_SUM;
     }
     void divide() const;
-    void take_initial_value_of_chief(CallKind kind, uint64_t timeout_ns);
     void give_memory_back() noexcept;
 
     std::shared_ptr<Strategy> strategy_;
@@ -115,6 +119,7 @@ class Variable {
     std::size_t offset_ = 0;
     std::vector<Tensor> copies_;
     std::vector<Meaning> meanings_; // of SET, ADD, SUB: made once, since a step is to cost little more than its bytes
+    bool tells_when_gone_ = false;
 };
 
 /// Creates one variable from inside a step, by all local replicas together: replica 0's `initial` counts.

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/step_call.h"
+#include "api/update.h"
+#include "api/values.h"
+#include "strategy/serve/session.h"
+#include "strategy/variables/variable.h"
+
+#include <mdist/serve.h>
+
+using namespace mdist;
+
+mdist_status_t mdist_step_register(mdist_strategy_t *strategy, const char *name, mdist_step_fn step, void *user_data,
+                                   mdist_error_t **error) {
+    return guard("mdist_step_register", error, [&] {
+        const auto pinned = pin(strategy);
+        need(name, "name");
+        if (step == nullptr) throw invalid("step is NULL");
+        pinned->registry().add(
+            name, NamedStep([step, user_data](Replica &replica) { return call_step(replica, step, user_data); }));
+    });
+}
+
+mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const char *name, mdist_update_fn update,
+                                     void *user_data, mdist_error_t **error) {
+    return guard("mdist_update_register", error, [&] {
+        const auto pinned = pin(strategy);
+        need(name, "name");
+        if (update == nullptr) throw invalid("update is NULL");
+        pinned->registry().add(
+            name, NamedUpdate([update, user_data](Strategy &self, const Variable *variable,
+                                                  const std::vector<ValuePointer> &arguments, size_t result_count) {
+                return update_copies(self, variable, update, user_data, arguments, result_count);
+            }));
+    });
+}
+
+mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
+                               size_t argument_count, mdist_value_t **results, size_t result_count,
+                               const mdist_call_options_t *options, mdist_error_t **error) {
+    return strategy_guard("mdist_run_named", strategy, "mdist_merge_call first, and run inside the merge", error,
+                          [&](Strategy &self) {
+                              need(name, "name");
+                              need_array(results, result_count, "results");
+                              const uint64_t timeout_ns = timeout_of(options);
+                              std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
+                              std::vector<ValuePointer> values(result_count);
+                              if (Session *const session = self.commanding())
+                                  session->run(name, std::move(given), values, timeout_ns);
+                              else
+                                  self.run_with_turn(self.registry().step(name), std::move(given), values, timeout_ns);
+                              hand_out(values, results);
+                          });
+}
+
+mdist_status_t mdist_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
+                                  mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
+                                  size_t result_count, mdist_error_t **error) {
+    return strategy_guard(
+        "mdist_update_named", strategy, "mdist_merge_call first, and update inside the merge", error,
+        [&](Strategy &self) {
+            need(name, "name");
+            need_array(results, result_count, "results");
+            const auto pinned = variable == nullptr ? Pinned<Variable>() : pin(variable);
+            if (pinned && pinned->strategy().get() != &self)
+                throw invalid(text("variable \"", pinned->spec().name, "\" belongs to another strategy"));
+            std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
+            const Variable *const of = pinned ? pinned.get() : nullptr;
+            std::vector<ValuePointer> values(result_count);
+            if (Session *const session = self.commanding())
+                session->update(name, of, std::move(given), values);
+            else
+                values = self.registry().update(name)(self, of, given, result_count);
+            hand_out(values, results);
+        });
+}
+
+mdist_status_t mdist_serve(mdist_strategy_t *strategy, const mdist_call_options_t *options, mdist_error_t **error) {
+    return guard("mdist_serve", error, [&] {
+        const auto pinned = pin(strategy);
+        const uint64_t timeout_ns = timeout_of(options);
+        const Turn turn = Turn::of_server(*pinned, "mdist_serve", "nothing: a worker that serves is in it already");
+        if (pinned->session() == nullptr)
+            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          "mdist_serve is for strategies that are configured with strategy: in_graph; in others every "
+                          "worker calls mdist_run itself");
+        if (pinned->worker() == 0)
+            throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                          "mdist_serve is for the workers from 1 on; worker 0 is the client, and says what is to be "
+                          "done: mdist_run_named")
+                .reason("in_graph");
+        pinned->session()->serve(pinned->timeout_or_own(timeout_ns));
+    });
+}

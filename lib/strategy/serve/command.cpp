@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/serve/command.h"
+
+#include "comm/membership/payload.h"
+#include "strategy/values/regroup.h"
+#include "strategy/values/structure.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <cstring>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr uint8_t kNone = 0;    // where a value's kind would be
+constexpr uint8_t kRows = 0x80; // added to the kind of one that has rows
+
+// --- cutting
+
+ValuePointer part_of_leaf(const Value &leaf, uint32_t first, uint32_t count) {
+    const bool plain = leaf.kind() == MDIST_VALUE_PLAIN;
+    std::vector<Tensor> tensors, indices;
+    for (uint32_t replica = first; replica < first + (plain ? 1 : count); ++replica) {
+        tensors.push_back(leaf.tensor_for(replica));
+        if (leaf.has_rows()) indices.push_back(leaf.indices_for(replica));
+    }
+    auto values = std::make_shared<Value>(leaf.kind(), std::move(tensors));
+    return leaf.has_rows() ? Value::rows(Value(leaf.kind(), std::move(indices)), *values) : values;
+}
+
+// --- writing
+
+void write(PayloadWriter &out, const std::vector<std::string> &texts) {
+    out.number(static_cast<uint32_t>(texts.size()));
+    for (const std::string &text : texts) out.text(text);
+}
+
+void write(PayloadWriter &out, const Shape &shape) {
+    out.number(static_cast<uint32_t>(shape.rank));
+    for (int32_t i = 0; i < shape.rank; ++i) out.number(shape.dims[i]);
+}
+
+void write(PayloadWriter &out, const Tensor &tensor) {
+    out.number(static_cast<uint32_t>(tensor.dtype()));
+    write(out, tensor.shape());
+    out.blob({static_cast<const char *>(tensor.data()), tensor.bytes()});
+}
+
+void write_leaf(PayloadWriter &out, const Value &leaf) {
+    const auto kind = static_cast<uint8_t>(leaf.kind());
+    out.number(static_cast<uint8_t>(kind | (leaf.has_rows() ? kRows : 0)));
+    const uint32_t tensors = leaf.kind() == MDIST_VALUE_PER_REPLICA ? static_cast<uint32_t>(leaf.tensors().size()) : 1;
+    for (uint32_t i = 0; i < tensors; ++i) {
+        write(out, leaf.tensors()[i]);
+        if (leaf.has_rows()) write(out, leaf.indices_for(i));
+    }
+}
+
+void write(PayloadWriter &out, const ValuePointer &value) {
+    if (!value) {
+        out.number(kNone);
+    } else if (!value->is_structure()) {
+        write_leaf(out, *value);
+    } else {
+        out.number(static_cast<uint8_t>(MDIST_VALUE_STRUCTURE)).number(static_cast<uint32_t>(value->leaves().size()));
+        for (const Leaf &leaf : value->leaves()) {
+            out.text(leaf.path);
+            write_leaf(out, *leaf.value);
+        }
+    }
+}
+
+void write_values(PayloadWriter &out, const std::vector<ValuePointer> &values) {
+    out.number(static_cast<uint32_t>(values.size()));
+    for (const ValuePointer &value : values) write(out, value);
+}
+
+// --- reading
+
+/// What one worker has sent another; nothing in it is believed before it was looked at.
+class Reader {
+  public:
+    Reader(std::string_view bytes, const Strategy &strategy) : in_(bytes), strategy_(strategy) {}
+
+    template <class Number>
+    Number number() {
+        const auto value = in_.number<Number>();
+        require(!in_.bad());
+        return value;
+    }
+    std::string text() {
+        std::string value = in_.text();
+        require(!in_.bad());
+        return value;
+    }
+    std::vector<std::string> texts() {
+        std::vector<std::string> all;
+        for (auto count = number<uint32_t>(); count > 0; --count) all.push_back(text());
+        return all;
+    }
+    Shape shape() {
+        Shape shape;
+        const auto rank = number<uint32_t>();
+        require(rank <= MDIST_MAX_RANK);
+        shape.rank = static_cast<int32_t>(rank);
+        for (uint32_t i = 0; i < rank; ++i) shape.dims[i] = number<uint64_t>();
+        return shape;
+    }
+    int32_t dtype() {
+        const auto dtype = static_cast<int32_t>(number<uint32_t>());
+        require(dtype_size(dtype) != 0);
+        return dtype;
+    }
+    std::vector<ValuePointer> values() {
+        std::vector<ValuePointer> all;
+        for (auto count = number<uint32_t>(); count > 0; --count) all.push_back(value());
+        return all;
+    }
+    void end() const { require(in_.complete()); }
+    static void require(bool fine) {
+        if (!fine) throw Failure(MDIST_ERR_DATA_LOSS, "a worker sent bytes that are no command and no results");
+    }
+
+  private:
+    Tensor tensor(Device &device) {
+        const int32_t type = dtype();
+        const Shape of = shape();
+        const std::string_view bytes = in_.blob();
+        require(!in_.bad() && checked_bytes(of, type, "the tensor") == bytes.size());
+        const Tensor read = Tensor::allocate(device, type, of);
+        device.copy_in(read.data(), bytes.data(), bytes.size());
+        return read;
+    }
+    ValuePointer leaf(uint8_t kind) {
+        const auto of = static_cast<mdist_value_kind_t>(kind & ~kRows);
+        require(of == MDIST_VALUE_PLAIN || of == MDIST_VALUE_MIRRORED || of == MDIST_VALUE_PER_REPLICA);
+        const uint32_t locals = strategy_.local_replica_count();
+        std::vector<Tensor> tensors, indices;
+        for (uint32_t i = 0; i < (of == MDIST_VALUE_PER_REPLICA ? locals : 1); ++i) {
+            tensors.push_back(tensor(strategy_.device(i)));
+            if ((kind & kRows) != 0) indices.push_back(tensor(strategy_.device(i)));
+        }
+        if (of == MDIST_VALUE_MIRRORED) { // nobody changes a value, so one memory does for all
+            tensors.resize(locals, tensors[0]);
+            if (!indices.empty()) indices.resize(locals, indices[0]);
+        }
+        auto values = std::make_shared<Value>(of, std::move(tensors));
+        return indices.empty() ? values : Value::rows(Value(of, std::move(indices)), *values);
+    }
+    ValuePointer value() {
+        const auto kind = number<uint8_t>();
+        if (kind == kNone) return nullptr;
+        if (kind != MDIST_VALUE_STRUCTURE) return leaf(kind);
+        std::vector<Leaf> leaves;
+        for (auto count = number<uint32_t>(); count > 0; --count) {
+            std::string path = text();
+            leaves.push_back({std::move(path), leaf(number<uint8_t>())});
+        }
+        return structure_of(std::move(leaves));
+    }
+
+    PayloadReader in_;
+    const Strategy &strategy_;
+};
+
+} // namespace
+
+Command Command::for_worker(uint32_t worker, uint32_t replicas_per_worker) const {
+    Command part = *this;
+    for (ValuePointer &value : part.values)
+        value = map_leaves(*value, [&](const Value &leaf, std::size_t) {
+            return part_of_leaf(leaf, worker * replicas_per_worker, replicas_per_worker);
+        });
+    return part;
+}
+
+std::string Command::encoded() const {
+    PayloadWriter out;
+    out.number(static_cast<uint8_t>(kind)).text(name).text(variable);
+    out.text(spec.name).text(spec.colocated_with).number(static_cast<uint32_t>(spec.dtype));
+    write(out, spec.shape);
+    out.number(static_cast<uint32_t>(spec.synchronization)).number(static_cast<uint32_t>(spec.aggregation));
+    out.number(static_cast<uint32_t>(assign)).number(static_cast<uint64_t>(result_count)).number(timeout_ns);
+    write(out, dropped);
+    write_values(out, values);
+    return out.take();
+}
+
+Command Command::decoded(std::string_view bytes, const Strategy &strategy) {
+    Reader in(bytes, strategy);
+    Command command;
+    command.kind = static_cast<Kind>(in.number<uint8_t>());
+    command.name = in.text();
+    command.variable = in.text();
+    command.spec.name = in.text();
+    command.spec.colocated_with = in.text();
+    command.spec.dtype = static_cast<int32_t>(in.number<uint32_t>());
+    command.spec.shape = in.shape();
+    command.spec.synchronization = static_cast<int32_t>(in.number<uint32_t>());
+    command.spec.aggregation = static_cast<int32_t>(in.number<uint32_t>());
+    command.assign = static_cast<int32_t>(in.number<uint32_t>());
+    command.result_count = in.number<uint64_t>();
+    command.timeout_ns = in.number<uint64_t>();
+    command.dropped = in.texts();
+    command.values = in.values();
+    in.end();
+    for (const ValuePointer &value : command.values) Reader::require(value != nullptr);
+    return command;
+}
+
+std::string encode_values(const std::vector<ValuePointer> &values) {
+    PayloadWriter out;
+    write_values(out, values);
+    return out.take();
+}
+
+std::vector<ValuePointer> decode_values(std::string_view bytes, const Strategy &strategy) {
+    Reader in(bytes, strategy);
+    std::vector<ValuePointer> values = in.values();
+    in.end();
+    return values;
+}
+
+ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, uint32_t replicas_per_worker) {
+    std::vector<Part> parts;
+    for (const ValuePointer &value : by_worker) {
+        for (uint32_t local = 0; local < replicas_per_worker; ++local) {
+            Part &part = parts.emplace_back();
+            if (value)
+                visit_leaves(*value, [&](const Value &leaf, std::size_t i) {
+                    part.push_back({leaf_path(*value, i), leaf.tensor_for(local)});
+                });
+        }
+    }
+    return regroup(text("result ", index), std::move(parts), 0);
+}
+
+} // namespace mdist
