@@ -24,8 +24,8 @@ namespace {
 /// each, or wait for ever.
 std::string agreement_of(const Config &config, uint32_t local_replicas) {
     std::string lines = text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas, "\n");
-    for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack", "communication.num_packs",
-                            "data.auto_shard_policy", "data.order"})
+    for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack",
+                            "communication.num_packs", "data.auto_shard_policy", "data.order"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }
