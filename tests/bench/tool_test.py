@@ -57,6 +57,11 @@ class Bench(unittest.TestCase):
             self.assertIn(("ratio", 1.15), [goal for name, goal in judged.items()
                                             if re.match(rf"all_reduce {replicas} x \d+ MiB", name)])
             self.assertEqual(judged[f"all_reduce {replicas} x 4 KiB"], ("ratio", 6))
+        for replicas in (2, 4):
+            batch = f"batch_reduce_to {replicas} x 1000 x 4 KiB"
+            self.assertEqual(judged[batch + " / singles"], ("ratio", 0.2))
+            self.assertEqual(judged[batch + " / whole"], ("ratio", 1.5))
+            self.assertEqual(judged[f"assign {replicas} x 4 KiB"], ("ratio", 1.3))
         self.assertEqual(judged["run 1, back to back"], ("time_ns", 300))
         self.assertEqual(judged["run 2, back to back"], ("difference_ns", 1000))
         self.assertEqual(judged["run 2, after 1 ms of work"], ("ratio", 1.2))
