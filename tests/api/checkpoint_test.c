@@ -200,6 +200,7 @@ static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) 
     const char *const folder = *state;
     mdist_strategy_t *strategy = strategy_with(2);
     mdist_checkpoint_t *checkpoint = NULL;
+    mdist_error_t *error = NULL;
     uint64_t number = 0;
     char none[512];
     snprintf(none, sizeof none, "%s/none", folder);
