@@ -122,6 +122,11 @@ CALL(broadcast_to) {
     const mdist_status_t status = mdist_broadcast_to(w->strategy, &tensor, &out, error);
     return drop_value(status, out);
 }
+CALL(value_mirrored) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_value_mirrored(w->strategy, w->value, &out, error);
+    return drop_value(status, out);
+}
 CALL(gather) {
     mdist_value_t *out = NULL;
     const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
@@ -181,6 +186,22 @@ CALL(replica_set_result) {
 }
 CALL(merge_call) {
     return mdist_merge_call(w->replica, idle_merge, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+CALL(replica_set_merge_argument_at) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_merge_argument_at(w->replica, 0, "a", &tensor, error);
+}
+static int32_t merge_a_number(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                              mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)strategy, (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
+    float x = 1;
+    const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
+    return mdist_value_create(&tensor, &results[0], NULL) != MDIST_OK;
+}
+CALL(replica_merge_result_at) {
+    mdist_tensor_t tensor;
+    mdist_merge_call(w->replica, merge_a_number, NULL, NULL, 0, &tensor, 1, NULL, NULL);
+    return mdist_replica_merge_result_at(w->replica, 0, "", &tensor, error);
 }
 CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
@@ -785,6 +806,8 @@ static const Entry table[] = {
     ENTRY(replica_set_result, IN_STEP),
     ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
+    ENTRY(replica_set_merge_argument_at, IN_STEP),
+    ENTRY(replica_merge_result_at, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
     ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
@@ -862,6 +885,7 @@ static const Entry table[] = {
     ENTRY(value_create, ANYWHERE),
     ENTRY(value_wrap, ANYWHERE),
     ENTRY(value_per_replica, ANYWHERE),
+    ENTRY(value_mirrored, ANYWHERE),
     ENTRY(value_tensor, ANYWHERE),
     ENTRY(value_structure, ANYWHERE),
     ENTRY(value_at, ANYWHERE),

@@ -67,6 +67,8 @@ bool differs_by_replica(const Strategy &strategy, const Value &leaf);
 /// Throws INVALID_ARGUMENT unless one content for all reduces to itself without asking anybody, as in TensorFlow.
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor);
+/// The same of a plain value, leaf by leaf; mirrored leaves are shared.
+ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value);
 /// One tensor from one per replica of the job, of which `tensors` are the local ones.
 Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
 /// Leaf by leaf.

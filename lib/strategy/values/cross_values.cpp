@@ -175,6 +175,19 @@ ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t o
     });
 }
 
+ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value) {
+    const auto mirror = [&](const Value &leaf, std::size_t index) -> ValuePointer {
+        leaf.check_count(strategy.local_replica_count());
+        leaf.check_whole();
+        if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
+        if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(strategy, leaf.tensors()[0]);
+        throw invalid(
+            "a per-replica value has a content for each replica, so that it cannot be mirrored; reduce it "
+            "(mdist_reduce_to), or mirror one of its tensors (mdist_broadcast_to)");
+    };
+    return map_leaves(*value, mirror);
+}
+
 Asker of_leaf(const Asker &asker, const Value &value, std::size_t index) {
     if (!value.is_structure()) return asker;
     return asker.with(text('"', leaf_path(value, index), "\", leaf ", index + 1, " of ", value.leaves().size(), ", "));
