@@ -7,7 +7,7 @@
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
  *   checkpoint   variables in files                            context     which strategy a thread works for
- *   loss         divided by what all replicas have
+ *   loop         steps over an iterator, and their outputs     loss        divided by what all replicas have
  *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
  *
  * and for other languages than C:
@@ -31,6 +31,7 @@
 #include <mdist/dataset.h>
 #include <mdist/dlpack.h>
 #include <mdist/log.h>
+#include <mdist/loop.h>
 #include <mdist/loss.h>
 #include <mdist/memory.h>
 #include <mdist/preemption.h>

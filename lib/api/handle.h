@@ -27,6 +27,7 @@ class Work;
 class Preemption;
 class StoreService;
 class Checkpoint;
+class Loop;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -42,6 +43,7 @@ enum class Kind : uint8_t {
     kCluster,
     kPreemption,
     kCheckpoint,
+    kLoop,
 };
 
 /// What stands behind a public type.
@@ -106,6 +108,11 @@ template <>
 struct HandleTraits<mdist_checkpoint_t> {
     using Object = Checkpoint;
     static constexpr Kind kKind = Kind::kCheckpoint;
+};
+template <>
+struct HandleTraits<mdist_loop_t> {
+    using Object = Loop;
+    static constexpr Kind kKind = Kind::kLoop;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -18,7 +18,7 @@ void tell_workers(Strategy &strategy, const char *function, const Failure &failu
     if (strategy.worker_count() == 1 || strategy.group().failed()) return;
     try {
         Failure told = Failure(failure).about(function);
-        if (told.operation().empty()) told = std::move(told).operation(function);
+        if (told.operation().empty()) std::move(told).operation(function); // no assignment: it would be to itself
         strategy.group().fail(told);
     } catch (const std::exception &) {
         strategy.group().fail(failure);

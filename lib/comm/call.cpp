@@ -122,6 +122,8 @@ const char *call_name(CallKind kind) {
             return "mdist_checkpoint_save";
         case CallKind::kRestoreCheckpoint:
             return "mdist_checkpoint_restore";
+        case CallKind::kRunSteps:
+            return "mdist_run_steps";
         case CallKind::kReduceToRoot:
             return "mdist_reduce_to_root";
         case CallKind::kGatherToRoot:

@@ -38,6 +38,7 @@ enum class CallKind : uint8_t {
     kCheckPreemption,
     kSaveCheckpoint,
     kRestoreCheckpoint,
+    kRunSteps,
     // In replica context again, with one replica that has what all others give or take:
     kReduceToRoot,
     kGatherToRoot,

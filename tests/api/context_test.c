@@ -18,7 +18,8 @@ typedef struct World {
     mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched;
-    mdist_iterator_t *iterator;
+    mdist_iterator_t *iterator, *batches;
+    mdist_loop_t *loop; // over
     mdist_work_t *work; // done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
@@ -166,6 +167,63 @@ CALL(iterator_next) {
 
 CALL(iterator_close) {
     return mdist_iterator_close(w->iterator, error);
+}
+
+static int32_t idle_loop(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
+    (void)strategy, (void)loop, (void)element, (void)user_data;
+    return 0;
+}
+CALL(run_steps) {
+    mdist_loop_t *out = NULL;
+    const mdist_status_t status =
+        mdist_run_steps(w->strategy, w->iterator, 1, idle_loop, NULL, NULL, &out, NULL, error);
+    mdist_loop_destroy(out);
+    return status;
+}
+/// A loop that is over takes no more outputs, which is told where a call has come so far.
+static mdist_status_t too_late(mdist_status_t status, mdist_error_t **error) {
+    if (status != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(*error), "loop_over") != 0) return status;
+    mdist_error_free(*error);
+    *error = NULL;
+    return MDIST_OK;
+}
+CALL(loop_set_output) {
+    return too_late(mdist_loop_set_output(w->loop, "a", w->value, MDIST_AGGREGATION_NONE, error), error);
+}
+CALL(replica_set_output) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_output(w->replica, w->loop, "a", &tensor, MDIST_AGGREGATION_SUM, error);
+}
+CALL(loop_outputs) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_loop_outputs(w->loop, &out, error);
+    return drop_value(status, out);
+}
+CALL(loop_set_object) {
+    return mdist_loop_set_object(w->loop, "kept", 0, NULL, error);
+}
+CALL(loop_object) {
+    void *out = NULL;
+    return mdist_loop_object(w->loop, "object", 1, &out, error);
+}
+CALL(iterator_next_value) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_next_value(w->batches, &out, error);
+    return drop_value(status, out);
+}
+CALL(iterator_component) {
+    mdist_tensor_t tensor;
+    return mdist_iterator_component(w->iterator, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_component) {
+    mdist_tensor_t tensor;
+    return mdist_dataset_component(w->dataset, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_name) {
+    const char *const path = "x";
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_name(w->dataset, &path, 1, &out, error);
+    return drop_dataset(status, out);
 }
 
 CALL(replica_argument) {
@@ -752,6 +810,7 @@ CALL(queries) {
     mdist_dataset_destroy(NULL);
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
+    mdist_loop_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
@@ -767,7 +826,8 @@ CALL(queries) {
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
                      mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
-                     mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
+                     mdist_dataset_component_count(w->dataset) == 1 && mdist_loop_iterations(w->loop) == 0 &&
+                     mdist_iterator_component_count(w->iterator) == 1 && mdist_error_status(NULL) == MDIST_OK &&
                      mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
                      mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == -1 &&
                      mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
@@ -801,6 +861,9 @@ static const Entry table[] = {
     ENTRY(update, OUTSIDE),
     ENTRY(update_non_slot, OUTSIDE),
     ENTRY(iterator_next, OUTSIDE),
+    ENTRY(iterator_next_value, OUTSIDE),
+    ENTRY(run_steps, OUTSIDE),
+    ENTRY(loop_set_output, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
     ENTRY(replica_argument_at, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
@@ -808,6 +871,7 @@ static const Entry table[] = {
     ENTRY(merge_call, IN_STEP),
     ENTRY(replica_set_merge_argument_at, IN_STEP),
     ENTRY(replica_merge_result_at, IN_STEP),
+    ENTRY(replica_set_output, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
     ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
@@ -905,6 +969,12 @@ static const Entry table[] = {
     ENTRY(distribute_dataset, ANYWHERE),
     ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
+    ENTRY(iterator_component, ANYWHERE),
+    ENTRY(dataset_component, ANYWHERE),
+    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(loop_outputs, ANYWHERE),
+    ENTRY(loop_set_object, ANYWHERE),
+    ENTRY(loop_object, ANYWHERE),
     ENTRY(iterator_close, ANYWHERE),
     ENTRY(store_create, ANYWHERE),
     ENTRY(store_address, ANYWHERE),
@@ -927,6 +997,9 @@ static const Entry table[] = {
     QUERY(variable_name),
     QUERY(tensor_elements),
     QUERY(dataset_component_count),
+    QUERY(iterator_component_count),
+    QUERY(loop_iterations),
+    QUERY(loop_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),
@@ -986,7 +1059,11 @@ static int takes_replica(const Entry *entry) {
 
 /// Of cross-replica context, but whatever the strategy is busy with.
 static int is_free(const Entry *entry) {
-    return strcmp(entry->name, "mdist_iterator_next") == 0 || strcmp(entry->name, "mdist_values_from_function") == 0;
+    static const char *const names[] = {"mdist_iterator_next", "mdist_iterator_next_value", "mdist_loop_set_output",
+                                        "mdist_values_from_function"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (strcmp(entry->name, names[i]) == 0) return 1;
+    return 0;
 }
 
 /// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
@@ -1025,6 +1102,9 @@ static World make_world(void) {
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
+    OK(mdist_iterator_create(world.batched, &world.batches, &error));
+    OK(mdist_run_steps(world.strategy, world.batches, 0, idle_loop, NULL, NULL, &world.loop, NULL, &error));
+    OK(mdist_loop_set_object(world.loop, "object", 1, &error, &error));
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
@@ -1043,6 +1123,8 @@ static void end_world(World *world) {
     mdist_dataset_destroy(world->dataset);
     mdist_dataset_destroy(world->batched);
     mdist_iterator_destroy(world->iterator);
+    mdist_iterator_destroy(world->batches);
+    mdist_loop_destroy(world->loop);
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
     mdist_preemption_destroy(world->preemption);

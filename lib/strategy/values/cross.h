@@ -59,6 +59,10 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
 /// Over axes of each leaf, to plain values.
 ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes);
+/// What replica 0 of the job has, leaf by leaf, as a plain value. The leaves may look otherwise on other workers.
+ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &value);
+/// Throws unless `op` takes a leaf, as reduce_values() does when it comes to that.
+void check_reduces(const Strategy &strategy, int32_t op, const Value &leaf);
 /// Whether reducing it takes other workers: what is one content for all reduces to itself.
 bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes);
 /// Whether each replica has a content of its own: where there is one per worker, a plain value is such too, as in
