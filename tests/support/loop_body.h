@@ -3,15 +3,9 @@
 // give the line of what was wrong, or 0.
 #pragma once
 
-#include "mdist_test.h"
+#include "need.h"
 
 enum { LOOP_ROWS = 24, LOOP_BATCH = 6, LOOP_ELEMENTS = LOOP_ROWS / LOOP_BATCH };
-
-#define NEED(condition)                    \
-    do {                                   \
-        if (!(condition)) return __LINE__; \
-    } while (0)
-#define NEED_OK(call) NEED((call) == MDIST_OK)
 
 typedef struct LoopBody {
     mdist_loop_t *loop;
@@ -91,19 +85,6 @@ MDIST_TEST_HELPER int32_t call_loop_body(mdist_strategy_t *strategy, mdist_loop_
     return self->wrong;
 }
 
-/// A scalar, or the first element, of an output.
-MDIST_TEST_HELPER float output_of(const mdist_value_t *outputs, const char *path, size_t index) {
-    mdist_value_t *leaf = NULL;
-    mdist_tensor_t tensor;
-    float x = -1e9f;
-    if (mdist_value_at(outputs, path, &leaf, NULL) != MDIST_OK) return x;
-    if (mdist_value_tensor(leaf, index, &tensor, NULL) == MDIST_OK && tensor.dtype == MDIST_FLOAT32 &&
-        mdist_tensor_elements(&tensor) == 1)
-        x = *(const float *)tensor.data;
-    mdist_value_destroy(leaf);
-    return x;
-}
-
 /// `count` elements are done, the last of them number `last` of the iteration.
 MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist_loop_t *loop, uint64_t count,
                                          uint64_t last) {
@@ -116,13 +97,13 @@ MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist
     NEED(mdist_loop_iterations(loop) == count);
     NEED_OK(mdist_loop_outputs(loop, &outputs, NULL));
     NEED(mdist_value_leaf_count(outputs) == 5);
-    NEED(output_of(outputs, "sum", 0) == sum);
-    NEED(output_of(outputs, "id.mean", 0) == (n - 1) / 2 + (float)(count - 1));
-    NEED(output_of(outputs, "id.first", 0) == (float)(count - 1));
-    NEED(output_of(outputs, "number", 0) == (float)(count - 1));
+    NEED(first_at(outputs, "sum", 0) == sum);
+    NEED(first_at(outputs, "id.mean", 0) == (n - 1) / 2 + (float)(count - 1));
+    NEED(first_at(outputs, "id.first", 0) == (float)(count - 1));
+    NEED(first_at(outputs, "number", 0) == (float)(count - 1));
     NEED_OK(mdist_value_at(outputs, "kept", &kept, NULL));
     NEED(mdist_value_count(kept) == locals);
-    for (uint32_t i = 0; i < locals; ++i) own += output_of(outputs, "kept", i);
+    for (uint32_t i = 0; i < locals; ++i) own += first_at(outputs, "kept", i);
     NEED(mdist_strategy_worker_count(strategy) > 1 || own == sum);
     for (uint32_t i = 0; i < locals; ++i) NEED(mdist_loop_object(loop, "mine", i, &object, NULL) == MDIST_OK && object);
     NEED(mdist_loop_object(loop, "mine", locals, &object, NULL) == MDIST_ERR_NOT_FOUND);
