@@ -6,8 +6,8 @@
  * transformed by the functions below, each of which gives a new dataset and leaves its source as it was. Iterating it
  * twice gives the elements twice. mdist_distribute_dataset cuts batches over the replicas of a strategy; its iterator
  * gives one per-replica value per component, ready to be the arguments of mdist_run. Or an element is taken as one
- * value: a structure (value.h) whose leaves are the components, at the paths that mdist_dataset_name gives them, else at
- * "0", "1" ...; the only component, if it has no name, is that value itself. (TensorFlow: tf.data,
+ * value: a structure (value.h) whose leaves are the components, at the paths that mdist_dataset_name gives them, else
+ * at "0", "1" ...; the only component, if it has no name, is that value itself. (TensorFlow: tf.data,
  * Strategy.experimental_distribute_dataset.)
  */
 #ifndef MDIST_DATASET_H
@@ -27,7 +27,7 @@ typedef struct mdist_iterator mdist_iterator_t;
 
 /** In the shape of a component: a length that is not known beforehand (TensorFlow: None). The number of MDIST_ROWS, so
  *  that a component can describe an output of mdist_dataset_map. */
-#define MDIST_UNKNOWN MDIST_ROWS
+#define MDIST_UNKNOWN 0x7fffffffffffffff
 
 /**
  * A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;
@@ -104,8 +104,8 @@ MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, u
                                                 mdist_dataset_t **out, mdist_error_t **error);
 
 /**
- * The same elements, with their components at @p paths, names and positions as in value.h: what elements are called when
- * they are taken as one value. Transforms keep names, but for those that make components of their own (map).
+ * The same elements, with their components at @p paths, names and positions as in value.h: where components lie when
+ * an element is taken as one value. Transforms keep names, but for those that make components of their own (map).
  * (TensorFlow: elements that are dictionaries.)
  * @param count  must be mdist_dataset_component_count
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

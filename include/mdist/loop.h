@@ -3,15 +3,18 @@
  * Loop: a function called for each element of an iterator, and what it and the steps it runs put out.
  *
  *     int32_t train(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *model) {
- *         return mdist_run(strategy, step, ..., &element, 1, ...);   the step reads its part of the element, and calls
- *     }                                                              mdist_replica_set_output(replica, loop, "loss", ...)
+ *         return mdist_run(strategy, step, ..., &element, 1, ...);
+ *     }
  *     mdist_run_steps(strategy, iterator, 100, train, &model, NULL, &loop, NULL, &error);
- *     mdist_loop_outputs(loop, &outputs, &error);                    "loss" of the last of them
+ *     mdist_loop_outputs(loop, &outputs, &error);
+ *
+ * Each step reads its part of the element, and calls mdist_replica_set_output(replica, loop, "loss", ...); "loss" of
+ * the last of them is in outputs.
  *
  * An output has a path, as leaves of structures have (value.h), and an aggregation: with NONE it is kept as it was set,
- * else it becomes a plain value, the sum or mean over all replicas of the job or what replica 0 has. The last one counts,
- * and nothing is reduced before the loop is over: then all outputs are, at once. With several workers all loop together:
- * each element begins with a word among them, and when one of them has none the loop ends on all.
+ * else it becomes a plain value, the sum or mean over all replicas of the job, or what replica 0 has. The last one
+ * counts, and nothing is reduced before the loop is over: then all outputs are, at once. With several workers all loop
+ * together: each element begins with a word among them, and when one of them has none the loop ends on all.
  * (TensorFlow: run_steps_on_dataset and its MultiStepContext, which is the loop here.)
  */
 #ifndef MDIST_LOOP_H
@@ -28,9 +31,9 @@ extern "C" {
 typedef struct mdist_loop mdist_loop_t;
 
 /**
- * Called for each element, in cross-replica context, on the thread that called mdist_run_steps. @p element is one value,
- * as from mdist_iterator_next_value, and dies with the call. Returns 0, or any other number to fail the loop, which
- * mdist_error_native then gives. May call any function of cross-replica context.
+ * Called for each element, in cross-replica context, on the thread that called mdist_run_steps. @p element is one
+ * value, as from mdist_iterator_next_value, and dies with the call. Returns 0, or any other number to fail the loop,
+ * which mdist_error_native then gives. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_loop_fn)(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
                                  void *user_data);
@@ -55,8 +58,9 @@ MDIST_API mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_itera
 
 /**
  * Sets the output at @p path from outside of steps: a value of any kind, kept (NONE), or reduced when the loop is over
- * as mdist_reduce does, and refused as there: a plain value has no sum over several replicas unless it is 0. A structure
- * puts out its leaves, below the path. Once the loop is over it is MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`.
+ * as mdist_reduce does, and refused as there: a plain value has no sum over several replicas unless it is 0. A
+ * structure puts out its leaves, below the path. Once the loop is over it is MDIST_ERR_FAILED_PRECONDITION, reason
+ * `loop_over`.
  * (TensorFlow: MultiStepContext.set_last_step_output.)
  * @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -64,9 +68,10 @@ MDIST_API mdist_status_t mdist_loop_set_output(mdist_loop_t *loop, const char *p
                                                mdist_aggregation_t aggregation, mdist_error_t **error);
 
 /**
- * Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the same
- * aggregation, which is checked when the loop's function returns. Nobody waits. NONE is MDIST_ERR_INVALID_ARGUMENT, as
- * in TensorFlow: to keep the parts, make them a result of the run, and mdist_loop_set_output with that.
+ * Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the
+ * same aggregation, which is checked when the loop's function returns. Nobody waits. NONE is
+ * MDIST_ERR_INVALID_ARGUMENT, as in TensorFlow: to keep the parts, make them a result of the run, and
+ * mdist_loop_set_output with that.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_set_output(mdist_replica_t *replica, mdist_loop_t *loop, const char *path,

@@ -223,8 +223,8 @@ MDIST_API mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, s
 /**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to fail
- * the run, as a step does. May call any function of cross-replica context.
+ * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
+ * fail the run, as a step does. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);
