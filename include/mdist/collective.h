@@ -192,7 +192,8 @@ MDIST_API mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist
                                                mdist_error_t **error);
 
 /**
- * A mirrored value with a copy of @p tensor on every local device.
+ * A mirrored value with a copy of @p tensor on every local device (TensorFlow: broadcast_to). For structures there is
+ * mdist_value_mirrored.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,

@@ -5,7 +5,9 @@
  * An element has one or more components, each a tensor (say image and label). A dataset is made by a source and
  * transformed by the functions below, each of which gives a new dataset and leaves its source as it was. Iterating it
  * twice gives the elements twice. mdist_distribute_dataset cuts batches over the replicas of a strategy; its iterator
- * gives one per-replica value per component, ready to be the arguments of mdist_run. (TensorFlow: tf.data,
+ * gives one per-replica value per component, ready to be the arguments of mdist_run. Or an element is taken as one
+ * value: a structure (value.h) whose leaves are the components, at the paths that mdist_dataset_name gives them, else
+ * at "0", "1" ...; the only component, if it has no name, is that value itself. (TensorFlow: tf.data,
  * Strategy.experimental_distribute_dataset.)
  */
 #ifndef MDIST_DATASET_H
@@ -22,6 +24,10 @@ typedef struct mdist_iterator mdist_iterator_t;
 
 /** In a shape given to mdist_dataset_map: as many as the first dimension of the input's first component. */
 #define MDIST_ROWS 0x7fffffffffffffff
+
+/** In the shape of a component: a length that is not known beforehand (TensorFlow: None). The number of MDIST_ROWS, so
+ *  that a component can describe an output of mdist_dataset_map. */
+#define MDIST_UNKNOWN 0x7fffffffffffffff
 
 /**
  * A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;
@@ -97,6 +103,16 @@ MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint
 MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements,
                                                 mdist_dataset_t **out, mdist_error_t **error);
 
+/**
+ * The same elements, with their components at @p paths, names and positions as in value.h: where components lie when
+ * an element is taken as one value. Transforms keep names, but for those that make components of their own (map).
+ * (TensorFlow: elements that are dictionaries.)
+ * @param count  must be mdist_dataset_component_count
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
+                                            mdist_dataset_t **out, mdist_error_t **error);
+
 /** Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration. */
 typedef struct mdist_input_options {
     uint32_t struct_size; /* sizeof(mdist_input_options_t) as you were compiled */
@@ -120,6 +136,17 @@ MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, co
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API size_t mdist_dataset_component_count(const mdist_dataset_t *dataset);
+
+/**
+ * What is known of a component before there is an element (TensorFlow: element_spec). Of a distributed dataset, what
+ * each replica gets.
+ * @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data NULL
+ * @param path  receives where it lies in an element taken as one value, borrowed from the handle; may be NULL
+ * @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_dataset_component(const mdist_dataset_t *dataset, size_t component, mdist_tensor_t *out,
+                                                 const char **path, int32_t *kind, mdist_error_t **error);
 
 /**
  * Frees a dataset; those made from it, and iterators, live on. NULL is fine.
@@ -146,6 +173,32 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
  */
 MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
                                              mdist_error_t **error);
+
+/**
+ * The same element as one value, as said at the top of this header: the one argument of a run, whose steps read
+ * mdist_replica_argument_at(replica, 0, "label", ...). (TensorFlow: get_next and get_next_as_optional, which tells the
+ * end by an optional without a value as this one by MDIST_END.)
+ * @thread one at a time per iterator   @blocks until the element is there
+ * @collective all workers for a distributed dataset
+ * @calls-back map functions, as mdist_map_fn says   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_next_value(mdist_iterator_t *iterator, mdist_value_t **out,
+                                                   mdist_error_t **error);
+
+/**
+ * Components of an element, as mdist_dataset_component_count, also when the dataset is destroyed or the iteration
+ * closed; 0 for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API size_t mdist_iterator_component_count(const mdist_iterator_t *iterator);
+
+/**
+ * What is known of a component, as mdist_dataset_component says, likewise at any time.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterator, size_t component,
+                                                  mdist_tensor_t *out, const char **path, int32_t *kind,
+                                                  mdist_error_t **error);
 
 /**
  * Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before

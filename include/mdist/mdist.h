@@ -7,7 +7,8 @@
  *   value     what goes into a run and comes out               variable    state with one copy per replica
  *   dataset   input, cut over replicas                         cluster     who else is in the job
  *   checkpoint   variables in files                            context     which strategy a thread works for
- *   loss         divided by what all replicas have         gradients   reduced while the step computes
+ *   gradients reduced while the step computes                  loss        divided by what all replicas have
+ *   loop      steps over an iterator, and their outputs        serve       one program leads the replicas of all workers
  *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
  *   serve        one program leads the replicas of all workers
  *
@@ -33,6 +34,7 @@
 #include <mdist/dlpack.h>
 #include <mdist/gradients.h>
 #include <mdist/log.h>
+#include <mdist/loop.h>
 #include <mdist/loss.h>
 #include <mdist/memory.h>
 #include <mdist/preemption.h>

@@ -79,7 +79,7 @@ MDIST_API mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t co
  * that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a
  * step of mdist_run it is the only way.)
  * If it fails, no merge is open, and mdist_merge_end is not to be called.
- * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica
+ * @param arguments  this replica's tensors, as in mdist_merge_call
  * @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are
  *                   yours; on the others: NULLs. May be NULL if @p argument_count is 0.
  * @thread any, one at a time per replica   @blocks until every local replica has called it
@@ -96,8 +96,8 @@ MDIST_API mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist
  * @param values   on local replica 0: @p count values, or NULLs for results that nobody gets; they stay yours. On the
  *                 others: not read.
  * @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit; data NULL and
- *                 dtype 0 for a NULL. The same count on every replica, else
- *                 MDIST_ERR_MISMATCH.
+ *                 dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. The same count on every
+ *                 replica, else MDIST_ERR_MISMATCH.
  * @param code     on local replica 0: other than 0 fails the run, as a merge function that returns it does; values are
  *                 not read then. On the others: 0.
  * @thread any, one at a time per replica

@@ -241,8 +241,8 @@ MDIST_API mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, s
 /**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the
  * replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and
- * hands over, also if it fails (no structure, since replicas get tensors); one that it leaves alone is a result nobody
- * gets. Returns 0, or any other number to fail the run, as a step does. May call any function of cross-replica context.
+ * hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to
+ * fail the run, as a step does. May call any function of cross-replica context.
  */
 typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                   mdist_value_t **results, size_t result_count, void *user_data);
@@ -250,9 +250,11 @@ typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *con
 /**
  * Pauses every local replica, calls replica 0's @p merge once, and hands each replica its own part of the results.
  * Inside, functions of cross-replica context are the right ones, a nested mdist_run too, whose step may merge again.
- * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica
+ * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. One that was set by
+ *                   mdist_replica_set_merge_argument_at is not read here; NULL if all were.
  * @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end;
- *                   data NULL and dtype 0 for a result that the merge left alone
+ *                   data NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the
+ *                   merge left alone
  * @thread replica   @blocks until every local replica has called it and the merge is done
  * @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1
  */
@@ -260,6 +262,23 @@ MDIST_API mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_
                                           const mdist_tensor_t *arguments, size_t argument_count,
                                           mdist_tensor_t *results, size_t result_count,
                                           const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Sets one leaf of argument @p index of this replica's next merge, of either kind, to a copy of @p tensor; the merge
+ * sees a structure there. Every replica sets the same paths, else MDIST_ERR_MISMATCH from the run. The last call for a
+ * path counts; the next merge takes all that was set, and refuses what is beyond its arguments.
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_set_merge_argument_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                             const mdist_tensor_t *tensor, mdist_error_t **error);
+
+/**
+ * Describes this replica's tensor at @p path in result @p index of its last merge, borrowed as that one's results are.
+ * MDIST_ERR_NOT_FOUND lists what there is; a result without structure has the path "".
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_replica_merge_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                       mdist_tensor_t *out, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

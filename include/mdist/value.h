@@ -27,7 +27,7 @@ typedef struct mdist_strategy mdist_strategy_t;
 typedef enum mdist_value_kind {
     MDIST_VALUE_NONE        = 0, /* what mdist_value_kind says of a bad handle */
     MDIST_VALUE_PLAIN       = 1,
-    MDIST_VALUE_MIRRORED    = 2, /* made by mdist_broadcast_to and the reductions */
+    MDIST_VALUE_MIRRORED    = 2, /* made by mdist_value_mirrored, mdist_broadcast_to and the reductions */
     MDIST_VALUE_PER_REPLICA = 3,
     MDIST_VALUE_STRUCTURE   = 4, /* holds no tensors itself, but leaves */
     MDIST_VALUE_PIN_INT32   = -0x7fffffff - 1
@@ -55,6 +55,15 @@ MDIST_API mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *us
  */
 MDIST_API mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_tensor_t *tensors,
                                                  size_t count, mdist_value_t **out, mdist_error_t **error);
+
+/**
+ * A mirrored value with a copy of a plain one on every local device; of a structure, leaf by leaf. What is mirrored
+ * already is shared; a per-replica leaf is MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant.
+ * (mdist_broadcast_to does it for one tensor.)
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_value_mirrored(mdist_strategy_t *strategy, const mdist_value_t *value,
+                                              mdist_value_t **out, mdist_error_t **error);
 
 /**
  * The kind; MDIST_VALUE_NONE for a bad handle.

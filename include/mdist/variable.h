@@ -191,10 +191,12 @@ MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, c
                                              mdist_variable_t **out, mdist_error_t **error);
 
 /**
- * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each
- * result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other
- * number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call
- * any function of cross-replica context, where mdist_variable_assign writes the copy at hand only.
+ * Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it; an
+ * argument that is a structure brings those of its leaves, one after another in the order of their paths, so that
+ * @p argument_count counts tensors. Each result that it sets in @p results is a plain value or a structure of such,
+ * which it made and hands over, also if it fails. Returns 0, or any other number to fail the update, which
+ * mdist_error_native then gives. Runs on the thread that called mdist_update; may call any function of cross-replica
+ * context, where mdist_variable_assign writes the copy at hand only.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                                    size_t argument_count, mdist_value_t **results, size_t result_count,
@@ -205,7 +207,7 @@ typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t 
  * failure; copies already changed stay so. In a step, call mdist_merge_call first.
  * @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain
  *                   value. May be NULL if the count is 0.
- * @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped
+ * @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped leaf by leaf
  * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
  * @calls-back update, on this thread   @since 0.1
  */

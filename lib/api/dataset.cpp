@@ -13,7 +13,8 @@
 #include "data/transforms.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
-#include "strategy/values/value.h"
+#include "strategy/values/element.h"
+#include "strategy/values/structure.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -32,20 +33,29 @@ mdist_status_t transform(const char *operation, const mdist_dataset_t *source, m
     });
 }
 
-/// Tensors of an element, grouped into one value for each component.
-std::vector<std::shared_ptr<Value>> values_from(const Dataset &dataset, const Element &element) {
-    std::vector<std::shared_ptr<Value>> values;
-    const std::size_t replicas = dataset.replica_count();
-    for (std::size_t component = 0; component < dataset.component_count(); ++component) {
-        if (replicas == 0) {
-            values.push_back(Value::plain(element.tensor(component)));
-            continue;
-        }
-        std::vector<Tensor> parts;
-        for (std::size_t i = 0; i < replicas; ++i) parts.push_back(element.tensor(component * replicas + i));
-        values.push_back(Value::per_replica(std::move(parts)));
-    }
-    return values;
+/// Throws WRONG_CONTEXT in a step.
+void require_outside(const char *function) {
+    if (Context::in_step())
+        throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                      text(function,
+                           " was called inside a step; take elements before mdist_run and pass them as its "
+                           "arguments, which the step reads by mdist_replica_argument"));
+}
+
+/// What is known of a component beforehand.
+void describe_component(const Dataset &dataset, size_t index, mdist_tensor_t *out, const char **path, int32_t *kind) {
+    need(out, "out");
+    if (index >= dataset.component_count())
+        throw invalid(
+            text("component is ", index, "; elements of this dataset have ", dataset.component_count(), " components"));
+    const Spec &spec = dataset.spec()[index];
+    mdist_tensor_t known = {};
+    known.dtype = spec.dtype;
+    known.rank = spec.shape.rank;
+    std::copy_n(spec.shape.dims, spec.shape.rank, known.shape);
+    *out = known;
+    if (path != nullptr) *path = dataset.paths()[index].c_str();
+    if (kind != nullptr) *kind = dataset.replica_count() == 0 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
 }
 
 } // namespace
@@ -101,6 +111,20 @@ mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t el
     });
 }
 
+mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
+                                  mdist_dataset_t **out, mdist_error_t **error) {
+    return transform("mdist_dataset_name", source, out, error, [&](Source from) {
+        need_array(paths, count, "paths");
+        std::vector<std::string> names;
+        for (size_t i = 0; i < count; ++i) {
+            if (paths[i] == nullptr || *paths[i] == '\0') throw invalid(text("path ", i, " of ", count, " is empty"));
+            names.emplace_back(paths[i]);
+        }
+        check_tree(names);
+        return make_named(std::move(from), std::move(names));
+    });
+}
+
 mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
                                         mdist_dataset_t **out, const mdist_input_options_t *options,
                                         mdist_error_t **error) {
@@ -124,6 +148,12 @@ size_t mdist_dataset_component_count(const mdist_dataset_t *dataset) {
     return pinned ? pinned->component_count() : 0;
 }
 
+mdist_status_t mdist_dataset_component(const mdist_dataset_t *dataset, size_t component, mdist_tensor_t *out,
+                                       const char **path, int32_t *kind, mdist_error_t **error) {
+    return guard("mdist_dataset_component", error,
+                 [&] { describe_component(*pin(dataset), component, out, path, kind); });
+}
+
 void mdist_dataset_destroy(mdist_dataset_t *dataset) {
     give_up(dataset);
 }
@@ -139,21 +169,41 @@ mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, mdist_itera
 mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
                                    mdist_error_t **error) {
     return guard("mdist_iterator_next", error, [&] {
-        if (Context::in_step())
-            throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                          "mdist_iterator_next was called inside a step; take elements before mdist_run and pass them "
-                          "as its arguments, which the step reads by mdist_replica_argument");
+        require_outside("mdist_iterator_next");
         const auto pinned = pin(iterator);
         need(out, "out");
         const std::size_t components = pinned->dataset().component_count();
         if (count != components)
             throw invalid(text("count is ", count, "; elements of this dataset have ", components, " components"));
         const bool there = pinned->next([&](const Element &element) {
-            const std::vector<mdist_value_t *> handles = publish_values(values_from(pinned->dataset(), element));
+            const std::vector<mdist_value_t *> handles = publish_values(values_of_element(pinned->dataset(), element));
             std::copy(handles.begin(), handles.end(), out);
         });
         return there ? MDIST_OK : MDIST_END;
     });
+}
+
+mdist_status_t mdist_iterator_next_value(mdist_iterator_t *iterator, mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_iterator_next_value", error, [&] {
+        require_outside("mdist_iterator_next_value");
+        const auto pinned = pin(iterator);
+        need(out, "out");
+        const bool there = pinned->next([&](const Element &element) {
+            *out = publish<mdist_value_t>(value_of_element(pinned->dataset(), element));
+        });
+        return there ? MDIST_OK : MDIST_END;
+    });
+}
+
+size_t mdist_iterator_component_count(const mdist_iterator_t *iterator) {
+    const auto pinned = try_pin(iterator);
+    return pinned ? pinned->dataset().component_count() : 0;
+}
+
+mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterator, size_t component, mdist_tensor_t *out,
+                                        const char **path, int32_t *kind, mdist_error_t **error) {
+    return guard("mdist_iterator_component", error,
+                 [&] { describe_component(pin(iterator)->dataset(), component, out, path, kind); });
 }
 
 mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_error_t **error) {

@@ -123,9 +123,10 @@ constexpr KindName kNames[] = {
     {"a preemption", "a preemption that was destroyed"},
     {"a checkpoint", "a checkpoint that was destroyed"},
     {"gradients", "gradients that were destroyed"},
+    {"a loop", "a loop that was destroyed, or failed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kGradients) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kLoop) + 1, "every kind has a name");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 

@@ -28,6 +28,7 @@ class Preemption;
 class StoreService;
 class Checkpoint;
 class Gradients;
+class Loop;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -44,6 +45,7 @@ enum class Kind : uint8_t {
     kPreemption,
     kCheckpoint,
     kGradients,
+    kLoop,
 };
 
 /// What stands behind a public type.
@@ -113,6 +115,11 @@ template <>
 struct HandleTraits<mdist_gradients_t> {
     using Object = Gradients;
     static constexpr Kind kKind = Kind::kGradients;
+};
+template <>
+struct HandleTraits<mdist_loop_t> {
+    using Object = Loop;
+    static constexpr Kind kKind = Kind::kLoop;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -80,8 +80,8 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
             need_array(values, argument_count, "values");
             pinned->await_turn("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
-            std::vector<Tensor> copies = copies_of(*pinned, arguments, argument_count);
-            runs.open_merge(*pinned, CallKind::kOpenMerge, std::move(copies), 0, timeout_ns,
+            std::vector<Part> parts = merge_arguments(*pinned, arguments, argument_count);
+            runs.open_merge(*pinned, CallKind::kOpenMerge, std::move(parts), 0, timeout_ns,
                             [&](const std::vector<ValuePointer> &regrouped) {
                                 const std::vector<mdist_value_t *> handles = publish_values(regrouped);
                                 for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
@@ -108,7 +108,7 @@ mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_val
                 if (pinned->local_index() != 0) return {};
                 return values_or_none(values, count, "values");
             });
-            for (size_t i = 0; i < count; ++i) results[i] = pinned->merge_results[i].describe();
+            describe_merged(*pinned, results, count);
         });
     });
 }

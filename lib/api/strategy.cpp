@@ -153,11 +153,8 @@ mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, md
 
 mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const mdist_tensor_t *tensor,
                                         mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_result", replica, false, error, [&](Replica &self) {
-        need(tensor, "tensor");
-        checked_filled(*tensor, "tensor");
-        self.set_result(index, Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor"));
-    });
+    return replica_guard("mdist_replica_set_result", replica, false, error,
+                         [&](Replica &self) { self.set_result(index, copy_for(self, tensor)); });
 }
 
 mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
@@ -173,10 +170,24 @@ mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t inde
                                            const mdist_tensor_t *tensor, mdist_error_t **error) {
     return replica_guard("mdist_replica_set_result_at", replica, false, error, [&](Replica &self) {
         need(path, "path");
-        need(tensor, "tensor");
-        checked_filled(*tensor, "tensor");
-        Tensor copy = Tensor::copy_of(self.strategy().device(self.local_index()), *tensor, "tensor");
-        self.set_result_at(index, path, std::move(copy));
+        self.set_result_at(index, path, copy_for(self, tensor));
+    });
+}
+
+mdist_status_t mdist_replica_set_merge_argument_at(mdist_replica_t *replica, size_t index, const char *path,
+                                                   const mdist_tensor_t *tensor, mdist_error_t **error) {
+    return replica_guard("mdist_replica_set_merge_argument_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        self.set_merge_argument_at(index, path, copy_for(self, tensor));
+    });
+}
+
+mdist_status_t mdist_replica_merge_result_at(mdist_replica_t *replica, size_t index, const char *path,
+                                             mdist_tensor_t *out, mdist_error_t **error) {
+    return replica_guard("mdist_replica_merge_result_at", replica, false, error, [&](Replica &self) {
+        need(path, "path");
+        need(out, "out");
+        *out = self.merged_at(index, path).describe();
     });
 }
 
@@ -187,14 +198,14 @@ mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, 
         if (merge == nullptr) throw invalid("merge is NULL");
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);
-        std::vector<Tensor> copies = copies_of(self, arguments, argument_count);
+        std::vector<Part> parts = merge_arguments(self, arguments, argument_count);
         mdist_strategy_t *strategy = self.strategy().public_handle;
         self.strategy().merge(
             self,
             [&](const std::vector<ValuePointer> &in, std::vector<ValuePointer> &out) {
                 return call_merge(strategy, merge, user_data, in, out);
             },
-            std::move(copies), result_count, timeout_ns);
-        for (size_t i = 0; i < result_count; ++i) results[i] = self.merge_results[i].describe();
+            std::move(parts), result_count, timeout_ns);
+        describe_merged(self, results, result_count);
     });
 }

@@ -4,6 +4,7 @@
 
 #include "api/replica_guard.h"
 #include "api/values.h"
+#include "strategy/values/structure.h"
 #include "strategy/variables/variable.h"
 #include "util/callback.h"
 #include "util/text.h"
@@ -22,22 +23,32 @@ struct Update {
     size_t result_count;
 };
 
-using Results = std::vector<ValuePointer>;
+/// What one replica makes, by result.
+using Results = std::vector<Part>;
 
 constexpr const char *kByName =
     "register the update on every worker (mdist_update_register) and call mdist_update_named";
 
 void check_arguments(const std::vector<ValuePointer> &arguments, uint32_t replicas) {
-    for (size_t i = 0; i < arguments.size(); ++i) {
-        arguments[i]->check_count(replicas, static_cast<std::ptrdiff_t>(i));
-        arguments[i]->check_whole(static_cast<std::ptrdiff_t>(i));
-    }
+    for (size_t i = 0; i < arguments.size(); ++i)
+        visit_leaves(*arguments[i], [&](const Value &leaf, size_t) {
+            leaf.check_count(replicas, static_cast<std::ptrdiff_t>(i));
+            leaf.check_whole(static_cast<std::ptrdiff_t>(i));
+        });
 }
 
-/// Calls the function for one replica; what it made, in order.
-Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *copy) {
+/// Its tensors of all arguments, leaf by leaf.
+std::vector<mdist_tensor_t> tensors_for(const Update &update, uint32_t local) {
     std::vector<mdist_tensor_t> tensors;
-    for (const ValuePointer &argument : update.arguments) tensors.push_back(argument->tensor_for(local).describe());
+    for (const ValuePointer &argument : update.arguments)
+        visit_leaves(*argument,
+                     [&](const Value &leaf, size_t) { tensors.push_back(leaf.tensor_for(local).describe()); });
+    return tensors;
+}
+
+/// Calls the function for one replica.
+Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *copy) {
+    const std::vector<mdist_tensor_t> tensors = tensors_for(update, local);
     const auto who = [&] { return text(update.what, ", copy ", local, ","); };
     ValueHandles made(std::vector<mdist_value_t *>(update.result_count, nullptr));
     const int32_t code = call_back(who, [&] {
@@ -45,31 +56,10 @@ Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *c
                                update.user_data);
     });
     if (code != 0) throw callback_returned(who(), code);
-    Results results = values_or_none(made.get(), update.result_count, "results");
-    for (size_t i = 0; i < results.size(); ++i)
-        if (results[i] && (results[i]->kind() != MDIST_VALUE_PLAIN || results[i]->has_rows()))
-            throw Failure(MDIST_ERR_CALLBACK,
-                          text(who(), " gave a result ", i, " of ", results[i]->tensors().size(),
-                               " tensors; each copy gives plain values of its own, of whole tensors"));
+    Results results;
+    for (const ValuePointer &value : values_or_none(made.get(), update.result_count, "results"))
+        results.push_back(value ? part_made(*value, text(who(), " result ", results.size(), ",")) : Part());
     return results;
-}
-
-/// One result of all local replicas; nullptr if none made it.
-ValuePointer regrouped(const Update &update, const std::vector<Results> &all, size_t index) {
-    std::vector<Tensor> tensors;
-    uint32_t without = 0;
-    for (uint32_t local = 0; local < all.size(); ++local) {
-        if (all[local][index])
-            tensors.push_back(all[local][index]->tensors()[0]);
-        else
-            without = local;
-    }
-    if (tensors.empty()) return nullptr;
-    if (tensors.size() != all.size())
-        throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " of ", update.what,
-                                               " was made for some copies, but not for copy ", without))
-            .reason("missing_result");
-    return all.size() == 1 ? all[0][index] : Value::per_replica(std::move(tensors), text("result ", index).c_str());
 }
 
 } // namespace
@@ -92,8 +82,13 @@ std::vector<ValuePointer> mdist::update_copies(Strategy &strategy, const Variabl
             throw std::move(failure).replica(static_cast<int32_t>(strategy.first_replica_id() + local));
         }
     }
-    Results values;
-    for (size_t i = 0; i < result_count; ++i) values.push_back(regrouped(update, all, i));
+    std::vector<ValuePointer> values;
+    for (size_t i = 0; i < result_count; ++i) {
+        std::vector<Part> parts;
+        for (Results &made : all) parts.push_back(std::move(made[i]));
+        values.push_back(
+            regroup(text("result ", i, " of ", update.what), std::move(parts), strategy.first_replica_id()));
+    }
     return values;
 }
 

@@ -6,6 +6,7 @@
 #include "api/values.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/values/cross.h"
 #include "strategy/values/regroup.h"
 #include "strategy/values/structure.h"
 #include "util/callback.h"
@@ -24,15 +25,7 @@ Part part_from(mdist_value_fn function, uint32_t replica_id, uint32_t replica_co
     const int32_t code = call_back(who, [&] { return function(replica_id, replica_count, made.get(), user_data); });
     if (code != 0) throw callback_returned(who(), code);
     if (made.get()[0] == nullptr) throw Failure(MDIST_ERR_CALLBACK, text(who(), " returned 0 without a value"));
-    const auto value = pin(made.get()[0]);
-    Part part;
-    visit_leaves(*value, [&](const Value &leaf, std::size_t index) {
-        if (leaf.kind() != MDIST_VALUE_PLAIN)
-            throw Failure(MDIST_ERR_CALLBACK, text(who(), " gave a ", kind_text(leaf.kind()),
-                                                   " value; it gives what one replica has, so a plain one"));
-        part.push_back({leaf_path(*value, index), leaf.tensors()[0]});
-    });
-    return part;
+    return part_made(*pin(made.get()[0]), who());
 }
 
 } // namespace
@@ -69,6 +62,16 @@ mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_t
         for (uint32_t local = 0; local < count; ++local)
             copies.push_back(Tensor::copy_of(pinned->place(local), tensors[local], "tensor"));
         *out = publish<mdist_value_t>(Value::per_replica(std::move(copies)));
+    });
+}
+
+mdist_status_t mdist_value_mirrored(mdist_strategy_t *strategy, const mdist_value_t *value, mdist_value_t **out,
+                                    mdist_error_t **error) {
+    return guard("mdist_value_mirrored", error, [&] {
+        const auto pinned = pin(strategy);
+        const auto source = pin(value);
+        need(out, "out");
+        *out = publish<mdist_value_t>(mirror_value(*pinned, source.shared()));
     });
 }
 

@@ -2,6 +2,8 @@
 #include "api/values.h"
 
 #include "strategy/strategy.h"
+#include "strategy/values/structure.h"
+#include "util/text.h"
 
 namespace mdist {
 
@@ -21,14 +23,42 @@ std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::siz
     return values;
 }
 
-std::vector<Tensor> copies_of(const Replica &replica, const mdist_tensor_t *arguments, std::size_t count) {
-    need_array(arguments, count, "arguments");
-    std::vector<Tensor> copies;
+Part part_made(const Value &made, const std::string &who) {
+    Part part;
+    visit_leaves(made, [&](const Value &leaf, std::size_t index) {
+        if (leaf.kind() != MDIST_VALUE_PLAIN || leaf.has_rows())
+            throw Failure(MDIST_ERR_CALLBACK,
+                          text(who, " gave ", leaf.has_rows() ? "rows" : text("a ", kind_text(leaf.kind()), " value"),
+                               "; it gives what one replica has, so plain values of whole tensors"));
+        part.push_back({leaf_path(made, index), leaf.tensors()[0]});
+    });
+    return part;
+}
+
+Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor) {
+    need(tensor, "tensor");
+    checked_filled(*tensor, "tensor");
+    return Tensor::copy_of(replica.strategy().device(replica.local_index()), *tensor, "tensor");
+}
+
+std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count) {
+    std::vector<Part> parts = replica.take_merge_parts(count);
+    Device &device = replica.strategy().device(replica.local_index());
     for (std::size_t i = 0; i < count; ++i) {
+        if (!parts[i].empty()) continue;
+        need(arguments, "arguments");
         checked_filled(arguments[i], "argument");
-        copies.push_back(Tensor::copy_of(replica.strategy().device(replica.local_index()), arguments[i], "argument"));
+        parts[i].push_back({std::string(), Tensor::copy_of(device, arguments[i], "argument")});
     }
-    return copies;
+    return parts;
+}
+
+void describe_merged(const Replica &replica, mdist_tensor_t *results, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const ValuePointer &value = replica.merged[i];
+        const bool has_one = value && !value->is_structure();
+        results[i] = has_one ? value->tensor_for(replica.local_index()).describe() : Tensor().describe();
+    }
 }
 
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values) {

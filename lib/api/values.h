@@ -6,6 +6,7 @@
 #include "api/handle.h"
 #include "strategy/replica.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,16 @@ std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t c
 /// The same, but NULL handles give nullptr.
 std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name);
 
-/// Copies of a replica's tensors on its device.
-std::vector<Tensor> copies_of(const Replica &replica, const mdist_tensor_t *arguments, std::size_t count);
+/// What a function of the caller's made for one replica: a plain value, or a structure of such, of whole tensors.
+/// Throws CALLBACK for another; `who` begins the sentence.
+Part part_made(const Value &made, const std::string &who);
+
+/// A copy of what a step hands over, on the device of its replica. Throws INVALID_ARGUMENT unless it is filled.
+Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor);
+/// What a replica gives a merge: copies of its tensors on its device, and what was set at paths instead.
+std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count);
+/// What the last merge gave this replica: `count` tensors, zeros for structures and what was left alone.
+void describe_merged(const Replica &replica, mdist_tensor_t *results, std::size_t count);
 
 /// A handle for each value, NULL for nullptr; all or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);

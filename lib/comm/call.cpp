@@ -126,6 +126,8 @@ const char *call_name(CallKind kind) {
             return "mdist_checkpoint_clear";
         case CallKind::kServe:
             return "mdist_serve";
+        case CallKind::kRunSteps:
+            return "mdist_run_steps";
         case CallKind::kReduceToRoot:
             return "mdist_reduce_to_root";
         case CallKind::kGatherToRoot:

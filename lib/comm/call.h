@@ -40,6 +40,7 @@ enum class CallKind : uint8_t {
     kRestoreCheckpoint,
     kClearCheckpoints,
     kServe,
+    kRunSteps,
     // In replica context again, with one replica that has what all others give or take:
     kReduceToRoot,
     kGatherToRoot,

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mdist {
@@ -80,11 +81,16 @@ struct Spec {
     static constexpr uint64_t kUnknown = MDIST_ROWS; // as callers write it
     int32_t dtype = 0;
     Shape shape;
+    std::string path = {}; // as the program named it; empty: not at all
 };
+
+/// Where each component lies in an element that is seen as one value: as all of them are named, else by its position;
+/// "" if it is the only one.
+std::vector<std::string> paths_of(const std::vector<Spec> &spec);
 
 class Dataset : public std::enable_shared_from_this<Dataset> {
   public:
-    explicit Dataset(std::vector<Spec> spec) : spec_(std::move(spec)) {}
+    explicit Dataset(std::vector<Spec> spec) : paths_(paths_of(spec)), spec_(std::move(spec)) {}
     virtual ~Dataset() = default;
     Dataset(const Dataset &) = delete;
     Dataset &operator=(const Dataset &) = delete;
@@ -101,6 +107,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     virtual bool borrows() const = 0;
 
     const std::vector<Spec> &spec() const { return spec_; }
+    const std::vector<std::string> &paths() const { return paths_; }
     std::size_t component_count() const { return spec_.size(); }
 
   protected:
@@ -111,6 +118,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     }
 
   private:
+    std::vector<std::string> paths_;
     std::vector<Spec> spec_;
 };
 

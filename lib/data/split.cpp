@@ -10,13 +10,14 @@
 namespace mdist {
 namespace {
 
-std::vector<Spec> cut(std::vector<Spec> spec) {
+std::vector<Spec> cut(std::vector<Spec> spec, uint64_t slices) {
     for (std::size_t i = 0; i < spec.size(); ++i) {
         if (spec[i].shape.rank == 0)
             throw invalid(text("component ", i,
                                " of the dataset is a scalar, which cannot be split over replicas; give "
                                "the dataset a batch first (mdist_dataset_batch)"));
-        spec[i].shape.dims[0] = Spec::kUnknown;
+        uint64_t &rows = spec[i].shape.dims[0];
+        rows = rows == Spec::kUnknown || rows % slices != 0 ? Spec::kUnknown : rows / slices;
     }
     return spec;
 }
@@ -24,7 +25,7 @@ std::vector<Spec> cut(std::vector<Spec> spec) {
 class Split final : public Transform {
   public:
     Split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas, bool by_replica)
-        : Transform(source, cut(source->spec())),
+        : Transform(source, cut(source->spec(), workers * replicas)),
           slices_(workers * replicas),
           replicas_(replicas),
           first_(by_replica ? worker * replicas : worker),

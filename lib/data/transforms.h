@@ -31,6 +31,9 @@ std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements);
 /// Waits for threads that prefetched for streams which are gone; false if some are left after `timeout_ns`.
 bool wait_for_stragglers(uint64_t timeout_ns);
 
+/// `paths` make a tree, one for each component.
+std::shared_ptr<Dataset> make_named(Source source, std::vector<std::string> paths);
+
 /// The part of worker `worker` of `workers` with `replicas` replicas each. Every element (a batch) of n rows is cut
 /// into N = workers * replicas slices of ceil(n / N) rows, later ones shorter or empty; slice j belongs to worker j mod
 /// workers, whose replicas get theirs in turn. `by_replica`: slice j belongs to the replica with id j instead, so that

@@ -43,12 +43,21 @@ class Replica {
     void set_result_at(std::size_t index, std::string_view path, Tensor tensor);
     /// What was set for a result, which is unset again.
     Part take_result(std::size_t index);
+    /// Sets one leaf of an argument of the next merge.
+    void set_merge_argument_at(std::size_t index, std::string_view path, Tensor tensor);
+    /// What was set for the next merge, by argument. Throws INVALID_ARGUMENT if that is more than `count`. All of it is
+    /// unset again.
+    std::vector<Part> take_merge_parts(std::size_t count);
+    /// A tensor of the last merge's result; "" where that has no structure.
+    const Tensor &merged_at(std::size_t index, std::string_view path) const;
 
     std::vector<Tensor> results;
     /// Those that were set at paths, by result; empty where none was.
     std::vector<Part> structured_results;
-    std::vector<Tensor> merge_arguments;
-    std::vector<Tensor> merge_results;
+    /// Of the merge under way.
+    std::vector<Part> merge_arguments;
+    /// What the last merge gave, by result; nullptr for what it left alone.
+    std::vector<ValuePointer> merged;
     /// The last call of the library that failed in this step: if the step then fails too, that was probably why.
     std::string last_failure;
     std::unique_ptr<Attachment> attachment;
@@ -69,11 +78,14 @@ class Replica {
     std::atomic<bool> merging{false};
 
   private:
+    friend class Frame;
+
     bool leave_rounds() noexcept;
 
     Strategy &strategy_;
     Frame &frame_;
     uint32_t local_index_;
+    std::vector<Part> merge_parts_; // set for the next merge
 };
 
 } // namespace mdist

@@ -100,8 +100,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// Runs `work` once per local replica, on their threads where they have some. Not for user code: no contexts, no
     /// failures; the caller holds the turn.
     void run_internal(const Team::Work &work);
-    /// Called by each local replica in its step; each receives its own part of the results in merge_results.
-    void merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+    /// Called by each local replica in its step; each receives its own part of the results in `merged`.
+    void merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
                uint64_t timeout_ns);
 
     /// Throws FAILED_PRECONDITION where a collective or merge inside a step cannot work: executor `caller`.
@@ -143,7 +143,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     void end_frame(Frame &frame) noexcept;
     Frame &frame_at(uint32_t depth);
     void run_merge(Replica &replica, const Merge &merge, std::size_t result_count);
-    void merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+    void merge_entered(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
                        uint64_t timeout_ns);
     void check_merged(const std::vector<ValuePointer> &merged) const;
     std::vector<ValuePointer> regroup(Frame &frame, std::size_t count);

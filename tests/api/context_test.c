@@ -18,7 +18,8 @@ typedef struct World {
     mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched;
-    mdist_iterator_t *iterator;
+    mdist_iterator_t *iterator, *batches;
+    mdist_loop_t *loop; // over
     mdist_work_t *work; // done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
@@ -123,6 +124,11 @@ CALL(broadcast_to) {
     const mdist_status_t status = mdist_broadcast_to(w->strategy, &tensor, &out, error);
     return drop_value(status, out);
 }
+CALL(value_mirrored) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_value_mirrored(w->strategy, w->value, &out, error);
+    return drop_value(status, out);
+}
 CALL(gather) {
     mdist_value_t *out = NULL;
     const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
@@ -184,6 +190,63 @@ CALL(iterator_close) {
     return mdist_iterator_close(w->iterator, error);
 }
 
+static int32_t idle_loop(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
+    (void)strategy, (void)loop, (void)element, (void)user_data;
+    return 0;
+}
+CALL(run_steps) {
+    mdist_loop_t *out = NULL;
+    const mdist_status_t status =
+        mdist_run_steps(w->strategy, w->iterator, 1, idle_loop, NULL, NULL, &out, NULL, error);
+    mdist_loop_destroy(out);
+    return status;
+}
+/// A loop that is over takes no more outputs, which is told where a call has come so far.
+static mdist_status_t too_late(mdist_status_t status, mdist_error_t **error) {
+    if (status != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(*error), "loop_over") != 0) return status;
+    mdist_error_free(*error);
+    *error = NULL;
+    return MDIST_OK;
+}
+CALL(loop_set_output) {
+    return too_late(mdist_loop_set_output(w->loop, "a", w->value, MDIST_AGGREGATION_NONE, error), error);
+}
+CALL(replica_set_output) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_output(w->replica, w->loop, "a", &tensor, MDIST_AGGREGATION_SUM, error);
+}
+CALL(loop_outputs) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_loop_outputs(w->loop, &out, error);
+    return drop_value(status, out);
+}
+CALL(loop_set_object) {
+    return mdist_loop_set_object(w->loop, "kept", 0, NULL, error);
+}
+CALL(loop_object) {
+    void *out = NULL;
+    return mdist_loop_object(w->loop, "object", 1, &out, error);
+}
+CALL(iterator_next_value) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_next_value(w->batches, &out, error);
+    return drop_value(status, out);
+}
+CALL(iterator_component) {
+    mdist_tensor_t tensor;
+    return mdist_iterator_component(w->iterator, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_component) {
+    mdist_tensor_t tensor;
+    return mdist_dataset_component(w->dataset, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_name) {
+    const char *const path = "x";
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_name(w->dataset, &path, 1, &out, error);
+    return drop_dataset(status, out);
+}
+
 CALL(replica_argument) {
     mdist_tensor_t out;
     return mdist_replica_argument(w->replica, 0, &out, error);
@@ -202,6 +265,22 @@ CALL(replica_set_result) {
 }
 CALL(merge_call) {
     return mdist_merge_call(w->replica, idle_merge, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+CALL(replica_set_merge_argument_at) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_merge_argument_at(w->replica, 0, "a", &tensor, error);
+}
+static int32_t merge_a_number(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                              mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)strategy, (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
+    float x = 1;
+    const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
+    return mdist_value_create(&tensor, &results[0], NULL) != MDIST_OK;
+}
+CALL(replica_merge_result_at) {
+    mdist_tensor_t tensor;
+    mdist_merge_call(w->replica, merge_a_number, NULL, NULL, 0, &tensor, 1, NULL, NULL);
+    return mdist_replica_merge_result_at(w->replica, 0, "", &tensor, error);
 }
 CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
@@ -786,6 +865,7 @@ CALL(queries) {
     mdist_dataset_destroy(NULL);
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
+    mdist_loop_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
@@ -802,7 +882,8 @@ CALL(queries) {
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
                      mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
-                     mdist_dataset_component_count(w->dataset) == 1 && mdist_error_status(NULL) == MDIST_OK &&
+                     mdist_dataset_component_count(w->dataset) == 1 && mdist_loop_iterations(w->loop) == 0 &&
+                     mdist_iterator_component_count(w->iterator) == 1 && mdist_error_status(NULL) == MDIST_OK &&
                      mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
                      mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == -1 &&
                      mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
@@ -842,11 +923,17 @@ static const Entry table[] = {
     ENTRY(step_register, ANYWHERE),
     ENTRY(update_register, ANYWHERE),
     ENTRY(iterator_next, OUTSIDE),
+    ENTRY(iterator_next_value, OUTSIDE),
+    ENTRY(run_steps, OUTSIDE),
+    ENTRY(loop_set_output, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
     ENTRY(replica_argument_at, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
     ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
+    ENTRY(replica_set_merge_argument_at, IN_STEP),
+    ENTRY(replica_merge_result_at, IN_STEP),
+    ENTRY(replica_set_output, IN_STEP),
     ENTRY(all_reduce, IN_STEP),
     ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),
@@ -930,6 +1017,7 @@ static const Entry table[] = {
     ENTRY(value_create, ANYWHERE),
     ENTRY(value_wrap, ANYWHERE),
     ENTRY(value_per_replica, ANYWHERE),
+    ENTRY(value_mirrored, ANYWHERE),
     ENTRY(value_tensor, ANYWHERE),
     ENTRY(value_structure, ANYWHERE),
     ENTRY(value_at, ANYWHERE),
@@ -950,6 +1038,12 @@ static const Entry table[] = {
     ENTRY(distribute_dataset, ANYWHERE),
     ENTRY(iterators_settle, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
+    ENTRY(iterator_component, ANYWHERE),
+    ENTRY(dataset_component, ANYWHERE),
+    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(loop_outputs, ANYWHERE),
+    ENTRY(loop_set_object, ANYWHERE),
+    ENTRY(loop_object, ANYWHERE),
     ENTRY(iterator_close, ANYWHERE),
     ENTRY(store_create, ANYWHERE),
     ENTRY(store_address, ANYWHERE),
@@ -972,6 +1066,9 @@ static const Entry table[] = {
     QUERY(variable_name),
     QUERY(tensor_elements),
     QUERY(dataset_component_count),
+    QUERY(iterator_component_count),
+    QUERY(loop_iterations),
+    QUERY(loop_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),
@@ -1033,7 +1130,11 @@ static int takes_replica(const Entry *entry) {
 
 /// Of cross-replica context, but whatever the strategy is busy with.
 static int is_free(const Entry *entry) {
-    return strcmp(entry->name, "mdist_iterator_next") == 0 || strcmp(entry->name, "mdist_values_from_function") == 0;
+    static const char *const names[] = {"mdist_iterator_next", "mdist_iterator_next_value", "mdist_loop_set_output",
+                                        "mdist_values_from_function"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (strcmp(entry->name, names[i]) == 0) return 1;
+    return 0;
 }
 
 /// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
@@ -1074,6 +1175,9 @@ static World make_world(void) {
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     OK(mdist_step_register(world.strategy, "idle", idle_step, NULL, &error));
     OK(mdist_update_register(world.strategy, "idle", idle_update, NULL, &error));
+    OK(mdist_iterator_create(world.batched, &world.batches, &error));
+    OK(mdist_run_steps(world.strategy, world.batches, 0, idle_loop, NULL, NULL, &world.loop, NULL, &error));
+    OK(mdist_loop_set_object(world.loop, "object", 1, &error, &error));
     world.work = done_work(world.strategy);
     OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
     OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
@@ -1094,6 +1198,8 @@ static void end_world(World *world) {
     mdist_dataset_destroy(world->dataset);
     mdist_dataset_destroy(world->batched);
     mdist_iterator_destroy(world->iterator);
+    mdist_iterator_destroy(world->batches);
+    mdist_loop_destroy(world->loop);
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
     mdist_preemption_destroy(world->preemption);

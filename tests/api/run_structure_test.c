@@ -211,37 +211,12 @@ static void a_step_reads_leaves_and_nothing_else(void **state) {
     mdist_strategy_destroy(three);
 }
 
-static int32_t give_structure(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
-                              mdist_value_t **results, size_t result_count, void *user_data) {
-    (void)strategy, (void)argument_count, (void)result_count, (void)user_data;
-    const char *const paths[] = {"a"};
-    return mdist_value_structure(paths, arguments, 1, &results[0], NULL) != MDIST_OK;
-}
-
-static int32_t merge_step(mdist_replica_t *replica, void *user_data) {
-    (void)user_data;
-    float x = 1;
-    mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0), merged;
-    return mdist_merge_call(replica, give_structure, NULL, &tensor, 1, &merged, 1, NULL, NULL) != MDIST_OK;
-}
-
-static void a_merge_hands_out_tensors_only(void **state) {
-    (void)state;
-    mdist_error_t *error = NULL;
-    mdist_strategy_t *strategy = make_strategy(2, NULL);
-    assert_int_equal(mdist_run(strategy, merge_step, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_CALLBACK);
-    WORDS(error, "gave a structure as result 0 (\"a\")");
-    mdist_error_free(error);
-    mdist_strategy_destroy(strategy);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_back_as_they_were_set),
         cmocka_unit_test(results_are_arguments_of_the_next_run),
         cmocka_unit_test(replicas_with_different_paths_fail_the_run),
         cmocka_unit_test(a_step_reads_leaves_and_nothing_else),
-        cmocka_unit_test(a_merge_hands_out_tensors_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What updates give back: each copy makes its own, and they come out regrouped as a run's results do.
-#include "value_support.h"
+#include "structure_support.h"
 
 enum { MOST = 3 };
 
@@ -118,7 +118,7 @@ static void results_that_do_not_go_together_are_refused(void **state) {
     int32_t whole = 1;
     Making some = all_make, types = all_make, parts = all_make;
     some.stays_away = 1;
-    expect_refused(variable, &some, MDIST_ERR_MISMATCH, "not for copy 1");
+    expect_refused(variable, &some, MDIST_ERR_MISMATCH, "not on replica 1");
     types.odd = 2;
     types.instead = make_value(&whole, MDIST_INT32, 0);
     expect_refused(variable, &types, MDIST_ERR_MISMATCH, "int32 on local replica 2");
@@ -127,6 +127,84 @@ static void results_that_do_not_go_together_are_refused(void **state) {
     expect_refused(variable, &parts, MDIST_ERR_CALLBACK, "plain values");
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update(variable, make_results, &some, NULL, 0, NULL, 1, &error));
     mdist_variable_destroy(variable);
+    mdist_strategy_destroy(strategy);
+}
+
+// ---- Structures, in and out.
+
+/// {"a": {"0": copy's number, "1": 1}, "w": 2}, whose leaves come one after another, and behind them a plain one.
+static int32_t look_at_leaves(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                              size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)copy, (void)user_data;
+    const float wanted[] = {(float)local, 1, 2, 3};
+    if (argument_count != 4 || result_count != 1) return 1;
+    for (int i = 0; i < 4; ++i)
+        if (*(const float *)arguments[i].data != wanted[i]) return 2 + i;
+    const char *const paths[] = {"sum", "parts.0"};
+    float sum = (float)local + 6, part = (float)local;
+    const mdist_tensor_t tensors[] = {tensor_of(&sum, MDIST_FLOAT32, 0), tensor_of(&part, MDIST_FLOAT32, 0)};
+    mdist_value_t *leaves[2] = {NULL, NULL};
+    if (mdist_value_create(&tensors[0], &leaves[0], NULL) != MDIST_OK) return 8;
+    if (mdist_value_create(&tensors[1], &leaves[1], NULL) != MDIST_OK) return 9;
+    const mdist_status_t status = mdist_value_structure(paths, leaves, local == 7 ? 1 : 2, &results[0], NULL);
+    for (int i = 0; i < 2; ++i) mdist_value_destroy(leaves[i]);
+    return status != MDIST_OK;
+}
+
+static void structures_go_in_leaf_by_leaf_and_come_out_regrouped(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    const char *const paths[] = {"w", "a.1", "a.0"};
+    for (uint32_t replicas = 1; replicas <= MOST; ++replicas) {
+        mdist_strategy_t *strategy = make_strategy(replicas, NULL);
+        mdist_variable_t *variable = variable_of_ten(strategy);
+        float from_zero[MOST] = {0, 1, 2}, one = 1;
+        mdist_tensor_t tensors[MOST];
+        for (int i = 0; i < MOST; ++i) tensors[i] = tensor_of(&from_zero[i], MDIST_FLOAT32, 0);
+        mdist_value_t *leaves[] = {number(2), mirrored(strategy, tensor_of(&one, MDIST_FLOAT32, 0)),
+                                   per_replica(strategy, tensors)};
+        mdist_value_t *arguments[] = {structure(paths, leaves, 3), number(3)}, *result = NULL;
+        OK(mdist_update(variable, look_at_leaves, NULL, arguments, 2, &result, 1, &error));
+        const char *const made[] = {"parts.0", "sum"};
+        expect_paths(result, made, 2);
+        for (uint32_t local = 0; local < replicas; ++local) {
+            assert_true(scalar_at(result, "sum", local) == (float)local + 6);
+            assert_true(scalar_at(result, "parts.0", local) == (float)local);
+        }
+        mdist_value_destroy(result);
+        OK(mdist_update_non_slot(strategy, look_at_leaves, NULL, arguments, 2, &result, 1, &error));
+        expect_paths(result, made, 2);
+        mdist_value_t *const values[] = {result, arguments[0], arguments[1]};
+        for (int i = 0; i < 3; ++i) mdist_value_destroy(values[i]);
+        mdist_variable_destroy(variable);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static int32_t make_other_paths(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                                size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)copy, (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
+    const char *const paths[] = {local == 1 ? "b" : "a"};
+    float x = 0;
+    const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
+    mdist_value_t *leaf = NULL;
+    if (mdist_value_create(&tensor, &leaf, NULL) != MDIST_OK) return 1;
+    const mdist_status_t status = mdist_value_structure(paths, &leaf, 1, &results[0], NULL);
+    mdist_value_destroy(leaf);
+    return status != MDIST_OK;
+}
+
+static void copies_that_make_different_paths_are_refused(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(2, NULL);
+    mdist_value_t *result = NULL;
+    assert_int_equal(mdist_update_non_slot(strategy, make_other_paths, NULL, NULL, 0, &result, 1, &error),
+                     MDIST_ERR_MISMATCH);
+    WORDS(error, "\"a\" on replica 0 and not on replica 1");
+    assert_string_equal(mdist_error_reason(error), "different_paths");
+    assert_null(result);
+    mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }
 
@@ -164,6 +242,8 @@ int main(void) {
         cmocka_unit_test(what_each_copy_makes_comes_out_regrouped),
         cmocka_unit_test(what_belongs_to_no_variable_is_updated_once_per_device),
         cmocka_unit_test(results_that_do_not_go_together_are_refused),
+        cmocka_unit_test(structures_go_in_leaf_by_leaf_and_come_out_regrouped),
+        cmocka_unit_test(copies_that_make_different_paths_are_refused),
         cmocka_unit_test(a_step_updates_it_through_a_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

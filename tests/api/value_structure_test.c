@@ -146,8 +146,41 @@ static void a_variable_takes_no_structure(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+static void a_structure_is_mirrored_leaf_by_leaf(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    const char *const paths[] = {"a", "b"};
+    for (uint32_t n = 1; n <= 3; ++n) {
+        mdist_strategy_t *strategy = make_strategy(n, NULL);
+        float x = 1;
+        mdist_value_t *leaves[] = {number(2), mirrored(strategy, tensor_of(&x, MDIST_FLOAT32, 0))}, *out = NULL;
+        mdist_value_t *value = structure(paths, leaves, 2);
+        OK(mdist_value_mirrored(strategy, value, &out, &error));
+        expect_paths(out, paths, 2);
+        mdist_value_t *a = at(out, "a"), *again = NULL, *each = NULL;
+        assert_int_equal(mdist_value_kind(a), MDIST_VALUE_MIRRORED);
+        assert_int_equal(mdist_value_count(a), n);
+        for (uint32_t local = 0; local < n; ++local) {
+            assert_true(scalar_at(out, "a", local) == 2);
+            assert_true(scalar_at(out, "b", local) == 1);
+        }
+        OK(mdist_value_mirrored(strategy, a, &again, &error));
+        assert_int_equal(mdist_value_kind(again), MDIST_VALUE_MIRRORED);
+        const mdist_tensor_t tensors[] = {tensor_of(&x, MDIST_FLOAT32, 0), tensor_of(&x, MDIST_FLOAT32, 0),
+                                          tensor_of(&x, MDIST_FLOAT32, 0)};
+        each = per_replica(strategy, tensors);
+        mdist_value_t *untouched = NULL;
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_mirrored(strategy, each, &untouched, &error));
+        assert_null(untouched);
+        mdist_value_t *const all[] = {value, out, a, again, each};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) mdist_value_destroy(all[i]);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_structure_is_mirrored_leaf_by_leaf),
         cmocka_unit_test(leaves_are_found_by_path_in_one_order),
         cmocka_unit_test(a_part_is_a_structure_that_outlives_the_whole),
         cmocka_unit_test(structures_nest),

@@ -2,6 +2,8 @@
 // Structured and mapped values of several workers: reduced over all of them, and refused where workers differ.
 #include "multi.h"
 
+#include "merge_structure.h"
+
 static float at(const mdist_value_t *value, const char *path, size_t index) {
     mdist_value_t *leaf = NULL;
     mdist_tensor_t tensor;
@@ -149,6 +151,12 @@ static void maps_elements(void) {
     mdist_strategy_destroy(strategy);
 }
 
+static void merges_structures(void) {
+    mdist_strategy_t *strategy = join();
+    GIVES(MDIST_OK, mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
 static int32_t give_id(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
     *(uint32_t *)user_data = replica_count;
     float x = (float)replica_id;
@@ -196,6 +204,12 @@ static void elements_are_mapped_once_in_the_job(void **unused) {
     check("maps_elements", 3, "cpu*1");
 }
 
+static void merges_reduce_structures_over_all_workers(void **unused) {
+    (void)unused;
+    check("merges_structures", 2, "cpu*1");
+    check("merges_structures", 2, "cpu*2");
+}
+
 static void functions_see_replicas_of_the_whole_job(void **unused) {
     (void)unused;
     check("makes_values_by_function", 2, "cpu*1");
@@ -206,6 +220,7 @@ static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structures_are_reduced_over_all_workers),
         cmocka_unit_test(elements_are_mapped_once_in_the_job),
+        cmocka_unit_test(merges_reduce_structures_over_all_workers),
         cmocka_unit_test(functions_see_replicas_of_the_whole_job),
         cmocka_unit_test(different_paths_are_an_error_on_all_workers),
     };
@@ -216,7 +231,7 @@ int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"reduces_leaf_by_leaf", reduces_leaf_by_leaf},         {"maps_elements", maps_elements},
         {"makes_values_by_function", makes_values_by_function}, {"differs_between_workers", differs_between_workers},
-        {"differs_within_a_worker", differs_within_a_worker},
+        {"differs_within_a_worker", differs_within_a_worker},   {"merges_structures", merges_structures},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -66,6 +66,34 @@ Part Replica::take_result(std::size_t index) {
     return part;
 }
 
+void Replica::set_merge_argument_at(std::size_t index, std::string_view path, Tensor tensor) {
+    constexpr std::size_t kMost = 1024;
+    if (index >= kMost) throw invalid(text("argument index is ", index, "; a merge has less than ", kMost));
+    check_path(path);
+    merge_parts_.resize(std::max(merge_parts_.size(), index + 1));
+    merge_parts_[index].push_back({std::string(path), std::move(tensor)});
+}
+
+std::vector<Part> Replica::take_merge_parts(std::size_t count) {
+    std::vector<Part> parts = std::exchange(merge_parts_, {});
+    if (parts.size() > count)
+        throw invalid(text("argument ", parts.size() - 1,
+                           " was set by mdist_replica_set_merge_argument_at, and this "
+                           "merge has ",
+                           count, " arguments"));
+    parts.resize(count);
+    for (Part &part : parts) part = sorted_part(std::move(part));
+    return parts;
+}
+
+const Tensor &Replica::merged_at(std::size_t index, std::string_view path) const {
+    if (index >= merged.size())
+        throw invalid(text("result index is ", index, "; the last merge gave ", merged.size(), " results"));
+    const std::string what = text("result ", index, " of the merge");
+    if (!merged[index]) throw Failure(MDIST_ERR_NOT_FOUND, text(what, " was left alone by the merge function"));
+    return leaf_of(*merged[index], path, what).tensor_for(local_index_);
+}
+
 void Replica::require_together(const char *function) const {
     if (!entered.load(std::memory_order_relaxed)) strategy_.require_concurrent(function);
 }
@@ -124,7 +152,8 @@ void Frame::clear() noexcept {
         replica->results.clear();
         replica->structured_results.clear();
         replica->merge_arguments.clear();
-        replica->merge_results.clear();
+        replica->merged.clear();
+        replica->merge_parts_.clear();
         if (!replica->last_failure.empty()) replica->last_failure.clear(); // its line stays with the replica's core
     }
 }

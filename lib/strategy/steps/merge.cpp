@@ -5,6 +5,7 @@
 
 #include "strategy/context.h"
 #include "strategy/strategy.h"
+#include "strategy/values/regroup.h"
 #include "strategy/values/structure.h"
 #include "util/callback.h"
 #include "util/dtype.h"
@@ -16,17 +17,23 @@
 namespace mdist {
 namespace {
 
-uint64_t shape_of_merge(const std::vector<Tensor> &arguments, std::size_t result_count) {
+/// A tensor's dtype; of a structure nothing, since regrouping says more about paths that differ.
+int32_t dtype_of(const Part &argument) {
+    return argument.size() == 1 && argument[0].path.empty() ? argument[0].tensor.dtype() : 0;
+}
+
+uint64_t shape_of_merge(const std::vector<Part> &arguments, std::size_t result_count) {
     uint64_t hash = result_count;
-    for (const Tensor &argument : arguments) hash = hash * 31 + static_cast<uint64_t>(argument.dtype());
+    for (const Part &argument : arguments) hash = hash * 31 + static_cast<uint64_t>(dtype_of(argument));
     return hash * 1024 + arguments.size();
 }
 
-std::string summary_of_merge(const std::vector<Tensor> &arguments, std::size_t result_count) {
+std::string summary_of_merge(const std::vector<Part> &arguments, std::size_t result_count) {
     constexpr std::size_t kShown = 4;
     std::string out = text(arguments.size(), " arguments");
     for (std::size_t i = 0; i < std::min(arguments.size(), kShown); ++i)
-        out += text(i == 0 ? ": " : ", ", dtype_name(arguments[i].dtype()));
+        out +=
+            text(i == 0 ? ": " : ", ", dtype_of(arguments[i]) == 0 ? "structure" : dtype_name(dtype_of(arguments[i])));
     if (arguments.size() > kShown) out += ", ...";
     return out + text("; ", result_count, " results");
 }
@@ -43,13 +50,10 @@ void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::siz
 }
 
 void take_merged(Replica &replica) {
-    const std::vector<ValuePointer> &merged = replica.frame().shared.merged;
-    replica.merge_results.assign(merged.size(), Tensor());
-    for (std::size_t i = 0; i < merged.size(); ++i)
-        if (merged[i]) replica.merge_results[i] = merged[i]->tensor_for(replica.local_index());
+    replica.merged = replica.frame().shared.merged;
 }
 
-void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> arguments, std::size_t result_count,
+void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
                      uint64_t timeout_ns) {
     replica.await_turn("mdist_merge_call");
     if (replica.entered) return merge_entered(replica, merge, std::move(arguments), result_count, timeout_ns);
@@ -67,7 +71,7 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Tensor> a
 }
 
 /// The same for a replica on a thread of the caller.
-void Strategy::merge_entered(Replica &replica, const Merge &merge, std::vector<Tensor> arguments,
+void Strategy::merge_entered(Replica &replica, const Merge &merge, std::vector<Part> arguments,
                              std::size_t result_count, uint64_t timeout_ns) {
     std::vector<ValuePointer> regrouped;
     open_runs_.open_merge(replica, CallKind::kMerge, std::move(arguments), result_count, timeout_ns,
@@ -118,27 +122,26 @@ void Strategy::run_merge(Replica &replica, const Merge &merge, std::size_t resul
 
 void Strategy::check_merged(const std::vector<ValuePointer> &merged) const {
     for (std::size_t i = 0; i < merged.size(); ++i) {
-        if (merged[i] && merged[i]->is_structure())
-            throw Failure(
-                MDIST_ERR_CALLBACK,
-                text("the merge function gave a structure as result ", i, " (", leaves_text(merged[i]->leaves()),
-                     "); a replica gets tensors, so give its leaves as results (mdist_value_at)"));
-        const std::size_t count = merged[i] ? merged[i]->tensors().size() : 0;
-        if (merged[i]) merged[i]->check_whole();
-        if (!merged[i] || merged[i]->kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) continue;
-        throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count, " tensors for ",
-                                               local_replica_count(), " local replicas"));
+        if (!merged[i]) continue;
+        visit_leaves(*merged[i], [&](const Value &leaf, std::size_t) {
+            leaf.check_whole();
+            const std::size_t count = leaf.tensors().size();
+            if (leaf.kind() == MDIST_VALUE_PLAIN || count == local_replica_count()) return;
+            throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count,
+                                                   " tensors for ", local_replica_count(), " local replicas"));
+        });
     }
 }
 
 std::vector<ValuePointer> Strategy::regroup(Frame &frame, std::size_t count) {
     std::vector<ValuePointer> values;
     for (std::size_t i = 0; i < count; ++i) {
-        std::vector<Tensor> tensors;
+        std::vector<Part> parts;
         for (uint32_t local = 0; local < local_replica_count(); ++local)
-            tensors.push_back(frame.replica(local).merge_arguments[i]);
-        values.push_back(tensors.size() == 1 ? Value::plain(std::move(tensors[0]))
-                                             : Value::per_replica(std::move(tensors)));
+            parts.push_back(frame.replica(local).merge_arguments[i]);
+        ValuePointer value =
+            mdist::regroup(text("argument ", i, " of the merge"), std::move(parts), first_replica_id());
+        values.push_back(value ? std::move(value) : structure_of({}));
     }
     return values;
 }

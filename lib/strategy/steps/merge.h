@@ -15,7 +15,7 @@ class Group;
 /// Returns when all local replicas have come, by one `kind` of merge and with arguments of one count and dtypes (in
 /// merge_arguments).
 void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns);
-/// Fills a replica's merge_results with its own part of what was merged.
+/// Gives a replica what was merged.
 void take_merged(Replica &replica);
 
 } // namespace mdist

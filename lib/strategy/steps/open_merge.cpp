@@ -9,7 +9,7 @@
 
 namespace mdist {
 
-void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Tensor> arguments, std::size_t result_count,
+void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arguments, std::size_t result_count,
                           uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out) {
     Run &run = run_of(replica);
     Frame::Shared &shared = run.frame.shared;

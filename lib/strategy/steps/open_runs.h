@@ -42,10 +42,10 @@ class OpenRuns {
 
     /// Returns when every replica has come. On replica 0, gives `hand_out` the regrouped arguments; if it throws, the
     /// merge has failed for all.
-    void open_merge(Replica &replica, CallKind kind, std::vector<Tensor> arguments, std::size_t result_count,
+    void open_merge(Replica &replica, CallKind kind, std::vector<Part> arguments, std::size_t result_count,
                     uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out);
     /// Closes it: what replica 0's `merge` returns is for all, and what it throws fails the merge; the others wait for
-    /// that, and then call theirs for what it throws. Fills the replica's merge_results.
+    /// that, and then call theirs for what it throws. Fills the replica's `merged`.
     void close_merge(Replica &replica, const char *function, std::size_t count,
                      FunctionRef<std::vector<ValuePointer>()> merge);
     /// Between the two, if replica 0's caller is to work in cross-replica context by whatever thread.

@@ -65,6 +65,10 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
 /// Over axes of each leaf, to plain values.
 ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes);
+/// What replica 0 of the job has, leaf by leaf, as a plain value. The leaves may look otherwise on other workers.
+ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &value);
+/// Throws unless `op` takes a leaf, as reduce_values() does when it comes to that.
+void check_reduces(const Strategy &strategy, int32_t op, const Value &leaf);
 /// Whether reducing it takes other workers: what is one content for all reduces to itself.
 bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes);
 /// Whether each replica has a content of its own: where there is one per worker, a plain value is such too, as in
@@ -73,6 +77,8 @@ bool differs_by_replica(const Strategy &strategy, const Value &leaf);
 /// Throws INVALID_ARGUMENT unless one content for all reduces to itself without asking anybody, as in TensorFlow.
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor);
+/// The same of a plain value, leaf by leaf; mirrored leaves are shared.
+ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value);
 /// One tensor from one per replica of the job, of which `tensors` are the local ones.
 Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
 /// Leaf by leaf.

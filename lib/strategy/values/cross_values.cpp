@@ -55,14 +55,9 @@ Item item_of(Strategy &strategy, const Asker &asker, int32_t op, const Value &le
              Target target) {
     leaf.check_count(strategy.span().replicas);
     if (leaf.has_rows()) return {leaf, path, target, reduce_rows(strategy, asker, op, leaf, target)};
-    const Tensor &first = leaf.tensors()[0];
-    if (differs_by_replica(strategy, leaf)) {
-        require_alike(leaf.tensors());
-        check_op_takes(op, first.dtype());
-        return {leaf, path, target, nullptr};
-    }
-    require_reduces_to_itself(op, leaf.kind(), first, strategy.replica_count());
-    return {leaf, path, target, placed(strategy, first, target)};
+    check_reduces(strategy, op, leaf);
+    if (differs_by_replica(strategy, leaf)) return {leaf, path, target, nullptr};
+    return {leaf, path, target, placed(strategy, leaf.tensors()[0], target)};
 }
 
 /// What all workers must mean by these: their paths and shapes. Words for the first few.
@@ -181,6 +176,28 @@ ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t o
         if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, strategy.replica_count());
         return Value::plain(std::move(reduced));
     });
+}
+
+void check_reduces(const Strategy &strategy, int32_t op, const Value &leaf) {
+    const Tensor &first = leaf.tensors()[0];
+    if (leaf.has_rows()) return check_rows_op(op, first.dtype());
+    if (!differs_by_replica(strategy, leaf))
+        return require_reduces_to_itself(op, leaf.kind(), first, strategy.replica_count());
+    require_alike(leaf.tensors());
+    check_op_takes(op, first.dtype());
+}
+
+ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value) {
+    const auto mirror = [&](const Value &leaf, std::size_t index) -> ValuePointer {
+        leaf.check_count(strategy.local_replica_count());
+        leaf.check_whole();
+        if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
+        if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(strategy, leaf.tensors()[0]);
+        throw invalid(
+            "a per-replica value has a content for each replica, so that it cannot be mirrored; reduce it "
+            "(mdist_reduce_to), or mirror one of its tensors (mdist_broadcast_to)");
+    };
+    return map_leaves(*value, mirror);
 }
 
 Asker of_leaf(const Asker &asker, const Value &value, std::size_t index) {

@@ -101,6 +101,12 @@ bool path_before(std::string_view a, std::string_view b) {
     return a.empty() && !b.empty();
 }
 
+void check_tree(std::vector<std::string> paths) {
+    for (const std::string &path : paths) check_path(path);
+    std::sort(paths.begin(), paths.end(), path_before);
+    for (std::size_t i = 0; i < paths.size(); ++i) check_fits(i == 0 ? nullptr : &paths[i - 1], paths[i]);
+}
+
 ValuePointer structure_of(std::vector<Leaf> leaves) {
     if (leaves.size() == 1 && leaves[0].path.empty()) return std::move(leaves[0].value);
     std::vector<Leaf> flat;

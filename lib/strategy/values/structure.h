@@ -17,6 +17,8 @@ namespace mdist {
 
 /// Throws INVALID_ARGUMENT for a path that no leaf can have. "" is the whole.
 void check_path(std::string_view path);
+/// Throws INVALID_ARGUMENT, naming the path, unless leaves at these paths make one tree.
+void check_tree(std::vector<std::string> paths);
 /// The order of leaves: component by component, positions by number.
 bool path_before(std::string_view a, std::string_view b);
 

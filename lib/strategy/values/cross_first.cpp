@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replica 0's tensors for all workers: their types and shapes go first, since those of others may differ.
+#include "comm/workers.h"
+#include "strategy/values/cross.h"
+#include "strategy/values/structure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// What travels ahead of a tensor.
+struct Header {
+    explicit Header(const Tensor &tensor) : dtype(tensor.dtype()), rank(tensor.shape().rank) {
+        std::copy_n(tensor.shape().dims, MDIST_MAX_RANK, dims);
+    }
+    Tensor allocate() const {
+        Shape shape;
+        shape.rank = rank;
+        std::copy_n(dims, MDIST_MAX_RANK, shape.dims);
+        return Tensor::allocate(*host(), dtype, shape);
+    }
+
+    int32_t dtype;
+    int32_t rank;
+    uint64_t dims[MDIST_MAX_RANK];
+};
+
+Call call_of(const Asker &asker, const std::string &subject) {
+    Call call;
+    call.kind = asker.kind;
+    call.subject = std::hash<std::string>()(subject);
+    call.subject_text = subject.c_str();
+    return call;
+}
+
+/// What worker 0's leaves look like; nothing else is on their places, so all have as many.
+std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, const std::vector<Tensor> &own,
+                                     const std::string &subject) {
+    std::vector<Header> headers;
+    for (const Tensor &tensor : own) headers.emplace_back(tensor);
+    workers.broadcast(call_of(asker, subject), headers.data(), headers.size() * sizeof(Header), asker.timeout_ns);
+    return headers;
+}
+
+} // namespace
+
+ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &value) {
+    std::vector<Tensor> tensors;
+    std::string paths = asker.subject;
+    visit_leaves(value, [&](const Value &leaf, std::size_t index) {
+        leaf.check_count(strategy.local_replica_count());
+        leaf.check_whole();
+        tensors.push_back(leaf.tensors()[0]);
+        paths += text(index == 0 ? " \"" : ", \"", leaf_path(value, index), '"');
+    });
+    std::vector<Header> headers;
+    Workers *const workers = strategy.workers();
+    if (workers != nullptr) headers = headers_of_first(*workers, asker, tensors, paths);
+    return map_leaves(value, [&](const Value &, std::size_t index) {
+        const Tensor &own = tensors[index];
+        if (workers == nullptr) {
+            Tensor copy = Tensor::allocate(*host(), own.dtype(), own.shape());
+            host()->copy_out(copy.data(), own.data(), copy.bytes());
+            return Value::plain(std::move(copy));
+        }
+        Tensor theirs = headers[index].allocate();
+        if (workers->self() == 0) host()->copy_out(theirs.data(), own.data(), theirs.bytes());
+        workers->broadcast(call_of(asker, paths), theirs.data(), theirs.bytes(), asker.timeout_ns);
+        return Value::plain(std::move(theirs));
+    });
+}
+
+} // namespace mdist
