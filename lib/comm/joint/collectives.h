@@ -7,8 +7,8 @@
 
 namespace mdist::joint {
 
-/// Small ones travel with the header, and everybody evaluates the whole tree; large ones are cut up, so that each
-/// worker evaluates its share.
+/// Small ones travel with the headers, and blocks of workers evaluate the tree together, twice as many each time; large
+/// ones are cut up, so that each worker evaluates its share.
 void all_reduce(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void broadcast(Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 void all_gather(Workers &workers, const Call *const *calls, uint64_t timeout_ns);

@@ -11,8 +11,9 @@
 //   Who gives anything in round k has found everybody of its block in the same operation. (It has taken its partner's
 //   header in each round before, and that partner had done likewise.) So who is done knows that of all.
 //   Where workers disagree there is a lowest joining of two blocks that are in different operations, each of one mind.
-//   Workers that are in a doubling get to that round, others tell everybody anyway: so the first worker of either block
-//   gets the other's header, and both fail, with words that name both sides. The membership tells everybody else.
+//   Workers that are in a doubling get to that round, and look at what came only after they have given their own;
+//   others tell everybody anyway. So the first worker of either block gets the other's header, and both fail, with
+//   words that name both sides. The membership tells everybody else.
 #pragma once
 
 #include "comm/flat.h"
