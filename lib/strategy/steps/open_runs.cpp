@@ -133,8 +133,10 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (strategy_.closed_ && &run == runs_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge && code == 0) throw why();
     if (worked)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("replica ", id, " left its step with a started operation or a round of gradients under way; wait for it first"))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("replica ", id,
+                 " left its step with a started operation or a round of gradients under way; wait for it first"))
             .replica(static_cast<int32_t>(id))
             .reason("work_under_way");
 }
