@@ -10,7 +10,6 @@
  *   gradients reduced while the step computes                  loss        divided by what all replicas have
  *   loop      steps over an iterator, and their outputs        serve       one program leads the replicas of all workers
  *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
- *   serve        one program leads the replicas of all workers
  *
  * and for other languages than C:
  *
