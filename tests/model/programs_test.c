@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs against the model, with 1, 2 and 3 replicas in one process.
+//
+// A difference prints the seed, the program, and what is left of it without all operations that the difference does
+// not need. MDIST_TEST_SEED repeats one seed.
+#include "../support/mdist_test.h"
+#include "compare.h"
+
+#include <time.h>
+
+static void programs_do_what_the_model_says(void **state) {
+    (void)state;
+    const char *const tier = getenv("MDIST_TEST_TIER"), *const given = getenv("MDIST_TEST_SEED");
+    const uint64_t count = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 10000 : 200;
+    const uint64_t first = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 100000;
+    print_message("# seeds %llu to %llu; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)first,
+                  (unsigned long long)(first + count - 1));
+    quiet_log();
+    mdist_strategy_t *strategies[4] = {NULL};
+    int differences = 0;
+    for (uint32_t n = 1; n <= 3; ++n) strategies[n] = make_strategy(n, NULL);
+    for (uint64_t seed = first; seed < first + count && differences < 3; ++seed)
+        for (uint32_t n = 1; n <= 3; ++n) {
+            if (given == NULL && seed % 3 + 1 != n) continue;
+            if (!differs_and_print(strategies[n], make_program(seed, 1, n))) continue;
+            ++differences;
+            shrink_and_print(n, make_program(seed, 1, n));
+            mdist_strategy_destroy(strategies[n]);
+            strategies[n] = make_strategy(n, NULL);
+        }
+    for (uint32_t n = 1; n <= 3; ++n) mdist_strategy_destroy(strategies[n]);
+    forget_tensors();
+    assert_int_equal(differences, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(programs_do_what_the_model_says)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
