@@ -105,8 +105,13 @@ static Value draw_literal(Generator *self, int step) {
 
 // ---- Operations.
 
-static int draw_register(Generator *self, const Block *block) {
+static int draw_register(Generator *self, const Block *block, Kind kind) {
+    const int takes_rows = kind == ASSIGN || kind == UPDATE || (kind >= REDUCE && kind <= BATCH_REDUCE_TO);
     int which = 0;
+    for (int i = 0; i < REGISTERS && takes_rows && one_in(self, 2); ++i) {
+        which = (int)draw(self, REGISTERS);
+        if (block->registers[which].leaves[0].has_rows) return which;
+    }
     for (int i = 0; i < 4; ++i) { // rather one that holds something
         which = (int)draw(self, REGISTERS);
         if (block->registers[which].there) break;
@@ -145,9 +150,9 @@ static int draw_from_count(Generator *self, Kind kind) {
 
 /// What programs are about more often than others.
 static Kind draw_favourite(Generator *self, int step) {
-    static const Kind kOutside[] = {ROWS, ASSIGN, REDUCE, UPDATE};
+    static const Kind kOutside[] = {ROWS, ROWS, ASSIGN, REDUCE, REDUCE_TO, UPDATE};
     static const Kind kInStep[] = {ALL_REDUCE_ROWS, STEP_ASSIGN, STEP_ASSIGN_ROWS, STEP_ASSIGN_ROWS};
-    return step ? kInStep[draw(self, 4)] : kOutside[draw(self, 4)];
+    return step ? kInStep[draw(self, 4)] : kOutside[draw(self, 6)];
 }
 
 static Kind draw_kind(Generator *self, const Block *block) {
@@ -198,7 +203,7 @@ static Operation *draw_operation(Generator *self, const Block *block) {
     operation->aggregation = (int)draw(self, one_in(self, 10) ? 5 : 4);
     const int32_t axes = one_in(self, 4) ? 4 : 1; // more than most have, or not
     for (int i = 0; i < 2; ++i) {
-        operation->from[i] = draw_register(self, block);
+        operation->from[i] = draw_register(self, block, kind);
         operation->axes[i] = (int32_t)draw(self, 2 * (uint32_t)axes) - axes;
         operation->paths[i] = step && one_in(self, 2) ? NULL : draw_path(self);
         operation->destinations[i] = kDestinations[draw(self, one_in(self, 4) ? 5 : 3)];
@@ -216,6 +221,12 @@ static int has_errors(const Generator *self, const Operation *operation) {
     return operation->kind == RETURN;
 }
 
+/// Arguments that are wrong are found easily by chance; what is refused for another reason is not.
+static int is_rare(const Operation *operation) {
+    const mdist_status_t status = operation->statuses[0];
+    return status == MDIST_ERR_UNSUPPORTED || status == MDIST_ERR_FAILED_PRECONDITION || status == MDIST_ERR_MISMATCH;
+}
+
 /// An operation that the model can tell of, evaluated; NULL if there was none in many.
 static Operation *draw_possible(Generator *self, Block *block) {
     for (int tries = 0; tries < 40; ++tries) {
@@ -224,7 +235,8 @@ static Operation *draw_possible(Generator *self, Block *block) {
         const Block before_block = *block;
         if (!evaluate(&self->model, block, operation)) continue;
         const int step_ends = block->place == IN_STEP && block->failure != MDIST_OK;
-        if (!has_errors(self, operation) || one_in(self, step_ends ? 60 : 12)) return operation;
+        if (!has_errors(self, operation) || one_in(self, (step_ends ? 60 : 12) / (is_rare(operation) ? 4 : 1)))
+            return operation;
         self->model = before;
         *block = before_block;
     }

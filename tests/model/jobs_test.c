@@ -24,7 +24,11 @@ static void check(uint32_t workers, const char *devices) {
     static char first[64], count[64];
     snprintf(first, sizeof first, "TEST_FIRST_SEED=%llu",
              given != NULL ? strtoull(given, NULL, 10) : (unsigned long long)time(NULL) * 100000);
-    snprintf(count, sizeof count, "TEST_PROGRAMS=%d", given != NULL ? 1 : is_long() ? 200 : 20);
+    snprintf(count, sizeof count, "TEST_PROGRAMS=%d",
+             given != NULL          ? 1
+             : !is_long()           ? 20
+             : MDIST_TEST_SANITIZED ? 50
+                                    : 200);
     print_message("# %u workers with %s, seeds from %s; MDIST_TEST_SEED=... repeats one\n", workers, devices,
                   strchr(first, '=') + 1);
     environment[0] = first;

@@ -19,7 +19,9 @@ static void programs_do_what_the_model_says(void **state) {
     mdist_strategy_t *strategies[4] = {NULL};
     int differences = 0;
     for (uint32_t n = 1; n <= 3; ++n) strategies[n] = make_strategy(n, NULL);
-    for (uint64_t seed = first; seed < first + count && differences < 3; ++seed)
+    const time_t enough = time(NULL) + 300; // on a machine that does much else; fewer programs are no failure
+    uint64_t seed = first;
+    for (; seed < first + count && differences < 3 && time(NULL) < enough; ++seed)
         for (uint32_t n = 1; n <= 3; ++n) {
             if (given == NULL && seed % 3 + 1 != n) continue;
             if (!differs_and_print(strategies[n], make_program(seed, 1, n))) continue;
@@ -30,6 +32,7 @@ static void programs_do_what_the_model_says(void **state) {
         }
     for (uint32_t n = 1; n <= 3; ++n) mdist_strategy_destroy(strategies[n]);
     forget_tensors();
+    print_message("# %llu programs\n", (unsigned long long)(seed - first));
     assert_int_equal(differences, 0);
 }
 
