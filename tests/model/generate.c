@@ -37,7 +37,7 @@ static const char *draw_path(Generator *self) {
 static int32_t draw_dtype(Generator *self) {
     static const int32_t kAll[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
                                    MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
-    return one_in(self, 2) ? MDIST_FLOAT32 : kAll[draw(self, 10)];
+    return one_in(self, 2) ? MDIST_FLOAT32 + (int32_t)draw(self, 2) : kAll[draw(self, 10)]; // or float64
 }
 
 static Number draw_number(Generator *self, int32_t dtype) {
@@ -105,13 +105,29 @@ static Value draw_literal(Generator *self, int step) {
 
 // ---- Operations.
 
+/// A register that holds rows; -1: none.
+static int find_rows(Generator *self, const Block *block) {
+    const int first = (int)draw(self, REGISTERS);
+    for (int i = 0; i < REGISTERS; ++i)
+        if (block->registers[(first + i) % REGISTERS].leaves[0].has_rows) return (first + i) % REGISTERS;
+    return -1;
+}
+
+/// Indices first, then rows, of another type if there is one.
+static int draw_for_rows(Generator *self, const Block *block, int indices) {
+    int which = 0;
+    for (int i = 0; i < 12; ++i) {
+        which = (int)draw(self, REGISTERS);
+        const Value *const value = &block->registers[which];
+        if (value->there && (value->leaves[0].tensors[0].dtype == MDIST_INT64) == indices) break;
+    }
+    return which;
+}
+
 static int draw_register(Generator *self, const Block *block, Kind kind) {
     const int takes_rows = kind == ASSIGN || kind == UPDATE || (kind >= REDUCE && kind <= BATCH_REDUCE_TO);
-    int which = 0;
-    for (int i = 0; i < REGISTERS && takes_rows && one_in(self, 2); ++i) {
-        which = (int)draw(self, REGISTERS);
-        if (block->registers[which].leaves[0].has_rows) return which;
-    }
+    int which = takes_rows && one_in(self, 2) ? find_rows(self, block) : -1;
+    if (which >= 0) return which;
     for (int i = 0; i < 4; ++i) { // rather one that holds something
         which = (int)draw(self, REGISTERS);
         if (block->registers[which].there) break;
@@ -149,9 +165,12 @@ static int draw_from_count(Generator *self, Kind kind) {
 }
 
 /// What programs are about more often than others.
-static Kind draw_favourite(Generator *self, int step) {
+static Kind draw_favourite(Generator *self, const Block *block) {
+    const int step = block->place == IN_STEP;
     static const Kind kOutside[] = {ROWS, ROWS, ASSIGN, REDUCE, REDUCE_TO, UPDATE};
     static const Kind kInStep[] = {ALL_REDUCE_ROWS, STEP_ASSIGN, STEP_ASSIGN_ROWS, STEP_ASSIGN_ROWS};
+    static const Kind kWithRows[] = {ASSIGN, REDUCE, REDUCE_TO};
+    if (!step && find_rows(self, block) >= 0 && one_in(self, 2)) return kWithRows[draw(self, 3)];
     return step ? kInStep[draw(self, 4)] : kOutside[draw(self, 6)];
 }
 
@@ -159,7 +178,7 @@ static Kind draw_kind(Generator *self, const Block *block) {
     const int step = block->place == IN_STEP;
     if (block->place != IN_PROGRAM && one_in(self, 25)) return one_in(self, 3) ? RETURN : MISPLACED;
     if (!step && block->depth < DEEPEST && one_in(self, 4)) return RUN;
-    if (one_in(self, 2)) return draw_favourite(self, step);
+    if (one_in(self, 2)) return draw_favourite(self, block);
     if (!step) return (Kind)draw(self, RUN);
     if (one_in(self, 5)) return NUMBERS;
     return (Kind)(ARGUMENT + (int)draw(self, MERGE - ARGUMENT + (block->depth < DEEPEST ? 1 : 0)));
@@ -203,7 +222,8 @@ static Operation *draw_operation(Generator *self, const Block *block) {
     operation->aggregation = (int)draw(self, one_in(self, 10) ? 5 : 4);
     const int32_t axes = one_in(self, 4) ? 4 : 1; // more than most have, or not
     for (int i = 0; i < 2; ++i) {
-        operation->from[i] = draw_register(self, block, kind);
+        const int for_rows = kind == ROWS || kind == ALL_REDUCE_ROWS || kind == STEP_ASSIGN_ROWS;
+        operation->from[i] = for_rows ? draw_for_rows(self, block, i == 0) : draw_register(self, block, kind);
         operation->axes[i] = (int32_t)draw(self, 2 * (uint32_t)axes) - axes;
         operation->paths[i] = step && one_in(self, 2) ? NULL : draw_path(self);
         operation->destinations[i] = kDestinations[draw(self, one_in(self, 4) ? 5 : 3)];

@@ -3,6 +3,14 @@
 //
 // A difference prints the seed, the program, and what is left of it without all operations that the difference does
 // not need. MDIST_TEST_SEED repeats one seed.
+//
+// What it is good for was tried with 22 small faults of the library, one at a time; these were found, after so many
+// programs: in structures and steps (positions with gaps 8, replica 0's part of a merge for all 9, a nested failure
+// kept 2, a partial reduce_scatter 1), reductions (plain values gathered once 6, MEAN over axes by one replica's count
+// 20, a tree that splits in the middle 2696, MEAN of rows not divided 141, fetch of a per-replica value 37, an output
+// written on failure 15), and variables (ONLY_FIRST_REPLICA summed 1, update of copy 0 14, rows of MEAN not divided 41,
+// MEAN read as SUM 43, MAX of rows with SUM 65, SUM divided by nobody 115, rows of ONLY_FIRST_REPLICA from all 114,
+// integers divided downwards 403 to 1878).
 #include "../support/mdist_test.h"
 #include "compare.h"
 
