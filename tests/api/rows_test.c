@@ -119,6 +119,12 @@ static void what_does_not_go_together_is_refused(void **state) {
     mdist_value_t *const bad[][2] = {{int32, values}, {matrix, values}, {two, scalar}, {two, three}, {two, copies}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(bad[i][0], bad[i][1], &again, &error));
+    const char *const path = "a";
+    mdist_value_t *structure = NULL;
+    OK(mdist_value_structure(&path, &values, 1, &structure, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(structure, structure, &again, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(two, structure, &again, &error));
+    mdist_value_destroy(structure);
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_value_rows(two, rows, &again, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(two, values, NULL, &error));
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_value_rows(NULL, values, &again, &error));

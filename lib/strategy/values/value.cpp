@@ -36,6 +36,8 @@ std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const cha
 }
 
 std::shared_ptr<Value> Value::rows(const Value &indices, const Value &values) {
+    if (indices.is_structure()) throw indices.refused("the value of indices");
+    if (values.is_structure()) throw values.refused("the value of rows");
     indices.check_whole();
     values.check_whole();
     if (indices.kind_ != values.kind_ || indices.tensors_.size() != values.tensors_.size())

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the functions of config.h, cluster.h, store.h are called, and where they belong; see context.h.
+#include "context.h"
+
+CALL(config_create) {
+    (void)w;
+    mdist_config_t *out = NULL;
+    const mdist_status_t status = mdist_config_create(&out, error);
+    mdist_config_destroy(out);
+    return status;
+}
+CALL(config_set) {
+    return mdist_config_set(w->config, "devices", "cpu*2", error);
+}
+CALL(config_get) {
+    char text[64];
+    return mdist_config_get(w->config, "devices", text, sizeof text, NULL, error);
+}
+CALL(config_load_text) {
+    return mdist_config_load_text(w->config, "executor: caller\n", 17, error);
+}
+CALL(config_load_environment) {
+    return mdist_config_load_environment(w->config, error);
+}
+CALL(config_set_cluster) {
+    return mdist_config_set_cluster(w->config, w->cluster, error);
+}
+static mdist_status_t drop_cluster(mdist_status_t status, mdist_cluster_t *cluster) {
+    mdist_cluster_destroy(cluster);
+    return status;
+}
+CALL(cluster_create) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_create(&out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_config) {
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_config(w->config, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_from_tf_config) {
+    (void)w;
+    mdist_cluster_t *out = NULL;
+    const mdist_status_t status = mdist_cluster_from_tf_config("{}", 2, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_union) {
+    mdist_cluster_t *out = NULL;
+    const mdist_cluster_t *const one[] = {w->cluster};
+    const mdist_status_t status = mdist_cluster_union(one, 1, &out, error);
+    return drop_cluster(status, out);
+}
+CALL(cluster_add_task) {
+    static uint32_t index = 0;
+    return mdist_cluster_add_task(w->cluster, MDIST_TASK_PS, index++, "h:1", error);
+}
+CALL(cluster_set_task) {
+    return mdist_cluster_set_task(w->cluster, MDIST_TASK_WORKER, 0, error);
+}
+CALL(cluster_task_count) {
+    uint32_t count = 0;
+    return mdist_cluster_task_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_address) {
+    char text[32];
+    return mdist_cluster_address(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_task) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_task(w->cluster, &type, &index, error);
+}
+CALL(cluster_is_chief) {
+    int32_t is_chief = 0;
+    return mdist_cluster_is_chief(w->cluster, MDIST_TASK_WORKER, 0, &is_chief, error);
+}
+CALL(cluster_worker_count) {
+    uint32_t count = 0;
+    return mdist_cluster_worker_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+}
+CALL(cluster_worker_id) {
+    uint32_t id = 0;
+    return mdist_cluster_worker_id(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
+}
+CALL(cluster_leader) {
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    uint32_t index = 0;
+    return mdist_cluster_leader(w->cluster, &type, &index, error);
+}
+CALL(cluster_master) {
+    char text[32];
+    return mdist_cluster_master(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+}
+CALL(cluster_explain) {
+    char text[32];
+    return mdist_cluster_explain(w->cluster, text, sizeof text, NULL, error);
+}
+
+CALL(store_create) {
+    (void)w;
+    mdist_store_t *out = NULL;
+    const mdist_status_t status = mdist_store_create("127.0.0.1:0", 2, NULL, 0, NULL, &out, error);
+    mdist_store_destroy(out);
+    return status;
+}
+CALL(store_address) {
+    char text[64];
+    return mdist_store_address(w->store, text, sizeof text, NULL, error);
+}
+CALL(store_restart) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call it, and the number must go up
+    static uint32_t restart = 0;
+    pthread_mutex_lock(&lock);
+    const mdist_status_t status = mdist_store_restart(w->store, 2, ++restart, error);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+CALL(store_progress) {
+    uint32_t joined = 7;
+    const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
+    return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
+}
+
+static const Entry entries[] = {
+    ENTRY(config_create, ANYWHERE),
+    ENTRY(config_set, ANYWHERE),
+    ENTRY(config_get, ANYWHERE),
+    ENTRY(config_load_text, ANYWHERE),
+    ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(config_set_cluster, ANYWHERE),
+    ENTRY(cluster_create, ANYWHERE),
+    ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(cluster_from_tf_config, ANYWHERE),
+    ENTRY(cluster_union, ANYWHERE),
+    ENTRY(cluster_add_task, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),
+    ENTRY(cluster_task_count, ANYWHERE),
+    ENTRY(cluster_address, ANYWHERE),
+    ENTRY(cluster_task, ANYWHERE),
+    ENTRY(cluster_is_chief, ANYWHERE),
+    ENTRY(cluster_worker_count, ANYWHERE),
+    ENTRY(cluster_worker_id, ANYWHERE),
+    ENTRY(cluster_leader, ANYWHERE),
+    ENTRY(cluster_master, ANYWHERE),
+    ENTRY(cluster_explain, ANYWHERE),
+    ENTRY(store_create, ANYWHERE),
+    ENTRY(store_address, ANYWHERE),
+    ENTRY(store_restart, ANYWHERE),
+    ENTRY(store_progress, ANYWHERE),
+};
+const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the functions of collective.h, work.h, loss.h are called, and where they belong; see context.h.
+#include "context.h"
+
+#include <unistd.h>
+
+CALL(strategy_all_reduce) {
+    float rows[8] = {0};
+    mdist_buffer_t buffers[8];
+    for (int i = 0; i < 8; ++i) buffers[i] = buffer_of(&rows[i], MDIST_FLOAT32, 1);
+    return mdist_strategy_all_reduce(w->strategy, MDIST_SUM, buffers, buffers, 1, NULL, error);
+}
+CALL(reduce) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(reduce_to) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, "cpu:0", &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(batch_reduce_to) {
+    mdist_value_t *out = NULL;
+    mdist_value_t *in = w->zero;
+    const mdist_status_t status = mdist_batch_reduce_to(w->strategy, MDIST_SUM, &in, NULL, 1, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(broadcast_to) {
+    mdist_value_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_broadcast_to(w->strategy, &tensor, &out, error);
+    return drop_value(status, out);
+}
+CALL(gather) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(fetch) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_fetch(w->strategy, w->value, "cpu:1", NULL, NULL, &out, error);
+    return drop_value(status, out);
+}
+CALL(all_reduce) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
+}
+CALL(all_reduce_rows) {
+    int64_t index = 0;
+    const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(average_loss) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    uint64_t global_batch = 0;
+    double loss = 0;
+    return mdist_average_loss(w->replica, &tensor, NULL, &global_batch, &loss, NULL, error);
+}
+CALL(scale_regularization) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    double loss = 0;
+    return mdist_scale_regularization(w->replica, &tensor, &loss, error);
+}
+CALL(broadcast) {
+    const mdist_buffer_t in = in_of(w);
+    return mdist_broadcast(w->replica, 0, &in, 1, NULL, error);
+}
+CALL(all_gather) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    return mdist_all_gather(w->replica, &in, &out, 1, NULL, error);
+}
+CALL(reduce_scatter) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    return mdist_reduce_scatter(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
+}
+CALL(all_to_all) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_all_to_all(w->replica, &in, &out, 1, NULL, error);
+}
+CALL(barrier) {
+    return mdist_barrier(w->replica, NULL, error);
+}
+
+// Started: waited for at once, so that the step goes on as after the blocking form.
+static mdist_status_t wait_for(mdist_status_t status, mdist_work_t *work) {
+    int32_t done = 0;
+    if (status == MDIST_OK && (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK || done != 1))
+        status = MDIST_ERR_INTERNAL;
+    mdist_work_destroy(work);
+    return status;
+}
+CALL(all_reduce_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_reduce_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(broadcast_start) {
+    const mdist_buffer_t in = in_of(w);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_broadcast_start(w->replica, 0, &in, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(all_gather_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_gather_start(w->replica, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_scatter_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_reduce_scatter_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(all_to_all_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status =
+        mdist_reduce_to_root_start(w->replica, MDIST_SUM, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(gather_to_root_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_gather_to_root_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(scatter_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_scatter_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(reduce_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    return mdist_reduce_to_root(w->replica, MDIST_SUM, 0, &in, &out, 1, NULL, error);
+}
+CALL(gather_to_root) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
+    return mdist_gather_to_root(w->replica, 0, &in, &out, 1, NULL, error);
+}
+CALL(scatter) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
+    return mdist_scatter(w->replica, 0, &in, &out, 1, NULL, error);
+}
+CALL(barrier_start) {
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_barrier_start(w->replica, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(work_test) {
+    int32_t done = 0;
+    return mdist_work_test(w->work, &done, error);
+}
+CALL(work_wait) {
+    int32_t done = 0;
+    return mdist_work_wait(w->work, 0, &done, error);
+}
+CALL(work_descriptor) {
+    int32_t descriptor = -1;
+    const mdist_status_t status = mdist_work_descriptor(w->work, &descriptor, error);
+    if (descriptor >= 0) close(descriptor);
+    return status;
+}
+
+static const Entry entries[] = {
+    ENTRY(strategy_all_reduce, OUTSIDE),
+    ENTRY(reduce, OUTSIDE),
+    ENTRY(reduce_to, OUTSIDE),
+    ENTRY(batch_reduce_to, OUTSIDE),
+    ENTRY(broadcast_to, OUTSIDE),
+    ENTRY(gather, OUTSIDE),
+    ENTRY(fetch, OUTSIDE),
+    ENTRY(all_reduce, IN_STEP),
+    ENTRY(all_reduce_rows, IN_STEP),
+    ENTRY(broadcast, IN_STEP),
+    ENTRY(all_gather, IN_STEP),
+    ENTRY(reduce_scatter, IN_STEP),
+    ENTRY(all_to_all, IN_STEP),
+    ENTRY(barrier, IN_STEP),
+    ENTRY(average_loss, IN_STEP),
+    ENTRY(scale_regularization, IN_STEP),
+    ENTRY(all_reduce_start, IN_STEP),
+    ENTRY(broadcast_start, IN_STEP),
+    ENTRY(all_gather_start, IN_STEP),
+    ENTRY(reduce_scatter_start, IN_STEP),
+    ENTRY(all_to_all_start, IN_STEP),
+    ENTRY(barrier_start, IN_STEP),
+    ENTRY(reduce_to_root, IN_STEP),
+    ENTRY(gather_to_root, IN_STEP),
+    ENTRY(scatter, IN_STEP),
+    ENTRY(reduce_to_root_start, IN_STEP),
+    ENTRY(gather_to_root_start, IN_STEP),
+    ENTRY(scatter_start, IN_STEP),
+    ENTRY(work_test, ANYWHERE),
+    ENTRY(work_wait, ANYWHERE),
+    ENTRY(work_descriptor, ANYWHERE),
+};
+const Table collectives_table = {entries, sizeof entries / sizeof *entries};

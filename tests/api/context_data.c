@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the functions of dataset.h are called, and where they belong; see context.h.
+#include "context.h"
+
+static int32_t idle_map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                        size_t output_count, void *user_data) {
+    (void)inputs, (void)input_count, (void)outputs, (void)output_count, (void)user_data;
+    return 0;
+}
+
+static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *dataset) {
+    mdist_dataset_destroy(dataset);
+    return status;
+}
+
+CALL(iterator_next) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_next(w->iterator, &out, 1, error);
+    return drop_value(status, out);
+}
+
+CALL(iterator_close) {
+    return mdist_iterator_close(w->iterator, error);
+}
+CALL(dataset_from_tensors) {
+    mdist_dataset_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_in(w);
+    const mdist_status_t status = mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_shard) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_shard(w->dataset, 2, 1, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_shuffle) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_shuffle(w->dataset, 2, 1, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_repeat) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_repeat(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_map) {
+    mdist_dataset_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
+    const mdist_status_t status = mdist_dataset_map(w->dataset, idle_map, NULL, NULL, &tensor, 1, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_batch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_batch(w->dataset, 2, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_prefetch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_prefetch(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(distribute_dataset) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, &out, NULL, error);
+    return drop_dataset(status, out);
+}
+CALL(iterators_settle) {
+    (void)w;
+    int32_t done = 0;
+    return mdist_iterators_settle(0, &done, error);
+}
+CALL(iterator_create) {
+    mdist_iterator_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_create(w->dataset, &out, error);
+    mdist_iterator_destroy(out);
+    return status;
+}
+
+CALL(iterator_next_value) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_iterator_next_value(w->batches, &out, error);
+    return drop_value(status, out);
+}
+CALL(iterator_component) {
+    mdist_tensor_t tensor;
+    return mdist_iterator_component(w->iterator, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_component) {
+    mdist_tensor_t tensor;
+    return mdist_dataset_component(w->dataset, 0, &tensor, NULL, NULL, error);
+}
+CALL(dataset_name) {
+    const char *const path = "x";
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_name(w->dataset, &path, 1, &out, error);
+    return drop_dataset(status, out);
+}
+
+static const Entry entries[] = {
+    ENTRY(iterator_next, OUTSIDE),       ENTRY(dataset_from_tensors, ANYWHERE), ENTRY(dataset_shard, ANYWHERE),
+    ENTRY(dataset_shuffle, ANYWHERE),    ENTRY(dataset_repeat, ANYWHERE),       ENTRY(dataset_map, ANYWHERE),
+    ENTRY(dataset_batch, ANYWHERE),      ENTRY(dataset_prefetch, ANYWHERE),     ENTRY(distribute_dataset, ANYWHERE),
+    ENTRY(iterators_settle, ANYWHERE),   ENTRY(iterator_create, ANYWHERE),      ENTRY(iterator_close, ANYWHERE),
+    ENTRY(iterator_next_value, OUTSIDE), ENTRY(iterator_component, ANYWHERE),   ENTRY(dataset_component, ANYWHERE),
+    ENTRY(dataset_name, ANYWHERE),
+};
+const Table data_table = {entries, sizeof entries / sizeof *entries};

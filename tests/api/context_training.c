@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the functions of loop.h, gradients.h are called, and where they belong; see context.h.
+#include "context.h"
+
+CALL(run_steps) {
+    mdist_loop_t *out = NULL;
+    const mdist_status_t status =
+        mdist_run_steps(w->strategy, w->iterator, 1, idle_loop, NULL, NULL, &out, NULL, error);
+    mdist_loop_destroy(out);
+    return status;
+}
+/// A loop that is over takes no more outputs, which is told where a call has come so far.
+static mdist_status_t too_late(mdist_status_t status, mdist_error_t **error) {
+    if (status != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(*error), "loop_over") != 0) return status;
+    mdist_error_free(*error);
+    *error = NULL;
+    return MDIST_OK;
+}
+CALL(loop_set_output) {
+    return too_late(mdist_loop_set_output(w->loop, "a", w->value, MDIST_AGGREGATION_NONE, error), error);
+}
+CALL(replica_set_output) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_set_output(w->replica, w->loop, "a", &tensor, MDIST_AGGREGATION_SUM, error);
+}
+CALL(loop_outputs) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status = mdist_loop_outputs(w->loop, &out, error);
+    return drop_value(status, out);
+}
+CALL(loop_set_object) {
+    return mdist_loop_set_object(w->loop, "kept", 0, NULL, error);
+}
+CALL(loop_object) {
+    void *out = NULL;
+    return mdist_loop_object(w->loop, "object", 1, &out, error);
+}
+
+CALL(gradients_create) {
+    mdist_gradients_t *out = NULL;
+    const mdist_tensor_t like = tensor_in(w);
+    const mdist_status_t status = mdist_gradients_create(w->strategy, &like, 1, &out, NULL, error);
+    mdist_gradients_destroy(out);
+    return status;
+}
+CALL(gradients_tensor) {
+    mdist_tensor_t out;
+    return mdist_gradients_tensor(w->gradients, 1, 0, &out, error);
+}
+CALL(gradients_wait) {
+    return mdist_gradients_wait(w->replica, w->gradients, NULL, NULL, error);
+}
+/// What begins a round ends it, too, if it is let.
+CALL(gradients_ready) {
+    const mdist_status_t status = mdist_gradients_ready(w->replica, w->gradients, 0, error);
+    return status == MDIST_OK ? call_gradients_wait(w, error) : status;
+}
+CALL(gradients_accumulate) {
+    const mdist_status_t status = mdist_gradients_accumulate(w->replica, w->gradients, error);
+    return status == MDIST_OK ? call_gradients_ready(w, error) : status;
+}
+
+static const Entry entries[] = {
+    ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),   ENTRY(replica_set_output, IN_STEP),
+    ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),  ENTRY(loop_object, ANYWHERE),
+    ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE), ENTRY(gradients_accumulate, IN_STEP),
+    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),
+};
+const Table training_table = {entries, sizeof entries / sizeof *entries};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context.h"
+
+char checkpoint_folder[] = "/tmp/mdist-context-XXXXXX";
+
+int32_t idle_step(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+int32_t idle_update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments, size_t argument_count,
+                    mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
+    return 0;
+}
+
+int32_t idle_loop(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
+    (void)strategy, (void)loop, (void)element, (void)user_data;
+    return 0;
+}
+
+static mdist_work_t *done_work(mdist_strategy_t *strategy) {
+    mdist_error_t *error = NULL;
+    mdist_work_t *work = NULL;
+    int32_t done = 0;
+    Entered run;
+    begin_and_enter(&run, strategy);
+    OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+    OK(mdist_barrier(run.replicas[1], NULL, &error));
+    OK(mdist_work_test(work, &done, &error));
+    exit_all(&run);
+    end_with(strategy, MDIST_OK, "");
+    return work;
+}
+
+World make_world(void) {
+    World world = {.strategy = make_strategy(2, NULL)};
+    mdist_error_t *error = NULL;
+    const mdist_tensor_t two = tensor_in(&world), twice[2] = {two, two};
+    OK(mdist_config_create(&world.config, &error));
+    OK(mdist_cluster_create(&world.cluster, &error));
+    OK(mdist_cluster_add_task(world.cluster, MDIST_TASK_WORKER, 0, "a:1", &error));
+    OK(mdist_cluster_set_task(world.cluster, MDIST_TASK_WORKER, 0, &error));
+    OK(mdist_value_create(&two, &world.value, &error));
+    OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
+    OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
+    static float rows[64]; // the dataset keeps the array
+    const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
+    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
+    OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
+    OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
+    OK(mdist_iterator_create(world.batched, &world.batches, &error));
+    OK(mdist_step_register(world.strategy, "idle", idle_step, NULL, &error));
+    OK(mdist_update_register(world.strategy, "idle", idle_update, NULL, &error));
+    OK(mdist_run_steps(world.strategy, world.batches, 0, idle_loop, NULL, NULL, &world.loop, NULL, &error));
+    OK(mdist_loop_set_object(world.loop, "object", 1, &error, &error));
+    world.work = done_work(world.strategy);
+    OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
+    OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
+    OK(mdist_checkpoint_create(world.strategy, checkpoint_folder, 0, &world.checkpoint, &error));
+    OK(mdist_checkpoint_add(world.checkpoint, NULL, world.variable, &error));
+    OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
+    const mdist_gradients_options_t missing = {.struct_size = sizeof missing, .flags = MDIST_GRADIENTS_ZERO_MISSING};
+    OK(mdist_gradients_create(world.strategy, &two, 1, &world.gradients, &missing, &error));
+    return world;
+}
+
+void end_world(World *world) {
+    mdist_config_destroy(world->config);
+    mdist_cluster_destroy(world->cluster);
+    mdist_value_destroy(world->value);
+    mdist_value_destroy(world->zero);
+    mdist_variable_destroy(world->variable);
+    mdist_dataset_destroy(world->dataset);
+    mdist_dataset_destroy(world->batched);
+    mdist_iterator_destroy(world->iterator);
+    mdist_iterator_destroy(world->batches);
+    mdist_loop_destroy(world->loop);
+    mdist_work_destroy(world->work);
+    mdist_store_destroy(world->store);
+    mdist_preemption_destroy(world->preemption);
+    mdist_checkpoint_destroy(world->checkpoint);
+    mdist_gradients_destroy(world->gradients);
+    mdist_strategy_destroy(world->strategy);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs compared with the model, and what differs made short.
+#pragma once
+
+#include "program.h"
+
+/// Performs it once; 0 if nothing differs.
+int differs(mdist_strategy_t *strategy, const Program *program);
+/// Performs it, and prints it if it differs.
+int differs_and_print(mdist_strategy_t *strategy, const Program *program);
+/// Drops all that the difference does not need, and prints the rest; of one worker, on strategies of its own.
+void shrink_and_print(uint32_t replicas, Program *program);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps and merges: by mdist_run or, every other run of the program itself, on threads of the test's own.
+#include "perform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Step {
+    Performance *self;
+    const Operation *operation; // the RUN or MERGE
+    int entered;                // on a thread of the test's own, which does not know that it is in a step
+    mdist_replica_t *replica;
+} Step;
+
+/// One replica's operation, with its tensors in memory.
+typedef struct Operands {
+    uint32_t id, local;
+    const Operation *operation;
+    Bytes inputs[2], outputs[2];
+    mdist_tensor_t tensors[2];
+    mdist_buffer_t from[2], to[2];
+} Operands;
+
+static void collect(Operands *self) {
+    for (int i = 0; i < self->operation->from_count; ++i) {
+        const Tensor *const input = &self->operation->inputs[i].leaves[0].tensors[self->id];
+        const Tensor *const output = &self->operation->results[i].leaves[0].tensors[self->id];
+        self->tensors[i] = fill(input, &self->inputs[i]);
+        self->from[i] = (mdist_buffer_t){self->inputs[i].bytes, input->elements, input->dtype, 0};
+        const int known = self->operation->results[i].there;
+        self->to[i] =
+            (mdist_buffer_t){self->outputs[i].bytes, known ? output->elements : input->elements, input->dtype, 0};
+    }
+}
+
+static mdist_tensor_t output(const Operands *self, int i) {
+    return describe(&self->operation->results[i].leaves[0].tensors[self->id], self->to[i].data);
+}
+
+// ---- Merges.
+
+static mdist_value_t *another_handle(const mdist_value_t *value) {
+    mdist_value_t *out = NULL;
+    return mdist_value_at(value, "", &out, NULL) == MDIST_OK ? out : NULL;
+}
+
+static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                     mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)strategy;
+    const Step *const step = user_data;
+    const Operation *const operation = step->operation;
+    Registers registers = {{NULL}};
+    for (size_t i = 0; i < argument_count; ++i) registers.values[i] = another_handle(arguments[i]);
+    const int32_t code = perform_block(step->self, operation->block, &registers, step->replica);
+    for (size_t i = 0; i < result_count; ++i) {
+        mdist_value_t *const value = registers.values[operation->axes[i]];
+        if (value != NULL) results[i] = another_handle(value);
+    }
+    for (int i = 0; i < REGISTERS; ++i) mdist_value_destroy(registers.values[i]);
+    return code;
+}
+
+static mdist_status_t call_merge(const Step *step, const Operands *operands, mdist_tensor_t *results,
+                                 mdist_error_t **error) {
+    const Operation *const operation = operands->operation;
+    Step inner = {step->self, operation, step->entered, step->replica};
+    return mdist_merge_call(step->replica, merge, &inner, operands->tensors, (size_t)operation->from_count, results,
+                            (size_t)operation->index, NULL, error);
+}
+
+// ---- Operations of a step.
+
+static int32_t nothing(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+/// What belongs outside of steps.
+static mdist_status_t misplaced(Performance *self, int code, mdist_error_t **error) {
+    int64_t number = 0;
+    const mdist_tensor_t tensor = {.data = &number, .dtype = MDIST_INT64};
+    mdist_value_t *out = NULL;
+    mdist_variable_t *variable = NULL;
+    switch (code) {
+        case 0:
+            return mdist_reduce(self->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, error);
+        case 1:
+            return mdist_gather(self->strategy, NULL, 0, &out, NULL, error);
+        case 2:
+            return mdist_broadcast_to(self->strategy, &tensor, &out, error);
+        case 3:
+            return mdist_variable_create(self->strategy, "misplaced", &tensor, &variable, NULL, error);
+        case 4:
+            return mdist_update_non_slot(self->strategy, (mdist_update_fn)abort, NULL, NULL, 0, NULL, 0, error);
+        default:
+            return mdist_run(self->strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, error);
+    }
+}
+
+static mdist_status_t reduce_rows(mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
+                                  mdist_error_t **error) {
+    mdist_value_t *all = NULL;
+    const mdist_status_t status =
+        mdist_all_reduce_rows(replica, (mdist_reduce_op_t)operands->operation->code, &operands->tensors[0],
+                              &operands->tensors[1], &all, NULL, error);
+    if (status == MDIST_OK && mdist_value_indices(all, 0, &seen[0], NULL) == MDIST_OK &&
+        mdist_value_tensor(all, 0, &seen[1], NULL) == MDIST_OK) {
+        for (int i = 0; i < 2; ++i) { // they go with the value
+            const uint64_t elements = mdist_tensor_elements(&seen[i]);
+            if (elements > MOST_ELEMENTS) abort();
+            if (elements != 0)
+                memcpy(operands->outputs[i].bytes, seen[i].data,
+                       elements * mdist_dtype_size((mdist_dtype_t)seen[i].dtype));
+            seen[i].data = operands->outputs[i].bytes;
+        }
+    }
+    mdist_value_destroy(all);
+    return status;
+}
+
+static mdist_status_t create(Performance *self, mdist_replica_t *replica, Operands *operands, mdist_error_t **error) {
+    const Operation *const operation = operands->operation;
+    const mdist_variable_options_t options = {.struct_size = sizeof options,
+                                              .synchronization = operation->synchronization,
+                                              .aggregation = operation->aggregation};
+    const char name[] = {'v', (char)('0' + operation->variable), '\0'};
+    const mdist_tensor_t initial = fill(&operation->literal.leaves[0].tensors[operands->id], &operands->inputs[0]);
+    mdist_variable_t *variable = NULL;
+    const mdist_status_t status = mdist_replica_variable_create(replica, name, &initial, &variable, &options, error);
+    if (status == MDIST_OK) self->variables[operands->local][operation->variable] = variable;
+    return status;
+}
+
+static mdist_status_t set_result(mdist_replica_t *replica, const Operands *operands, mdist_error_t **error) {
+    const Operation *const operation = operands->operation;
+    if (operation->root == (int)operands->id) return MDIST_OK; // this one sets none
+    if (operation->paths[0] == NULL)
+        return mdist_replica_set_result(replica, (size_t)operation->index, &operands->tensors[0], error);
+    return mdist_replica_set_result_at(replica, (size_t)operation->index, operation->paths[0], &operands->tensors[0],
+                                       error);
+}
+
+static mdist_status_t collective(mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
+                                 mdist_error_t **error) {
+    const Operation *const operation = operands->operation;
+    const mdist_reduce_op_t op = (mdist_reduce_op_t)operation->code;
+    mdist_status_t status = MDIST_OK;
+    switch (operation->kind) {
+        case ALL_REDUCE:
+            status =
+                mdist_all_reduce(replica, op, operands->from, operands->to, (size_t)operation->from_count, NULL, error);
+            break;
+        case BROADCAST:
+            operands->to[0] = operands->from[0];
+            status = mdist_broadcast(replica, (uint32_t)operation->root, operands->from, 1, NULL, error);
+            break;
+        case ALL_GATHER:
+            status = mdist_all_gather(replica, operands->from, operands->to, 1, NULL, error);
+            break;
+        case REDUCE_SCATTER:
+            status = mdist_reduce_scatter(replica, op, operands->from, operands->to, 1, NULL, error);
+            break;
+        default: // ALL_TO_ALL
+            status = mdist_all_to_all(replica, operands->from, operands->to, 1, NULL, error);
+    }
+    for (int i = 0; i < operation->from_count && status == MDIST_OK; ++i) seen[i] = output(operands, i);
+    return status;
+}
+
+static mdist_status_t call(const Step *step, Operands *operands, mdist_tensor_t *seen, mdist_error_t **error) {
+    const Operation *const operation = operands->operation;
+    mdist_replica_t *const replica = step->replica;
+    mdist_variable_t *const variable = step->self->variables[operands->local][operation->variable];
+    const mdist_assign_t assign = (mdist_assign_t)operation->code;
+    const mdist_tensor_t *const tensors = operands->tensors;
+    switch (operation->kind) {
+        case ARGUMENT:
+            return operation->paths[0] == NULL
+                       ? mdist_replica_argument(replica, (size_t)operation->index, seen, error)
+                       : mdist_replica_argument_at(replica, (size_t)operation->index, operation->paths[0], seen, error);
+        case NUMBERS:
+            *seen = fill(&operation->literal.leaves[0].tensors[operands->id], &operands->inputs[0]);
+            return MDIST_OK;
+        case COPY:
+            return mdist_variable_tensor(variable, operands->local, seen, error);
+        case ALL_REDUCE_ROWS:
+            return reduce_rows(replica, operands, seen, error);
+        case STEP_ASSIGN:
+            return mdist_replica_assign(replica, variable, assign, &tensors[0], NULL, error);
+        case STEP_ASSIGN_ROWS:
+            return mdist_replica_assign_rows(replica, variable, assign, &tensors[0], &tensors[1], NULL, error);
+        case STEP_CREATE:
+            return create(step->self, replica, operands, error);
+        case RESULT:
+            return set_result(replica, operands, error);
+        case MERGE:
+            return call_merge(step, operands, seen, error);
+        case MISPLACED:
+            return misplaced(step->self, operation->code, error);
+        default:
+            return collective(replica, operands, seen, error);
+    }
+}
+
+static void perform(const Step *step, Operands *operands) {
+    Performance *const self = step->self;
+    const Operation *const operation = operands->operation;
+    mdist_tensor_t seen[2];
+    memset(seen, 0, sizeof seen);
+    mdist_error_t *error = NULL;
+    collect(operands);
+    const mdist_status_t status = call(step, operands, seen, &error);
+    mdist_status_t wanted = operation->statuses[operands->id];
+    if (operation->kind == MISPLACED && step->entered) wanted = MDIST_ERR_FAILED_PRECONDITION; // it is busy
+    if (expect_status(self, operation, kind_name(operation->kind), wanted, status, error))
+        for (int i = 0; i < 2; ++i) {
+            const Tensor *const result = &operation->results[i].leaves[0].tensors[operands->id];
+            if (operation->results[i].there) expect_tensor(self, operation, "the tensor", result, &seen[i]);
+        }
+    expect_copies(self, operation, operands->local);
+}
+
+static int32_t run_step(mdist_replica_t *replica, const Step *step) {
+    Performance *const self = step->self;
+    const Block *const block = step->operation->block;
+    const Step own = {self, step->operation, step->entered, replica};
+    Operands operands;
+    operands.local = (uint32_t)mdist_replica_local_index(replica);
+    operands.id = (uint32_t)mdist_replica_id(replica);
+    if (operands.id != self->first + operands.local) note_difference(self, step->operation, "another replica's id");
+    for (int i = 0; i < block->count; ++i) {
+        operands.operation = block->operations[i];
+        if (operands.operation->dropped || operands.operation->skipped) continue;
+        if (atomic_load(&self->differs)) return 98;
+        if (operands.operation->kind == RETURN) {
+            const int root = operands.operation->root;
+            return root == -1 || root == (int)operands.id ? operands.operation->code : 0;
+        }
+        perform(&own, &operands);
+    }
+    return 0;
+}
+
+static int32_t step_of_run(mdist_replica_t *replica, void *user_data) {
+    return run_step(replica, user_data);
+}
+
+// ---- The same on threads of the test's own.
+
+typedef struct OwnThread {
+    const Step *step;
+    uint32_t local;
+    pthread_t thread;
+} OwnThread;
+
+static void *enter_and_exit(void *argument) {
+    const OwnThread *const own = argument;
+    Performance *const self = own->step->self;
+    mdist_replica_t *replica = NULL;
+    mdist_error_t *error = NULL;
+    const mdist_status_t entered = mdist_replica_enter(self->strategy, own->local, &replica, &error);
+    if (!expect_status(self, own->step->operation, "mdist_replica_enter", MDIST_OK, entered, error)) return NULL;
+    error = NULL;
+    const mdist_status_t left = mdist_replica_exit(replica, run_step(replica, own->step), &error);
+    expect_status(self, own->step->operation, "mdist_replica_exit", MDIST_OK, left, error);
+    return NULL;
+}
+
+static mdist_status_t run_on_own_threads(const Step *step, mdist_value_t *const *arguments, mdist_value_t **results,
+                                         mdist_error_t **error) {
+    Performance *const self = step->self;
+    const mdist_status_t begun =
+        mdist_run_begin(self->strategy, arguments, (size_t)step->operation->from_count, 2, NULL, error);
+    if (begun != MDIST_OK) return begun;
+    OwnThread threads[MOST_REPLICAS];
+    for (uint32_t i = 0; i < self->program->locals; ++i) {
+        threads[i] = (OwnThread){.step = step, .local = i};
+        if (pthread_create(&threads[i].thread, NULL, enter_and_exit, &threads[i]) != 0) abort();
+    }
+    for (uint32_t i = 0; i < self->program->locals; ++i) pthread_join(threads[i].thread, NULL);
+    return mdist_run_end(self->strategy, results, 2, error);
+}
+
+mdist_status_t perform_run(Performance *self, const Operation *operation, mdist_value_t *const *arguments,
+                           mdist_value_t **results, mdist_error_t **error) {
+    Step step = {self, operation, operation->block->depth == 1 && operation->code % 2 == 0, NULL};
+    if (step.entered) return run_on_own_threads(&step, arguments, results, error);
+    return mdist_run(self->strategy, step_of_run, &step, arguments, (size_t)operation->from_count, results, 2, NULL,
+                     error);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kNames[KINDS] = {
+    [LITERAL] = "literal",
+    [STRUCTURE] = "structure",
+    [AT] = "at",
+    [ROWS] = "rows",
+    [REDUCE] = "reduce",
+    [REDUCE_TO] = "reduce_to",
+    [BATCH_REDUCE_TO] = "batch_reduce_to",
+    [GATHER] = "gather",
+    [FETCH] = "fetch",
+    [CREATE] = "variable_create",
+    [ASSIGN] = "variable_assign",
+    [READ] = "variable_read",
+    [UPDATE] = "update",
+    [RUN] = "run",
+    [ARGUMENT] = "argument",
+    [NUMBERS] = "numbers",
+    [COPY] = "own copy",
+    [ALL_REDUCE] = "all_reduce",
+    [BROADCAST] = "broadcast",
+    [ALL_GATHER] = "all_gather",
+    [REDUCE_SCATTER] = "reduce_scatter",
+    [ALL_TO_ALL] = "all_to_all",
+    [ALL_REDUCE_ROWS] = "all_reduce_rows",
+    [STEP_ASSIGN] = "replica_assign",
+    [STEP_ASSIGN_ROWS] = "replica_assign_rows",
+    [STEP_CREATE] = "replica_variable_create",
+    [RESULT] = "set_result",
+    [MERGE] = "merge",
+    [MISPLACED] = "what belongs elsewhere",
+    [RETURN] = "return",
+};
+
+const char *kind_name(Kind kind) {
+    return kNames[kind];
+}
+
+static const char *word(int number, const char *const *words, int count) {
+    return number >= 0 && number < count ? words[number] : "?";
+}
+
+static void print_tensor(const Tensor *tensor) {
+    fprintf(stderr, " %s[", mdist_dtype_name((mdist_dtype_t)tensor->dtype));
+    for (int32_t d = 0; d < tensor->rank; ++d)
+        fprintf(stderr, "%s%llu", d == 0 ? "" : ",", (unsigned long long)tensor->shape[d]);
+    fprintf(stderr, "]{");
+    for (uint64_t i = 0; i < tensor->elements && i < 6; ++i) {
+        if (is_integer(tensor->dtype))
+            fprintf(stderr, "%s%lld", i == 0 ? "" : " ", (long long)tensor->numbers[i].whole);
+        else
+            fprintf(stderr, "%s%.9g", i == 0 ? "" : " ", tensor->numbers[i].real);
+    }
+    fprintf(stderr, tensor->elements > 6 ? " ...}" : "}");
+}
+
+static void print_value(const Value *value, uint32_t replicas) {
+    static const char *const kKinds[] = {"", "plain", "mirrored", "per replica"};
+    for (int i = 0; i < value->leaf_count; ++i) {
+        const Leaf *const leaf = &value->leaves[i];
+        fprintf(stderr, " %s%s%s", leaf->path, *leaf->path == '\0' ? "" : ": ", word((int)leaf->kind, kKinds, 4));
+        for (uint32_t r = 0; r < (leaf->kind == MDIST_VALUE_MIRRORED ? 1 : replicas); ++r) {
+            if (leaf->has_rows) print_tensor(&leaf->indices[r]);
+            print_tensor(&leaf->tensors[r]);
+        }
+    }
+}
+
+/// What it is done with, by what its kind looks at.
+static void print_parameters(const Operation *operation) {
+    static const char *const kAssigns[] = {"0", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
+    static const char *const kOps[] = {"0", "SUM", "MEAN", "MIN", "MAX", "PROD"};
+    static const char *const kSynchronizations[] = {"AUTO", "ON_WRITE", "ON_READ"};
+    static const char *const kAggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST"};
+    const Kind kind = operation->kind;
+    for (int i = 0; i < operation->from_count; ++i) fprintf(stderr, " r%d", operation->from[i]);
+    if (kind == CREATE || kind == STEP_CREATE)
+        fprintf(stderr, " %s %s", word(operation->synchronization, kSynchronizations, 3),
+                word(operation->aggregation, kAggregations, 4));
+    if (kind == ASSIGN || kind == UPDATE || kind == STEP_ASSIGN || kind == STEP_ASSIGN_ROWS)
+        fprintf(stderr, " %s", word(operation->code, kAssigns, 8));
+    if ((kind >= REDUCE && kind <= BATCH_REDUCE_TO) || kind == ALL_REDUCE || kind == REDUCE_SCATTER ||
+        kind == ALL_REDUCE_ROWS)
+        fprintf(stderr, " %s", word(operation->code, kOps, 6));
+    if (kind == RETURN || kind == MISPLACED || kind == FETCH) fprintf(stderr, " %d", operation->code);
+    if (kind == BROADCAST || kind == RETURN || kind == RESULT) fprintf(stderr, " replica %d", operation->root);
+    if (kind == ARGUMENT || kind == RESULT || kind == MERGE) fprintf(stderr, " %d", operation->index);
+    const int axes = kind == REDUCE ? operation->axis_count : kind == GATHER ? 1 : kind == MERGE ? operation->index : 0;
+    for (int i = 0; i < axes; ++i) fprintf(stderr, kind == MERGE ? " of r%d" : " axis %d", operation->axes[i]);
+    const int paths = kind == STRUCTURE ? operation->from_count : kind == AT || kind == ARGUMENT || kind == RESULT;
+    for (int i = 0; i < paths; ++i)
+        if (operation->paths[i] != NULL) fprintf(stderr, " \"%s\"", operation->paths[i]);
+    const int destinations = kind == BATCH_REDUCE_TO ? 2 : kind == REDUCE_TO || kind == FETCH;
+    for (int i = 0; i < destinations; ++i)
+        fprintf(stderr, " to \"%s\"", operation->destinations[i] == NULL ? "" : operation->destinations[i]);
+}
+
+static void print_block(const Block *block, uint32_t replicas, const Operation *mark, int indent) {
+    for (int i = 0; i < block->count; ++i) {
+        const Operation *const operation = block->operations[i];
+        if (operation->dropped || operation->skipped) continue;
+        const Kind kind = operation->kind;
+        const int variable =
+            (kind >= CREATE && kind <= UPDATE) || (kind >= STEP_ASSIGN && kind <= STEP_CREATE) || kind == COPY;
+        fprintf(stderr, "%s%*s%s", operation == mark ? "-> " : "   ", indent, "", kind_name(kind));
+        if (variable) fprintf(stderr, " v%d", operation->variable);
+        print_parameters(operation);
+        if (operation->literal.there) print_value(&operation->literal, replicas);
+        const mdist_status_t status = operation->statuses[0];
+        if (status != MDIST_OK) {
+            for (uint32_t r = 0; r < (block->place == IN_STEP ? replicas : 1); ++r)
+                fprintf(stderr, " %s", mdist_status_name(operation->statuses[r]) + strlen("MDIST_"));
+        } else if (operation->results[0].there || operation->results[1].there) {
+            fprintf(stderr, " => r%d", operation->to);
+        }
+        fprintf(stderr, "\n");
+        if (operation->block != NULL) print_block(operation->block, replicas, mark, indent + 4);
+    }
+}
+
+void print_program(const Program *program, const Operation *mark) {
+    fprintf(stderr, "program %llu, %u workers of %u replicas:\n", (unsigned long long)program->seed, program->workers,
+            program->locals);
+    print_block(&program->block, program->workers * program->locals, mark, 0);
+}

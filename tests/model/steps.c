@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of steps: what all replicas do, one operation after another, each with a tensor of its own.
+#include "model.h"
+
+#include <string.h>
+
+/// The same status for every replica.
+static int all_get(const Model *model, Operation *operation, int status) {
+    for (uint32_t r = 0; r < model->replicas; ++r) operation->statuses[r] = (mdist_status_t)status;
+    return status;
+}
+
+/// Some are refused by themselves; the others, who wait for them, are let go.
+static int each_gets(const Model *model, Operation *operation, const int *statuses) {
+    int cause = MDIST_OK;
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        operation->statuses[r] = (mdist_status_t)statuses[r];
+        if (statuses[r] != MDIST_OK && statuses[r] != MDIST_ERR_ABORTED) cause = statuses[r];
+    }
+    return cause;
+}
+
+static int each_or_aborted(const Model *model, Operation *operation, int *statuses) {
+    uint32_t wrong = 0;
+    for (uint32_t r = 0; r < model->replicas; ++r) wrong += statuses[r] != MDIST_OK;
+    for (uint32_t r = 0; r < model->replicas && wrong != 0; ++r)
+        if (statuses[r] == MDIST_OK) statuses[r] = MDIST_ERR_ABORTED;
+    return each_gets(model, operation, statuses);
+}
+
+static Leaf *give(Operation *operation, int i) {
+    Value *const value = &operation->results[i];
+    memset(value, 0, sizeof *value);
+    value->there = value->leaf_count = 1;
+    value->leaves[0].kind = MDIST_VALUE_PER_REPLICA;
+    return &value->leaves[0];
+}
+
+static int same_lengths(const Model *model, const Tensor *tensors) {
+    for (uint32_t r = 1; r < model->replicas; ++r)
+        if (tensors[r].elements != tensors[0].elements) return 0;
+    return 1;
+}
+
+/// Collectives know lengths, and no shapes.
+static void flatten(const Model *model, const Tensor *tensors, Tensor *flat) {
+    for (uint32_t r = 0; r < model->replicas; ++r) flat[r] = flattened(&tensors[r]);
+}
+
+static int all_reduce(const Model *model, Operation *operation) {
+    for (int i = 0; i < operation->from_count; ++i)
+        if (check_reduce_op(operation->code, operation->inputs[i].leaves[0].tensors[0].dtype) != MDIST_OK)
+            return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+    for (int i = 0; i < operation->from_count; ++i) {
+        const Tensor *const inputs = operation->inputs[i].leaves[0].tensors;
+        if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
+        Tensor flat[MOST_REPLICAS];
+        flatten(model, inputs, flat);
+        const Tensor total = reduce_tensors(operation->code, flat, model->replicas);
+        Leaf *const out = give(operation, i);
+        for (uint32_t r = 0; r < model->replicas; ++r) {
+            out->tensors[r] = inputs[r];
+            out->tensors[r].numbers = total.numbers;
+        }
+    }
+    return MDIST_OK;
+}
+
+static int broadcast(const Model *model, Operation *operation) {
+    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
+    if ((uint32_t)operation->root >= model->replicas) return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
+    Leaf *const out = give(operation, 0);
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        out->tensors[r] = inputs[r];
+        out->tensors[r].numbers = inputs[operation->root].numbers;
+    }
+    return MDIST_OK;
+}
+
+/// Everything, flat, in replica order.
+static int all_gather(const Model *model, Operation *operation) {
+    Tensor flat[MOST_REPLICAS];
+    flatten(model, operation->inputs[0].leaves[0].tensors, flat);
+    uint64_t elements = 0;
+    for (uint32_t r = 0; r < model->replicas; ++r) elements += flat[r].elements;
+    if (elements > MOST_ELEMENTS) return SKIP;
+    const Tensor all = join_tensors(flat, model->replicas, 0);
+    Leaf *const out = give(operation, 0);
+    for (uint32_t r = 0; r < model->replicas; ++r) out->tensors[r] = all;
+    return MDIST_OK;
+}
+
+/// Equal parts, and what is left to the last.
+static int reduce_scatter(const Model *model, Operation *operation) {
+    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
+    const uint64_t elements = inputs[0].elements, part = elements / model->replicas;
+    if (check_reduce_op(operation->code, inputs[0].dtype) != MDIST_OK)
+        return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
+    Tensor flat[MOST_REPLICAS];
+    flatten(model, inputs, flat);
+    const Tensor total = reduce_tensors(operation->code, flat, model->replicas);
+    Leaf *const out = give(operation, 0);
+    for (uint32_t r = 0; r < model->replicas; ++r)
+        out->tensors[r] = part_of(&total, r * part, r + 1 < model->replicas ? part : elements - r * part);
+    return MDIST_OK;
+}
+
+static int all_to_all(const Model *model, Operation *operation) {
+    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
+    int statuses[MOST_REPLICAS] = {0}, wrong = 0;
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        if (inputs[r].elements % model->replicas != 0) statuses[r] = MDIST_ERR_INVALID_ARGUMENT;
+        wrong += statuses[r] != MDIST_OK;
+    }
+    if (wrong != 0) return each_or_aborted(model, operation, statuses);
+    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
+    const uint64_t part = inputs[0].elements / model->replicas;
+    Leaf *const out = give(operation, 0);
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        Tensor parts[MOST_REPLICAS];
+        for (uint32_t from = 0; from < model->replicas; ++from) {
+            const Tensor flat = flattened(&inputs[from]);
+            parts[from] = part_of(&flat, r * part, part);
+        }
+        out->tensors[r] = join_tensors(parts, model->replicas, 0);
+    }
+    return MDIST_OK;
+}
+
+/// Indices come out as result 0, rows as result 1: the same for all.
+static int all_reduce_rows(const Model *model, Operation *operation) {
+    const Leaf *const indices = &operation->inputs[0].leaves[0], *const rows = &operation->inputs[1].leaves[0];
+    const int op = operation->code;
+    int statuses[MOST_REPLICAS], wrong = 0;
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        statuses[r] = check_rows_alike(&indices->tensors[r], &rows->tensors[r]);
+        if (statuses[r] == MDIST_OK) statuses[r] = check_reduce_op(op, rows->tensors[r].dtype);
+        if (statuses[r] == MDIST_OK && op != MDIST_SUM && op != MDIST_MEAN) statuses[r] = MDIST_ERR_UNSUPPORTED;
+        wrong += statuses[r] != MDIST_OK;
+    }
+    if (wrong != 0) {
+        const int cause = each_or_aborted(model, operation, statuses);
+        for (uint32_t r = 0; r < model->replicas; ++r) // two causes: who is first?
+            if (statuses[r] != cause && statuses[r] != MDIST_ERR_ABORTED) return SKIP;
+        return cause;
+    }
+    uint64_t elements = 0;
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        if (!alike_but(&rows->tensors[0], &rows->tensors[r], 0)) return all_get(model, operation, MDIST_ERR_MISMATCH);
+        elements += rows->tensors[r].elements + indices->tensors[r].elements;
+    }
+    if (elements > MOST_ELEMENTS) return SKIP;
+    const Tensor all_indices = join_tensors(indices->tensors, model->replicas, 0);
+    Tensor all_rows = join_tensors(rows->tensors, model->replicas, 0);
+    if (op == MDIST_MEAN) all_rows = divide_tensor(&all_rows, model->replicas);
+    Leaf *const out_indices = give(operation, 0), *const out_rows = give(operation, 1);
+    for (uint32_t r = 0; r < model->replicas; ++r) {
+        out_indices->tensors[r] = all_indices;
+        out_rows->tensors[r] = all_rows;
+    }
+    return MDIST_OK;
+}
+
+static int argument(const Model *model, const Block *block, Operation *operation) {
+    int leaf = 0;
+    if (operation->index >= block->argument_count) {
+        all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+        return MDIST_OK; // nobody waits: the step goes on
+    }
+    const Value *const value = &block->arguments[operation->index];
+    const int status = operation->paths[0] == NULL ? no_structure(value) : leaf_at(value, operation->paths[0], &leaf);
+    if (all_get(model, operation, status) == MDIST_OK)
+        memcpy(give(operation, 0)->tensors, value->leaves[leaf].tensors, sizeof value->leaves[leaf].tensors);
+    return MDIST_OK;
+}
+
+/// The last tensor that is set at a path counts. `root`, if it is none of -1, sets nothing.
+static int result(const Model *model, Block *block, Operation *operation) {
+    if (operation->index >= 2) { // no such result; nobody waits
+        all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+        return operation->root >= 0 ? SKIP : MDIST_OK;
+    }
+    const char *const path = operation->paths[0] == NULL ? "" : operation->paths[0];
+    Value next = block->results[operation->index];
+    int at = 0;
+    while (at < next.leaf_count && strcmp(next.leaves[at].path, path) != 0) ++at;
+    const int partly = operation->root >= 0;
+    if (at == MOST_LEAVES || (partly && (model->replicas == 1 || at < next.leaf_count))) return SKIP;
+    if (at == next.leaf_count) next.leaf_count = at + 1;
+    next.there = 1;
+    next.structured |= *path != '\0';
+    Leaf *const leaf = &next.leaves[at];
+    strcpy(leaf->path, path);
+    leaf->kind = own_kind(model);
+    memcpy(leaf->tensors, operation->inputs[0].leaves[0].tensors, sizeof leaf->tensors);
+    if (partly) leaf->tensors[operation->root] = (Tensor){0};
+    sort_leaves(&next);
+    if (model->workers > 1 && (partly || !paths_make_a_tree(&next) || (next.structured && !*next.leaves[0].path)))
+        return SKIP; // the run would fail
+    block->results[operation->index] = next;
+    return MDIST_OK;
+}
+
+static int create(Model *model, Operation *operation) {
+    Variable created;
+    const Tensor *const initial = operation->literal.leaves[0].tensors;
+    for (uint32_t r = 1; r < model->replicas; ++r)
+        if (!same_shape(&initial[0], &initial[r])) return SKIP;
+    const int status = all_get(model, operation, create_variable(model, operation, 0, &created));
+    if (status == MDIST_OK) model->variables[operation->variable] = created;
+    return status;
+}
+
+static int assign(Model *model, Operation *operation) {
+    Variable *const variable = &model->variables[operation->variable];
+    if (!variable->there) return SKIP;
+    Variable next;
+    int statuses[MOST_REPLICAS];
+    const Leaf *const first = &operation->inputs[0].leaves[0];
+    if (operation->kind == STEP_ASSIGN)
+        assign_in_step(model, variable, operation->code, first, statuses, &next);
+    else
+        assign_rows_in_step(model, variable, operation->code, first, &operation->inputs[1].leaves[0], statuses, &next);
+    const int cause = each_gets(model, operation, statuses);
+    const int together = written_together(variable);
+    for (uint32_t r = 0; r < model->replicas && together; ++r)
+        if (cause != MDIST_OK && statuses[r] != cause && statuses[r] != MDIST_ERR_ABORTED) return SKIP; // who is first?
+    if (cause == MDIST_OK || !together) *variable = next;
+    return together ? cause : MDIST_OK; // the others do not wait
+}
+
+static int open_merge(const Model *model, Operation *operation) {
+    Block *const block = operation->block;
+    block->failure = MDIST_OK;
+    memset(block->registers, 0, sizeof block->registers);
+    for (int i = 0; i < operation->from_count; ++i) {
+        block->registers[i] = operation->inputs[i];
+        block->registers[i].leaves[0].kind = own_kind(model);
+    }
+    return MDIST_OK;
+}
+
+/// Each replica gets its own tensor of the results; so they are no structures and have no rows.
+void close_merge(Model *model, Block *block, Operation *operation) {
+    int failure = operation->block->failure;
+    for (int i = 0; i < operation->index && failure == MDIST_OK; ++i) {
+        const Value *const value = &operation->block->registers[operation->axes[i]];
+        if (value->there && value->structured) failure = MDIST_ERR_CALLBACK;
+        if (value->there && failure == MDIST_OK) failure = whole_tensors(value);
+    }
+    // The cause is local replica 0's to tell.
+    for (uint32_t r = 0; r < model->replicas; ++r)
+        operation->statuses[r] = (mdist_status_t)(failure == MDIST_OK || r == 0 ? failure : MDIST_ERR_ABORTED);
+    block->failure = (mdist_status_t)failure;
+    for (int i = 0; i < operation->index && failure == MDIST_OK; ++i) {
+        const Value *const value = &operation->block->registers[operation->axes[i]];
+        operation->results[i] = (Value){0};
+        if (value->there) memcpy(give(operation, i)->tensors, value->leaves[0].tensors, sizeof(Tensor[MOST_REPLICAS]));
+        block->registers[operation->to + i] = operation->results[i];
+    }
+}
+
+int evaluate_in_step(Model *model, Block *block, Operation *operation) {
+    all_get(model, operation, MDIST_OK);
+    switch (operation->kind) {
+        case ARGUMENT:
+            return argument(model, block, operation);
+        case NUMBERS:
+            *give(operation, 0) = operation->literal.leaves[0];
+            return MDIST_OK;
+        case COPY:
+            if (!model->variables[operation->variable].there) return SKIP;
+            memcpy(give(operation, 0)->tensors, model->variables[operation->variable].copies,
+                   sizeof(Tensor[MOST_REPLICAS]));
+            return MDIST_OK;
+        case ALL_REDUCE:
+            return all_reduce(model, operation);
+        case BROADCAST:
+            return broadcast(model, operation);
+        case ALL_GATHER:
+            return all_gather(model, operation);
+        case REDUCE_SCATTER:
+            return reduce_scatter(model, operation);
+        case ALL_TO_ALL:
+            return all_to_all(model, operation);
+        case ALL_REDUCE_ROWS:
+            return all_reduce_rows(model, operation);
+        case STEP_ASSIGN:
+        case STEP_ASSIGN_ROWS:
+            return assign(model, operation);
+        case STEP_CREATE:
+            return create(model, operation);
+        case RESULT:
+            return result(model, block, operation);
+        case MERGE:
+            return open_merge(model, operation);
+        case MISPLACED:
+            all_get(model, operation, MDIST_ERR_WRONG_CONTEXT);
+            return MDIST_OK;
+        default: // RETURN
+            return MDIST_ERR_CALLBACK;
+    }
+}
+
+/// What the step has set: the same paths on all replicas, which make a structure.
+static int check_result(const Model *model, const Value *value) {
+    for (int i = 0; i < value->leaf_count; ++i)
+        for (uint32_t r = 0; r < model->replicas; ++r)
+            if (value->leaves[i].tensors[r].dtype == 0) return MDIST_ERR_MISMATCH;
+    const int beside_the_whole = value->structured && *value->leaves[0].path == '\0';
+    return paths_make_a_tree(value) && !beside_the_whole ? MDIST_OK : MDIST_ERR_INVALID_ARGUMENT;
+}
+
+void close_run(Model *model, Operation *operation) {
+    int status = operation->block->failure;
+    for (int i = 0; i < 2 && status == MDIST_OK; ++i) status = check_result(model, &operation->block->results[i]);
+    all_get(model, operation, status);
+    for (int i = 0; i < 2 && status == MDIST_OK; ++i) operation->results[i] = operation->block->results[i];
+}
