@@ -29,6 +29,8 @@
 #include <mdist/config.h>
 #include <mdist/context.h>
 #include <mdist/dataset.h>
+#include <mdist/dataset_sources.h>
+#include <mdist/dataset_transforms.h>
 #include <mdist/dlpack.h>
 #include <mdist/log.h>
 #include <mdist/loss.h>

@@ -44,6 +44,9 @@ class Element {
         row_ = row;
     }
 
+    /// Becomes row `row` of `whole`, which is no row itself.
+    void set_row_of(const Element &whole, uint64_t row) { set_row(whole.block_, row); }
+
     bool is_row() const { return row_ != kWhole; }
     std::size_t count() const { return block_ ? block_->count() : 0; }
     const Shape &shape(std::size_t component) const {
