@@ -13,6 +13,7 @@ class FixedRecords final : public Records {
     FixedRecords(Input input, const RecordFormat &format) : input_(std::move(input)), format_(format) {}
 
     bool next(Tensor &record) override {
+        if (ended_ || input_.abandoned()) return false;
         if (!begun_) begin();
         // A footer is known by nothing else than that the file ends behind it.
         const uint64_t offset = input_.offset();
@@ -23,7 +24,7 @@ class FixedRecords final : public Records {
             record = std::move(data);
             return true;
         }
-        input_.abandon();
+        ended_ = true;
         if (got + behind == format_.footer_bytes || told_) return false;
         throw input_.corrupt(offset, text("the file ends ", got + behind,
                                           " bytes behind this record's beginning, where ", format_.record_bytes,
@@ -51,8 +52,8 @@ class FixedRecords final : public Records {
 
     Input input_;
     RecordFormat format_;
-    bool begun_ = false;
-    bool told_ = false; // that the size is wrong
+    bool begun_ = false, ended_ = false;
+    bool told_ = false; // that the file's size is wrong
 };
 
 } // namespace

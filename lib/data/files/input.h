@@ -37,6 +37,7 @@ class Input {
 
     /// From now on this is the end.
     void abandon();
+    bool abandoned() const { return abandoned_; }
     /// DATA_LOSS, reason "corrupt", with file and `offset`.
     Failure corrupt(uint64_t offset, std::string_view what) const;
 
