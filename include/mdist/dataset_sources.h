@@ -40,7 +40,7 @@ typedef int32_t (*mdist_generate_fn)(uint64_t index, const mdist_tensor_t *outpu
                                      void *user_data);
 
 /** The function may run on any thread, also of the library, so that prefetch and the like may follow. */
-#define MDIST_GENERATOR_ANY_THREAD 1u
+#define MDIST_GENERATOR_ANY_THREAD 1
 
 /**
  * Elements that a function makes, one after the other. It runs on the thread that calls mdist_iterator_next; what would
