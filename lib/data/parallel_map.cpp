@@ -73,7 +73,7 @@ class Mappers final : public CrewWork {
     bool take(Element &out) {
         std::unique_lock lock(mutex_);
         Result &next = results_[taken_ % results_.size()];
-        taking_.wait(lock, [&] { return next.there || (drained_ && taken_ == begun_); });
+        taking_.wait(lock, [&] { return next.there || (drained_ && taken_ == begun_) || stop_->requested(); });
         if (!next.there) return false;
         if (next.failure) throw Failure(*next.failure);
         out = std::exchange(next, Result()).element;
@@ -104,7 +104,10 @@ class Mappers final : public CrewWork {
         std::unique_lock lock(mutex_);
         const auto over = [this] { return drained_ || failed_ || stop_->requested(); };
         working_.wait(lock, [&] { return over() || (!pulling_ && begun_ - taken_ < results_.size()); });
-        if (over()) return false;
+        if (over()) {
+            taking_.notify_one(); // told to stop by a stream above, whose thread may wait for what will not come
+            return false;
+        }
         pulling_ = true;
         number = begun_++;
         return true;
