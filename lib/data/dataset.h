@@ -61,6 +61,13 @@ class Stream {
         ended_ = true;
         return false;
     }
+    /// As `count` calls of next() whose elements nobody wants; `scratch` is overwritten. False at the end.
+    bool pass_over(uint64_t count, Element &scratch) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
+        if (leave_out(count, scratch)) return true;
+        ended_ = true;
+        return false;
+    }
     /// From the first element again, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -71,6 +78,12 @@ class Stream {
     /// Not called again once it has returned false.
     virtual bool produce(Element &out) = 0;
     virtual void rewind() = 0;
+    /// For streams that can do it without making the elements. Like produce(), not called again once it was false.
+    virtual bool leave_out(uint64_t count, Element &scratch) {
+        for (; count != 0; --count)
+            if (!next(scratch)) return false;
+        return true;
+    }
 
   private:
     std::shared_ptr<const Stop> stop_;

@@ -40,10 +40,15 @@ class RangeStream final : public Stream {
     bool produce(Element &out) override {
         if (next_ == count_) return false;
         const uint64_t row = next_ % kBlock;
-        if (row == 0 || block_ == nullptr) block_ = make_block(next_ - row);
+        if (block_ == nullptr || next_ - row != block_begin_) block_ = make_block(block_begin_ = next_ - row);
         out.set_row(block_, row);
         ++next_;
         return true;
+    }
+    bool leave_out(uint64_t count, Element &) override {
+        const bool there = count <= count_ - next_;
+        next_ = there ? next_ + count : count_;
+        return there;
     }
 
     std::shared_ptr<const Block> make_block(uint64_t begin) const {
@@ -53,7 +58,7 @@ class RangeStream final : public Stream {
         Tensor numbers = Tensor::allocate(*host(), MDIST_INT64, shape);
         auto *to = static_cast<int64_t *>(numbers.data());
         for (uint64_t i = 0; i < shape.dims[0]; ++i) to[i] = dataset_->at(begin + i);
-        return std::make_shared<const Block>(std::vector<Tensor>{std::move(numbers)});
+        return std::make_shared<const Block>(std::move(numbers));
     }
 
     void rewind() override { next_ = 0; }
@@ -61,7 +66,8 @@ class RangeStream final : public Stream {
     std::shared_ptr<const Range> dataset_;
     uint64_t count_;
     uint64_t next_ = 0;
-    std::shared_ptr<const Block> block_; // of the row before next_
+    std::shared_ptr<const Block> block_;
+    uint64_t block_begin_ = 0; // the number of its first row
 };
 
 std::unique_ptr<Stream> Range::open(const Iteration &iteration) const {

@@ -66,18 +66,17 @@ class SkipStream final : public Stream {
 
   private:
     bool produce(Element &out) override {
-        for (; skipped_ < count_; ++skipped_)
-            if (!upstream_->next(out)) return false;
+        if (!std::exchange(begun_, true) && count_ != 0 && !upstream_->pass_over(count_, out)) return false;
         return upstream_->next(out);
     }
     void rewind() override {
         upstream_->restart();
-        skipped_ = 0;
+        begun_ = false;
     }
 
     uint64_t count_;
     std::unique_ptr<Stream> upstream_;
-    uint64_t skipped_ = 0;
+    bool begun_ = false;
 };
 
 std::unique_ptr<Stream> Skip::open(const Iteration &iteration) const {

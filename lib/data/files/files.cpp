@@ -61,7 +61,7 @@ std::unique_ptr<Stream> Files::open(const Iteration &iteration) const {
 Element name_element(const std::string &path) {
     Tensor name = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(path.size()));
     std::memcpy(name.data(), path.data(), path.size());
-    return Element({std::move(name)});
+    return Element(std::move(name));
 }
 
 struct Matches {

@@ -87,7 +87,7 @@ class ReadStream final : public Stream {
             Tensor record;
             if (here->next(record)) {
                 if (++taken_ == dataset_->reading().block_length) pass();
-                out = Element({std::move(record)});
+                out = Element(std::move(record));
                 return true;
             }
             here.reset();
