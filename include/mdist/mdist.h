@@ -30,6 +30,8 @@
 #include <mdist/config.h>
 #include <mdist/context.h>
 #include <mdist/dataset.h>
+#include <mdist/dataset_sources.h>
+#include <mdist/dataset_transforms.h>
 #include <mdist/dlpack.h>
 #include <mdist/gradients.h>
 #include <mdist/log.h>

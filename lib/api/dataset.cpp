@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/check.h"
-#include "api/guard.h"
+#include "api/dataset_call.h"
 #include "api/values.h"
+#include "data/crew.h"
 #include "data/iterator.h"
 #include "data/sources.h"
 #include "data/transforms.h"
@@ -21,17 +21,6 @@
 using namespace mdist;
 
 namespace {
-
-/// The whole of a function that makes a dataset: `make` does what is its own, given the pinned source.
-template <class Make>
-mdist_status_t transform(const char *operation, const mdist_dataset_t *source, mdist_dataset_t **out,
-                         mdist_error_t **error, const Make &make) {
-    return guard(operation, error, [&] {
-        const auto pinned = pin(source);
-        need(out, "out");
-        *out = publish<mdist_dataset_t>(make(pinned.shared()));
-    });
-}
 
 /// Throws WRONG_CONTEXT in a step.
 void require_outside(const char *function) {
@@ -71,41 +60,41 @@ mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays, size_t c
 
 mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
                                    mdist_dataset_t **out, mdist_error_t **error) {
-    return transform("mdist_dataset_shard", source, out, error,
-                     [&](Source from) { return make_shard(std::move(from), shards, index); });
+    return make_dataset("mdist_dataset_shard", source, out, error,
+                        [&](Source from) { return make_shard(std::move(from), shards, index); });
 }
 
 mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
                                      int32_t reshuffle_each_iteration, mdist_dataset_t **out, mdist_error_t **error) {
-    return transform("mdist_dataset_shuffle", source, out, error, [&](Source from) {
+    return make_dataset("mdist_dataset_shuffle", source, out, error, [&](Source from) {
         return make_shuffle(std::move(from), buffer_size, seed, reshuffle_each_iteration != 0);
     });
 }
 
 mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
                                     mdist_error_t **error) {
-    return transform("mdist_dataset_repeat", source, out, error,
-                     [&](Source from) { return make_repeat(std::move(from), count); });
+    return make_dataset("mdist_dataset_repeat", source, out, error,
+                        [&](Source from) { return make_repeat(std::move(from), count); });
 }
 
 mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                  mdist_free_fn free_user_data, const mdist_tensor_t *outputs, size_t output_count,
                                  mdist_dataset_t **out, mdist_error_t **error) {
     Kept kept(user_data, free_user_data);
-    return transform("mdist_dataset_map", source, out, error, [&](Source from) {
+    return make_dataset("mdist_dataset_map", source, out, error, [&](Source from) {
         return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count);
     });
 }
 
 mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
                                    mdist_dataset_t **out, mdist_error_t **error) {
-    return transform("mdist_dataset_batch", source, out, error,
-                     [&](Source from) { return make_batch(std::move(from), batch_size, drop_remainder != 0); });
+    return make_dataset("mdist_dataset_batch", source, out, error,
+                        [&](Source from) { return make_batch(std::move(from), batch_size, drop_remainder != 0); });
 }
 
 mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements, mdist_dataset_t **out,
                                       mdist_error_t **error) {
-    return transform("mdist_dataset_prefetch", source, out, error, [&](Source from) {
+    return make_dataset("mdist_dataset_prefetch", source, out, error, [&](Source from) {
         watch_forks(); // its iterators have threads
         return make_prefetch(std::move(from), elements);
     });
@@ -113,7 +102,7 @@ mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t el
 
 mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
                                   mdist_dataset_t **out, mdist_error_t **error) {
-    return transform("mdist_dataset_name", source, out, error, [&](Source from) {
+    return make_dataset("mdist_dataset_name", source, out, error, [&](Source from) {
         need_array(paths, count, "paths");
         std::vector<std::string> names;
         for (size_t i = 0; i < count; ++i) {

@@ -43,6 +43,8 @@ struct Iteration {
     std::shared_ptr<const Stop> stop; // may be null
     /// True once whoever lets go of the streams wants their threads to have ended by then; may be null.
     std::shared_ptr<const std::atomic<bool>> awaited;
+    /// Counts corrupt records that were left out; may be null.
+    std::shared_ptr<std::atomic<uint64_t>> skipped = nullptr;
 };
 
 class Stream {
@@ -60,6 +62,13 @@ class Stream {
         ended_ = true;
         return false;
     }
+    /// As `count` calls of next() whose elements nobody wants; `scratch` is overwritten. False at the end.
+    bool pass_over(uint64_t count, Element &scratch) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
+        if (leave_out(count, scratch)) return true;
+        ended_ = true;
+        return false;
+    }
     /// From the first element again, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -70,6 +79,12 @@ class Stream {
     /// Not called again once it has returned false.
     virtual bool produce(Element &out) = 0;
     virtual void rewind() = 0;
+    /// For streams that can do it without making the elements. Like produce(), not called again once it was false.
+    virtual bool leave_out(uint64_t count, Element &scratch) {
+        for (; count != 0; --count)
+            if (!next(scratch)) return false;
+        return true;
+    }
 
   private:
     std::shared_ptr<const Stop> stop_;
@@ -105,6 +120,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     /// Whether it uses the caller's memory or function without a way to tell when it needs them no more. Its streams
     /// then must have come to rest before they are gone; else threads of theirs may finish later.
     virtual bool borrows() const = 0;
+    /// Whether some function of the caller's below may run on the thread alone that asks for elements.
+    virtual bool callers_thread_only() const { return false; }
 
     const std::vector<Spec> &spec() const { return spec_; }
     const std::vector<std::string> &paths() const { return paths_; }
@@ -125,15 +142,35 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 /// Throws INVALID_ARGUMENT for none, and for more than anyone means (before anything is read from a caller's array).
 void check_component_count(std::size_t count, const char *what);
 
+/// Throws FAILED_PRECONDITION, reason "callers_thread", before `operation` would run such a function on a thread of the
+/// library.
+void check_any_thread(const Dataset &source, const char *operation);
+
 /// A dataset made from another one. Throws FAILED_PRECONDITION if that is distributed.
 class Transform : public Dataset {
   public:
     Transform(std::shared_ptr<const Dataset> source, std::vector<Spec> spec);
     const Dataset &source() const { return *source_; }
     bool borrows() const override { return source_->borrows(); }
+    bool callers_thread_only() const override { return source_->callers_thread_only(); }
 
   private:
     std::shared_ptr<const Dataset> source_;
+};
+
+/// A dataset made from several, none of them distributed.
+class Combination : public Dataset {
+  public:
+    Combination(std::vector<std::shared_ptr<const Dataset>> sources, std::vector<Spec> spec);
+    const std::vector<std::shared_ptr<const Dataset>> &sources() const { return sources_; }
+    bool borrows() const override;
+    bool callers_thread_only() const override;
+
+  protected:
+    std::vector<std::unique_ptr<Stream>> open_all(const Iteration &iteration) const;
+
+  private:
+    std::vector<std::shared_ptr<const Dataset>> sources_;
 };
 
 } // namespace mdist

@@ -9,13 +9,17 @@ namespace mdist {
 
 Block::Block(std::vector<Tensor> tensors) {
     parts_.reserve(tensors.size());
-    for (Tensor &tensor : tensors) {
-        const Shape row = tensor.shape().without_first();
-        const std::size_t row_bytes = row.elements() * dtype_size(tensor.dtype());
-        parts_.push_back({std::move(tensor), row, row_bytes});
-    }
+    for (Tensor &tensor : tensors) add(std::move(tensor));
+}
+
+void Block::add(Tensor tensor) {
+    const Shape row = tensor.shape().without_first();
+    const std::size_t row_bytes = row.elements() * dtype_size(tensor.dtype());
+    parts_.push_back({std::move(tensor), row, row_bytes});
 }
 
 Element::Element(std::vector<Tensor> tensors) : block_(std::make_shared<const Block>(std::move(tensors))) {}
+
+Element::Element(Tensor tensor) : block_(std::make_shared<const Block>(std::move(tensor))) {}
 
 } // namespace mdist

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace mdist {
@@ -24,11 +25,14 @@ class Block {
     };
 
     explicit Block(std::vector<Tensor> tensors);
+    explicit Block(Tensor tensor) { add(std::move(tensor)); }
 
     std::size_t count() const { return parts_.size(); }
     const Part &part(std::size_t component) const { return parts_[component]; }
 
   private:
+    void add(Tensor tensor);
+
     std::vector<Part> parts_;
 };
 
@@ -37,11 +41,21 @@ class Element {
     Element() = default;
     /// All of a block made of these.
     explicit Element(std::vector<Tensor> tensors);
+    explicit Element(Tensor tensor);
 
     /// Becomes row `row` of every tensor of `block`.
     void set_row(const std::shared_ptr<const Block> &block, uint64_t row) {
         if (block_ != block) block_ = block;
         row_ = row;
+    }
+
+    /// Becomes row `row` of `whole`, which is no row itself.
+    void set_row_of(const Element &whole, uint64_t row) { set_row(whole.block_, row); }
+
+    /// Between rows of one block, which is usual, it is no more than two numbers that change places.
+    void swap(Element &other) noexcept {
+        if (block_ != other.block_) block_.swap(other.block_);
+        std::swap(row_, other.row_);
     }
 
     bool is_row() const { return row_ != kWhole; }
@@ -63,6 +77,8 @@ class Element {
         return is_row() ? part(component).tensor.row(row_) : part(component).tensor;
     }
 
+    /// Which row it is, if it is one.
+    uint64_t row() const { return row_; }
     /// Whether this is the row `distance` after the row `other` in the same memory.
     bool follows(const Element &other, uint64_t distance) const {
         return is_row() && other.is_row() && block_ == other.block_ && row_ == other.row_ + distance;

@@ -35,6 +35,11 @@ class RowStream final : public Stream {
         out.set_row(arrays_, row_++);
         return true;
     }
+    bool leave_out(uint64_t count, Element &) override {
+        const bool there = count <= rows_ - row_;
+        row_ = there ? row_ + count : rows_;
+        return there;
+    }
     void rewind() override { row_ = 0; }
 
     std::shared_ptr<const Block> arrays_;

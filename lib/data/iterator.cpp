@@ -31,7 +31,8 @@ class OnlyCall {
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)),
       awaited_(std::make_shared<std::atomic<bool>>(false)),
-      stream_(dataset_->open(Iteration{nullptr, awaited_})) {}
+      skipped_(std::make_shared<std::atomic<uint64_t>>(0)),
+      stream_(dataset_->open(Iteration{nullptr, awaited_, skipped_})) {}
 
 void Iterator::close() {
     const OnlyCall call(busy_);

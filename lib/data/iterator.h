@@ -26,10 +26,13 @@ class Iterator {
     /// Ends the iteration and waits for all that goes on for it.
     void close();
     const Dataset &dataset() const { return *dataset_; }
+    /// Corrupt records left out so far. Any thread, at any time.
+    uint64_t skipped() const { return *skipped_; }
 
   private:
     std::shared_ptr<const Dataset> dataset_;
     std::shared_ptr<std::atomic<bool>> awaited_;
+    std::shared_ptr<std::atomic<uint64_t>> skipped_;
     std::unique_ptr<Stream> stream_; // null when closed
     Element element_;
     std::optional<Failure> failure_;

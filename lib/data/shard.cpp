@@ -38,8 +38,7 @@ class ShardStream final : public Stream {
 
   private:
     bool produce(Element &out) override {
-        for (; skip_ != 0; --skip_)
-            if (!upstream_->next(out)) return false;
+        if (skip_ != 0 && !upstream_->pass_over(skip_, out)) return false;
         skip_ = dataset_->shards() - 1;
         return upstream_->next(out);
     }

@@ -44,11 +44,11 @@ class ShuffleStream final : public Stream {
     bool produce(Element &out) override {
         fill();
         if (filled_ == 0) return false;
-        std::swap(buffer_[random_.below(filled_)], buffer_[filled_ - 1]);
+        buffer_[random_.below(filled_)].swap(buffer_[filled_ - 1]);
         --filled_;
         // What the caller had in `out` goes to the free place: mostly another row of the same block, so that no
         // reference is counted. The next fill overwrites it.
-        std::swap(out, buffer_[filled_]);
+        out.swap(buffer_[filled_]);
         if (drained_) buffer_.resize(filled_);
         return true;
     }

@@ -5,7 +5,7 @@
 
 #include "data/dataset.h"
 
-#include <mdist/dataset.h>
+#include <mdist/dataset_transforms.h>
 
 namespace mdist {
 
@@ -28,8 +28,23 @@ std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_da
 std::shared_ptr<Dataset> make_batch(Source source, uint64_t batch_size, bool drop_remainder);
 
 std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements);
-/// Waits for threads that prefetched for streams which are gone; false if some are left after `timeout_ns`.
-bool wait_for_stragglers(uint64_t timeout_ns);
+
+/// `filter` and what it gets: as for make_map.
+std::shared_ptr<Dataset> make_filter(Source source, mdist_filter_fn filter, void *user_data,
+                                     std::shared_ptr<void> owner);
+std::shared_ptr<Dataset> make_take(Source source, uint64_t count);
+std::shared_ptr<Dataset> make_skip(Source source, uint64_t count);
+/// Throws MISMATCH.
+std::shared_ptr<Dataset> make_concatenate(const Source &first, const Source &second);
+std::shared_ptr<Dataset> make_zip(const std::vector<Source> &sources);
+std::shared_ptr<Dataset> make_cache(const Source &source);
+std::shared_ptr<Dataset> make_padded_batch(const Source &source, uint64_t batch_size, bool drop_remainder,
+                                           const mdist_tensor_t *paddings, std::size_t padding_count);
+std::shared_ptr<Dataset> make_unbatch(const Source &source);
+std::shared_ptr<Dataset> make_rebatch(const Source &source, std::vector<uint64_t> batch_sizes, bool drop_remainder);
+std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void *user_data,
+                                           std::shared_ptr<void> owner, const mdist_tensor_t *outputs,
+                                           std::size_t output_count, uint32_t parallel_calls, bool ordered);
 
 /// `paths` make a tree, one for each component.
 std::shared_ptr<Dataset> make_named(Source source, std::vector<std::string> paths);

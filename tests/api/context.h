@@ -16,7 +16,7 @@ typedef struct World {
     mdist_value_t *value;     // plain float32 [2]
     mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
-    mdist_dataset_t *dataset, *batched;
+    mdist_dataset_t *dataset, *batched, *names;
     mdist_iterator_t *iterator, *batches;
     mdist_loop_t *loop; // over
     mdist_work_t *work; // done
@@ -52,8 +52,8 @@ typedef struct Table {
     size_t count;
 } Table;
 
-extern const Table strategy_table, collectives_table, values_table, variables_table, data_table, training_table,
-    cluster_table, queries_table;
+extern const Table strategy_table, collectives_table, values_table, variables_table, data_table, sources_table,
+    training_table, cluster_table, queries_table;
 
 #define CALL(name) static mdist_status_t call_##name(World *w, mdist_error_t **error)
 #define ENTRY(name, place) \

@@ -96,12 +96,78 @@ CALL(dataset_name) {
     return drop_dataset(status, out);
 }
 
+static int32_t idle_filter(const mdist_tensor_t *inputs, size_t input_count, int32_t *keep, void *user_data) {
+    (void)inputs, (void)input_count, (void)keep, (void)user_data;
+    return 0;
+}
+CALL(dataset_filter) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_filter(w->dataset, idle_filter, NULL, NULL, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_take) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_take(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_skip) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_skip(w->dataset, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_concatenate) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_concatenate(w->dataset, w->dataset, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_zip) {
+    mdist_dataset_t *out = NULL;
+    const mdist_dataset_t *sources[] = {w->dataset, w->dataset};
+    const mdist_status_t status = mdist_dataset_zip(sources, 2, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_cache) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_cache(w->dataset, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_padded_batch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_padded_batch(w->dataset, 2, 0, NULL, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_unbatch) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_dataset_unbatch(w->batched, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_rebatch) {
+    mdist_dataset_t *out = NULL;
+    const uint64_t size = 2;
+    const mdist_status_t status = mdist_dataset_rebatch(w->batched, &size, 1, 0, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_map_parallel) {
+    mdist_dataset_t *out = NULL;
+    const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
+    const mdist_status_t status =
+        mdist_dataset_map_parallel(w->dataset, idle_map, NULL, NULL, &tensor, 1, 2, 1, &out, error);
+    return drop_dataset(status, out);
+}
+CALL(iterator_skipped) {
+    uint64_t count = 0;
+    return mdist_iterator_skipped(w->iterator, &count, error);
+}
+
 static const Entry entries[] = {
     ENTRY(iterator_next, OUTSIDE),       ENTRY(dataset_from_tensors, ANYWHERE), ENTRY(dataset_shard, ANYWHERE),
     ENTRY(dataset_shuffle, ANYWHERE),    ENTRY(dataset_repeat, ANYWHERE),       ENTRY(dataset_map, ANYWHERE),
     ENTRY(dataset_batch, ANYWHERE),      ENTRY(dataset_prefetch, ANYWHERE),     ENTRY(distribute_dataset, ANYWHERE),
     ENTRY(iterators_settle, ANYWHERE),   ENTRY(iterator_create, ANYWHERE),      ENTRY(iterator_close, ANYWHERE),
     ENTRY(iterator_next_value, OUTSIDE), ENTRY(iterator_component, ANYWHERE),   ENTRY(dataset_component, ANYWHERE),
-    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(dataset_name, ANYWHERE),       ENTRY(dataset_filter, ANYWHERE),       ENTRY(dataset_take, ANYWHERE),
+    ENTRY(dataset_skip, ANYWHERE),       ENTRY(dataset_concatenate, ANYWHERE),  ENTRY(dataset_zip, ANYWHERE),
+    ENTRY(dataset_cache, ANYWHERE),      ENTRY(dataset_padded_batch, ANYWHERE), ENTRY(dataset_unbatch, ANYWHERE),
+    ENTRY(dataset_rebatch, ANYWHERE),    ENTRY(dataset_map_parallel, ANYWHERE), ENTRY(iterator_skipped, ANYWHERE),
 };
 const Table data_table = {entries, sizeof entries / sizeof *entries};

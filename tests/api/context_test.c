@@ -13,8 +13,9 @@ static Entry entries[MOST_ENTRIES];
 static size_t entry_count;
 
 static void join_tables(void) {
-    static const Table *const tables[] = {&strategy_table, &collectives_table, &values_table,  &variables_table,
-                                          &data_table,     &training_table,    &cluster_table, &queries_table};
+    static const Table *const tables[] = {&strategy_table,  &collectives_table, &values_table,
+                                          &variables_table, &data_table,        &sources_table,
+                                          &training_table,  &cluster_table,     &queries_table};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
         for (size_t i = 0; i < tables[t]->count && entry_count < MOST_ENTRIES; ++i)
             entries[entry_count++] = tables[t]->entries[i];
@@ -307,22 +308,24 @@ static void a_replica_is_only_its_own(void **state) {
     }
 }
 
+static int takes_no_handle(const char *name) {
+    static const char *const names[] = {
+        "mdist_config_create",    "mdist_tensor_describe",        "mdist_value_create",
+        "mdist_value_wrap",       "mdist_dataset_from_tensors",   "mdist_dataset_from_generator",
+        "mdist_dataset_range",    "mdist_dataset_files",          "mdist_dataset_match_files",
+        "mdist_iterators_settle", "mdist_store_create",           "mdist_checkpoint_latest",
+        "mdist_cluster_create",   "mdist_cluster_from_tf_config", "mdist_current_strategy",
+        "mdist_current_replica",  "mdist_value_from_dlpack",      "mdist_value_from_dlpack_versioned",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
 static void stale_handles_are_bad_handles_everywhere(void **state) {
     (void)state;
     for (size_t i = 0; i < entry_count; ++i) {
-        const int takes_none =
-            strcmp(entries[i].name, "mdist_config_create") == 0 ||
-            strcmp(entries[i].name, "mdist_tensor_describe") == 0 ||
-            strcmp(entries[i].name, "mdist_value_create") == 0 || strcmp(entries[i].name, "mdist_value_wrap") == 0 ||
-            strcmp(entries[i].name, "mdist_dataset_from_tensors") == 0 ||
-            strcmp(entries[i].name, "mdist_iterators_settle") == 0 ||
-            strcmp(entries[i].name, "mdist_store_create") == 0 ||
-            strcmp(entries[i].name, "mdist_checkpoint_latest") == 0 ||
-            strcmp(entries[i].name, "mdist_cluster_create") == 0 ||
-            strncmp(entries[i].name, "mdist_current_", 14) == 0 ||
-            strcmp(entries[i].name, "mdist_cluster_from_tf_config") == 0 ||
-            strncmp(entries[i].name, "mdist_value_from_dlpack", strlen("mdist_value_from_dlpack")) == 0;
-        if (entries[i].place == NOT_CALLED || entries[i].place == AROUND || takes_none) continue;
+        if (entries[i].place == NOT_CALLED || entries[i].place == AROUND || takes_no_handle(entries[i].name)) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
         end_world(&trial.world);
         try_it(&trial, 0, NULL, MDIST_ERR_BAD_HANDLE, entries[i].name);

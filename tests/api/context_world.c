@@ -48,6 +48,8 @@ World make_world(void) {
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
+    const char *name = checkpoint_folder;
+    OK(mdist_dataset_files(&name, 1, &world.names, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     OK(mdist_iterator_create(world.batched, &world.batches, &error));
     OK(mdist_step_register(world.strategy, "idle", idle_step, NULL, &error));
@@ -73,6 +75,7 @@ void end_world(World *world) {
     mdist_variable_destroy(world->variable);
     mdist_dataset_destroy(world->dataset);
     mdist_dataset_destroy(world->batched);
+    mdist_dataset_destroy(world->names);
     mdist_iterator_destroy(world->iterator);
     mdist_iterator_destroy(world->batches);
     mdist_loop_destroy(world->loop);

@@ -2,6 +2,7 @@
 // What the tests of datasets share: sources of numbers, and elements as plain vectors. Main thread.
 #pragma once
 
+#include "data/crew.h"
 #include "data/iterator.h"
 #include "data/sources.h"
 #include "data/transforms.h"

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all functions that make a dataset from another have in common.
+#pragma once
+
+#include <utility>
+
+#include <mdist/dataset.h>
+
+#include "api/check.h"
+#include "api/guard.h"
+#include "data/transforms.h"
+
+namespace mdist {
+
+/// The whole of such a function: `make` does what is its own, given the pinned source.
+template <class Make>
+mdist_status_t make_dataset(const char *operation, const mdist_dataset_t *source, mdist_dataset_t **out,
+                            mdist_error_t **error, const Make &make) {
+    return guard(operation, error, [&] {
+        const auto pinned = pin(source);
+        need(out, "out");
+        *out = publish<mdist_dataset_t>(make(pinned.shared()));
+    });
+}
+
+} // namespace mdist

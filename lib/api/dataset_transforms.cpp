@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mdist/dataset_transforms.h>
+
+#include <utility>
+#include <vector>
+
+#include "api/dataset_call.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+using namespace mdist;
+
+mdist_status_t mdist_dataset_filter(const mdist_dataset_t *source, mdist_filter_fn filter, void *user_data,
+                                    mdist_free_fn free_user_data, mdist_dataset_t **out, mdist_error_t **error) {
+    Kept kept(user_data, free_user_data);
+    return make_dataset("mdist_dataset_filter", source, out, error,
+                        [&](Source from) { return make_filter(std::move(from), filter, user_data, kept.share()); });
+}
+
+mdist_status_t mdist_dataset_take(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
+                                  mdist_error_t **error) {
+    return make_dataset("mdist_dataset_take", source, out, error,
+                        [&](Source from) { return make_take(std::move(from), count); });
+}
+
+mdist_status_t mdist_dataset_skip(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
+                                  mdist_error_t **error) {
+    return make_dataset("mdist_dataset_skip", source, out, error,
+                        [&](Source from) { return make_skip(std::move(from), count); });
+}
+
+mdist_status_t mdist_dataset_concatenate(const mdist_dataset_t *first, const mdist_dataset_t *second,
+                                         mdist_dataset_t **out, mdist_error_t **error) {
+    return make_dataset("mdist_dataset_concatenate", first, out, error,
+                        [&](const Source &from) { return make_concatenate(from, pin(second).shared()); });
+}
+
+mdist_status_t mdist_dataset_zip(const mdist_dataset_t *const *sources, size_t source_count, mdist_dataset_t **out,
+                                 mdist_error_t **error) {
+    return guard("mdist_dataset_zip", error, [&] {
+        need_array(sources, source_count, "sources");
+        check_component_count(source_count, "sources");
+        need(out, "out");
+        std::vector<Source> all;
+        for (std::size_t i = 0; i < source_count; ++i) all.push_back(pin(sources[i]).shared());
+        *out = publish<mdist_dataset_t>(make_zip(all));
+    });
+}
+
+mdist_status_t mdist_dataset_cache(const mdist_dataset_t *source, mdist_dataset_t **out, mdist_error_t **error) {
+    return make_dataset("mdist_dataset_cache", source, out, error,
+                        [&](const Source &from) { return make_cache(from); });
+}
+
+mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
+                                          const mdist_tensor_t *paddings, size_t padding_count, mdist_dataset_t **out,
+                                          mdist_error_t **error) {
+    return make_dataset("mdist_dataset_padded_batch", source, out, error, [&](const Source &from) {
+        return make_padded_batch(from, batch_size, drop_remainder != 0, paddings, padding_count);
+    });
+}
+
+mdist_status_t mdist_dataset_unbatch(const mdist_dataset_t *source, mdist_dataset_t **out, mdist_error_t **error) {
+    return make_dataset("mdist_dataset_unbatch", source, out, error,
+                        [&](const Source &from) { return make_unbatch(from); });
+}
+
+mdist_status_t mdist_dataset_rebatch(const mdist_dataset_t *source, const uint64_t *batch_sizes, size_t size_count,
+                                     int32_t drop_remainder, mdist_dataset_t **out, mdist_error_t **error) {
+    return make_dataset("mdist_dataset_rebatch", source, out, error, [&](const Source &from) {
+        need_array(batch_sizes, size_count, "batch_sizes");
+        constexpr std::size_t kMost = 1 << 20;
+        if (size_count > kMost) throw invalid(text(size_count, " batch sizes; up to ", kMost, " are possible"));
+        return make_rebatch(from, {batch_sizes, batch_sizes + size_count}, drop_remainder != 0);
+    });
+}
+
+mdist_status_t mdist_dataset_map_parallel(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
+                                          mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
+                                          size_t output_count, uint32_t parallel_calls, int32_t ordered,
+                                          mdist_dataset_t **out, mdist_error_t **error) {
+    Kept kept(user_data, free_user_data);
+    return make_dataset("mdist_dataset_map_parallel", source, out, error, [&](Source from) {
+        watch_forks(); // its iterators have threads
+        return make_parallel_map(std::move(from), map, user_data, kept.share(), outputs, output_count, parallel_calls,
+                                 ordered != 0);
+    });
+}

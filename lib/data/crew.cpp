@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/crew.h"
+
+#include "util/clock.h"
+#include "util/event_count.h"
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/thread.h"
+
+#include <mutex>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+// Whether this thread is of a crew. One that lets go of a stream (a map function that destroys its own iterator, though
+// it must not) waits for no thread: it may be the very one, or one that waits for it.
+thread_local bool in_crew = false;
+
+/// Threads that nobody joins, until they have nothing more to do with the caller's functions.
+constinit std::atomic<uint32_t> stragglers{0};
+constinit EventCount stragglers_gone;
+
+} // namespace
+
+/// A thread from its start to its last use of anything; known to it and to whoever may leave it behind.
+class Crew::Straggler {
+  public:
+    void leave_behind() {
+        const std::lock_guard lock(mutex_);
+        if (!over_) ++stragglers;
+        left_behind_ = true;
+    }
+    void end() {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+        if (!left_behind_) return;
+        --stragglers;
+        stragglers_gone.advance();
+    }
+
+  private:
+    std::mutex mutex_;
+    bool over_ = false;
+    bool left_behind_ = false;
+};
+
+/// What a thread holds. It goes in this order, however the thread ends.
+struct Crew::Job {
+    std::shared_ptr<Straggler> straggler;
+    std::shared_ptr<CrewWork> work;
+    ~Job() {
+        work.reset();
+        straggler->end();
+    }
+};
+
+void *Crew::run_member(void *argument) {
+    in_crew = true;
+    const std::unique_ptr<Job> job(static_cast<Job *>(argument));
+    job->work->run();
+    return nullptr;
+}
+
+int Crew::start_member() {
+    auto straggler = std::make_shared<Straggler>();
+    auto argument = std::unique_ptr<Job>(new Job{straggler, work_});
+    Member &member = members_.emplace_back(Member{{}, std::move(straggler)});
+    const int error = start_thread(&member.thread, run_member, argument.get(), name_);
+    if (error == 0)
+        argument.release();
+    else
+        members_.pop_back();
+    return error;
+}
+
+void Crew::start(const std::shared_ptr<CrewWork> &work, std::size_t count) {
+    members_.reserve(count);
+    work_ = work;
+    int error = 0;
+    while (error == 0 && members_.size() < count) error = start_member();
+    if (!members_.empty()) return; // fewer do the work, too
+    work_.reset();
+    throw Failure(MDIST_ERR_RESOURCE, text("no thread for \"", name_, "\": pthread_create says errno ", error,
+                                           "; the process may have too many threads"))
+        .native(error);
+}
+
+void Crew::join() {
+    if (!running()) return;
+    work_->stop();
+    for (const Member &member : members_) pthread_join(member.thread, nullptr);
+    members_.clear();
+    work_.reset();
+}
+
+Crew::~Crew() {
+    const bool awaited = awaits_ || (awaited_ != nullptr && *awaited_);
+    if (!in_crew && awaited)
+        join();
+    else
+        leave_behind();
+}
+
+void Crew::leave_behind() {
+    if (!running()) return;
+    work_->stop();
+    for (const Member &member : members_) {
+        member.straggler->leave_behind();
+        pthread_detach(member.thread);
+    }
+}
+
+bool wait_for_stragglers(uint64_t timeout_ns) {
+    const uint64_t start = monotonic_clock().now_ns();
+    for (;;) {
+        const uint32_t seen = stragglers_gone.now();
+        if (stragglers == 0) return true;
+        const uint64_t waited = monotonic_clock().now_ns() - start;
+        if (waited >= timeout_ns) return false;
+        stragglers_gone.wait(seen, Patience(), timeout_ns - waited);
+    }
+}
+
+} // namespace mdist

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of files: given, or found by patterns.
+#include "data/sources.h"
+#include "util/failure.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class Files final : public Dataset {
+  public:
+    explicit Files(std::vector<Element> names) : Dataset({name_spec()}), names_(std::move(names)) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::optional<uint64_t> size() const override { return names_.size(); }
+    bool borrows() const override { return false; }
+    const std::vector<Element> &names() const { return names_; }
+
+  private:
+    static Spec name_spec() {
+        Spec spec;
+        spec.dtype = MDIST_UINT8;
+        spec.shape = Shape().with_first(Spec::kUnknown);
+        return spec;
+    }
+
+    std::vector<Element> names_;
+};
+
+class FilesStream final : public Stream {
+  public:
+    FilesStream(std::shared_ptr<const Files> dataset, const Iteration &iteration)
+        : Stream(iteration), dataset_(std::move(dataset)) {}
+
+  private:
+    bool produce(Element &out) override {
+        if (next_ == dataset_->names().size()) return false;
+        out = dataset_->names()[next_++];
+        return true;
+    }
+    void rewind() override { next_ = 0; }
+
+    std::shared_ptr<const Files> dataset_;
+    std::size_t next_ = 0;
+};
+
+std::unique_ptr<Stream> Files::open(const Iteration &iteration) const {
+    return std::make_unique<FilesStream>(self(*this), iteration);
+}
+
+Element name_element(const std::string &path) {
+    Tensor name = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(path.size()));
+    std::memcpy(name.data(), path.data(), path.size());
+    return Element(std::move(name));
+}
+
+struct Matches {
+    glob_t found = {};
+    ~Matches() { globfree(&found); }
+};
+
+void match(const std::string &pattern, std::vector<std::string> &paths) {
+    Matches matches;
+    // Sorted later, by bytes: the system would go by the locale. A folder that may not be read is an error, too.
+    const int result = glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches.found);
+    if (result == GLOB_NOMATCH) return;
+    if (result == GLOB_NOSPACE) throw std::bad_alloc();
+    if (result != 0) {
+        const int code = errno;
+        throw Failure(MDIST_ERR_IO, text("cannot look for files that match ", quoted(pattern), ": ",
+                                         std::generic_category().message(code)))
+            .reason(code == EACCES || code == EPERM ? "permission" : "")
+            .native(code);
+    }
+    paths.insert(paths.end(), matches.found.gl_pathv, matches.found.gl_pathv + matches.found.gl_pathc);
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_files(const std::vector<std::string> &paths) {
+    std::vector<Element> names;
+    names.reserve(paths.size());
+    for (const std::string &path : paths) names.push_back(name_element(path));
+    return std::make_shared<Files>(std::move(names));
+}
+
+std::vector<std::string> match_files(const std::vector<std::string> &patterns) {
+    std::vector<std::string> paths;
+    for (const std::string &pattern : patterns) match(pattern, paths);
+    if (paths.empty())
+        throw Failure(
+            MDIST_ERR_NOT_FOUND,
+            text("no file matches ", patterns.empty() ? "no pattern" : quoted(patterns[0]),
+                 patterns.size() > 1 ? text(", nor any of the ", patterns.size() - 1, " patterns behind it") : ""));
+    std::ranges::sort(paths);
+    return paths;
+}
+
+} // namespace mdist

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of one size, between a header and a footer.
+#include "data/files/records.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class FixedRecords final : public Records {
+  public:
+    FixedRecords(Input input, const RecordFormat &format) : input_(std::move(input)), format_(format) {}
+
+    bool next(Tensor &record) override {
+        if (ended_ || input_.abandoned()) return false;
+        if (!begun_) begin();
+        // A footer is known by nothing else than that the file ends behind it.
+        const uint64_t offset = input_.offset();
+        Tensor data = input_.record(format_.record_bytes);
+        const uint64_t got = input_.offset() - offset;
+        const std::size_t behind = input_.peek(static_cast<std::size_t>(format_.footer_bytes)).size();
+        if (data.defined() && behind == format_.footer_bytes) {
+            record = std::move(data);
+            return true;
+        }
+        ended_ = true;
+        if (got + behind == format_.footer_bytes || told_) return false;
+        throw input_.corrupt(offset, text("the file ends ", got + behind,
+                                          " bytes behind this record's beginning, where ", format_.record_bytes,
+                                          " for a record and ", format_.footer_bytes, " for the footer are needed"));
+    }
+
+  private:
+    /// Where the size is known beforehand, so is whether it is right.
+    void begin() {
+        begun_ = true;
+        const std::optional<uint64_t> size = input_.left();
+        const uint64_t around = format_.header_bytes + format_.footer_bytes;
+        told_ = size && (*size < around || (*size - around) % format_.record_bytes != 0);
+        input_.skip(format_.header_bytes);
+        if (told_)
+            throw input_.corrupt(0, text("the file has ", *size, " bytes, which are not a header of ",
+                                         format_.header_bytes, " bytes, a whole number of records of ",
+                                         format_.record_bytes, " and a footer of ", format_.footer_bytes));
+        if (input_.offset() < format_.header_bytes) {
+            told_ = true;
+            throw input_.corrupt(
+                0, text("the file has ", input_.offset(), " bytes and its header ", format_.header_bytes));
+        }
+    }
+
+    Input input_;
+    RecordFormat format_;
+    bool begun_ = false, ended_ = false;
+    bool told_ = false; // that the file's size is wrong
+};
+
+} // namespace
+
+std::unique_ptr<Records> make_fixed_records(Input input, const RecordFormat &format) {
+    return std::make_unique<FixedRecords>(std::move(input), format);
+}
+
+} // namespace mdist

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of files, several of which may be open and take turns.
+#include "data/files/records.h"
+#include "data/sources.h"
+#include "util/failure.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class ReadFiles final : public Transform {
+  public:
+    ReadFiles(std::shared_ptr<const Dataset> files, const Reading &reading)
+        : Transform(std::move(files), {record_spec(reading.format)}), reading_(reading) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    const Reading &reading() const { return reading_; }
+
+  private:
+    static Spec record_spec(const RecordFormat &format) {
+        const bool fixed = format.kind == RecordFormat::Kind::kFixed;
+        Spec spec;
+        spec.dtype = MDIST_UINT8;
+        spec.shape = Shape().with_first(fixed ? format.record_bytes : Spec::kUnknown);
+        return spec;
+    }
+
+    Reading reading_;
+};
+
+/// A file being read, by the rule for what is corrupt.
+class OpenRecords {
+  public:
+    OpenRecords(std::string path, const Reading &reading, std::shared_ptr<std::atomic<uint64_t>> skipped)
+        : path_(std::move(path)),
+          skip_corrupt_(reading.skip_corrupt),
+          skipped_(std::move(skipped)),
+          records_(make_file_records(reading.format, open_file(path_), path_)) {}
+
+    bool next(Tensor &record) {
+        for (;;) {
+            try {
+                return records_->next(record);
+            } catch (const Failure &failure) {
+                if (!skip_corrupt_ || failure.status() != MDIST_ERR_DATA_LOSS) throw;
+                leave_out(failure);
+            }
+        }
+    }
+
+  private:
+    void leave_out(const Failure &failure) {
+        if (!told_) log_warn("left out: ", failure.message(), " (further ones of this file are counted alone)");
+        told_ = true;
+        if (skipped_ != nullptr) skipped_->fetch_add(1, std::memory_order_relaxed);
+    }
+
+    std::string path_;
+    bool skip_corrupt_;
+    std::shared_ptr<std::atomic<uint64_t>> skipped_; // may be null
+    std::unique_ptr<Records> records_;
+    bool told_ = false;
+};
+
+class ReadStream final : public Stream {
+  public:
+    ReadStream(std::shared_ptr<const ReadFiles> dataset, const Iteration &iteration)
+        : Stream(iteration),
+          dataset_(std::move(dataset)),
+          skipped_(iteration.skipped),
+          files_(dataset_->source().open(iteration)),
+          open_(dataset_->reading().cycle_length) {}
+
+  private:
+    // As TensorFlow's interleave: a place of the cycle whose file has ended passes its turn on, and gets the next file
+    // when the turn comes to it again.
+    bool produce(Element &out) override {
+        while (open_count_ != 0 || !no_more_files_) {
+            std::unique_ptr<OpenRecords> &here = open_[turn_];
+            if (here == nullptr && (no_more_files_ || !open_next(here))) {
+                pass();
+                continue;
+            }
+            Tensor record;
+            if (here->next(record)) {
+                if (++taken_ == dataset_->reading().block_length) pass();
+                out = Element(std::move(record));
+                return true;
+            }
+            here.reset();
+            --open_count_;
+            pass();
+        }
+        return false;
+    }
+
+    bool open_next(std::unique_ptr<OpenRecords> &place) {
+        Element name;
+        if (!files_->next(name)) {
+            no_more_files_ = true;
+            return false;
+        }
+        place = std::make_unique<OpenRecords>(std::string(name.data(0), name.bytes(0)), dataset_->reading(), skipped_);
+        ++open_count_;
+        return true;
+    }
+
+    void pass() {
+        turn_ = (turn_ + 1) % open_.size();
+        taken_ = 0;
+    }
+
+    void rewind() override {
+        files_->restart();
+        for (auto &place : open_) place.reset();
+        open_count_ = turn_ = 0;
+        taken_ = 0;
+        no_more_files_ = false;
+    }
+
+    std::shared_ptr<const ReadFiles> dataset_;
+    std::shared_ptr<std::atomic<uint64_t>> skipped_;
+    std::unique_ptr<Stream> files_;
+    std::vector<std::unique_ptr<OpenRecords>> open_; // a place may be empty
+    std::size_t open_count_ = 0;
+    std::size_t turn_ = 0;
+    uint64_t taken_ = 0; // records of this turn
+    bool no_more_files_ = false;
+};
+
+std::unique_ptr<Stream> ReadFiles::open(const Iteration &iteration) const {
+    return std::make_unique<ReadStream>(self(*this), iteration);
+}
+
+void check_names(const Dataset &files) {
+    const Spec &name = files.spec()[0];
+    if (files.component_count() != 1 || name.dtype != MDIST_UINT8 || name.shape.rank != 1)
+        throw invalid(
+            "this dataset holds no names of files: its elements must be one uint8 tensor [length] each, as "
+            "those of mdist_dataset_files and mdist_dataset_text_lines");
+}
+
+/// Above it, nobody means it.
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+
+void check_format(const RecordFormat &format) {
+    if (format.max_record_bytes > kMostBytes)
+        throw invalid(text("max_record_bytes is ", format.max_record_bytes, "; up to ", kMostBytes, " are possible"));
+    if (format.kind != RecordFormat::Kind::kFixed) return;
+    if (format.record_bytes == 0 || format.record_bytes > format.max_record_bytes)
+        throw invalid(text("records of ", format.record_bytes, " bytes; 1 to ", format.max_record_bytes,
+                           " (max_record_bytes) are possible"));
+    if (format.header_bytes > kMostBytes || format.footer_bytes > format.max_record_bytes)
+        throw invalid(text("a header of ", format.header_bytes, " and a footer of ", format.footer_bytes,
+                           " bytes; up to ", kMostBytes, " and ", format.max_record_bytes, " are possible"));
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_records(std::shared_ptr<const Dataset> files, const Reading &reading) {
+    constexpr uint64_t kMostFiles = 1024;
+    if (reading.cycle_length == 0 || reading.cycle_length > kMostFiles)
+        throw invalid(
+            text("cycle_length is ", reading.cycle_length, "; up to ", kMostFiles, " files may be open at a time"));
+    check_names(*files);
+    check_format(reading.format);
+    return std::make_shared<ReadFiles>(std::move(files), reading);
+}
+
+} // namespace mdist

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// TFRecord files. A record is: its length (8 bytes, the lowest first), the length's checksum (4), the data, the data's
+// checksum (4). Checksums are CRC-32C, rotated and with a constant added, so that data which holds checksums itself
+// does not weaken them.
+#include "data/files/records.h"
+#include "util/crc32c.h"
+#include "util/text.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kLength = 8, kChecksum = 4, kHeader = kLength + kChecksum;
+
+uint32_t masked(uint32_t crc) {
+    return std::rotr(crc, 15) + 0xa282ead8;
+}
+
+uint64_t little_endian(const char *from, std::size_t bytes) {
+    uint64_t number = 0;
+    for (std::size_t i = bytes; i != 0; --i) number = number << 8 | static_cast<unsigned char>(from[i - 1]);
+    return number;
+}
+
+bool agrees(const void *data, std::size_t bytes, const char *checksum) {
+    return masked(crc32c(data, bytes)) == little_endian(checksum, kChecksum);
+}
+
+class TFRecords final : public Records {
+  public:
+    TFRecords(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
+
+    bool next(Tensor &record) override {
+        const uint64_t offset = input_.offset();
+        uint64_t length = 0;
+        if (!read_length(offset, length)) return false;
+        Tensor data = input_.record(length);
+        const std::string_view checksum = data.defined() ? input_.peek(kChecksum) : std::string_view();
+        if (checksum.size() < kChecksum) {
+            input_.abandon();
+            throw input_.corrupt(offset, text("the file ends in the middle of a record of ", length, " bytes"));
+        }
+        const bool good = agrees(data.data(), length, checksum.data());
+        input_.skip(kChecksum);
+        if (!good) throw input_.corrupt(offset, text("the checksum of a record of ", length, " bytes is wrong"));
+        record = std::move(data);
+        return true;
+    }
+
+  private:
+    /// False at the end of the file.
+    bool read_length(uint64_t offset, uint64_t &length) {
+        const std::string_view header = input_.peek(kHeader);
+        if (header.empty()) return false;
+        if (header.size() < kHeader) {
+            const std::size_t bytes = header.size();
+            input_.abandon();
+            throw input_.corrupt(offset, text("the file ends after ", bytes, " bytes of a record's length"));
+        }
+        if (!agrees(header.data(), kLength, header.data() + kLength)) {
+            input_.abandon(); // nobody knows where the next one begins
+            throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is no TFRecord file");
+        }
+        length = little_endian(header.data(), kLength);
+        input_.skip(kHeader);
+        if (length <= most_) return true;
+        input_.skip(length);
+        input_.skip(kChecksum);
+        throw input_.corrupt(offset, text("a record of ", length, " bytes; ", most_, " are allowed"));
+    }
+
+    Input input_;
+    uint64_t most_;
+};
+
+} // namespace
+
+std::unique_ptr<Records> make_tfrecords(Input input, uint64_t max_record_bytes) {
+    return std::make_unique<TFRecords>(std::move(input), max_record_bytes);
+}
+
+} // namespace mdist

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements that the caller's function keeps.
+#include "data/callback.h"
+#include "data/transforms.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class Filter final : public Transform {
+  public:
+    Filter(Source source, mdist_filter_fn filter, void *user_data, std::shared_ptr<void> owner)
+        : Transform(source, source->spec()), filter_(filter), user_data_(user_data), owner_(std::move(owner)) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    bool borrows() const override { return owner_ == nullptr || source().borrows(); }
+
+    bool keeps(const std::vector<mdist_tensor_t> &inputs) const {
+        int32_t keep = 0;
+        const int32_t result =
+            call_function("filter", [&] { return filter_(inputs.data(), inputs.size(), &keep, user_data_); });
+        if (result != 0) throw function_returned("filter", result);
+        return keep != 0;
+    }
+
+  private:
+    mdist_filter_fn filter_;
+    void *user_data_;
+    std::shared_ptr<void> owner_; // of user_data_
+};
+
+class FilterStream final : public Stream {
+  public:
+    FilterStream(std::shared_ptr<const Filter> dataset, const Iteration &iteration)
+        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+
+  private:
+    bool produce(Element &out) override {
+        while (upstream_->next(out)) {
+            describe_all(out, inputs_);
+            if (dataset_->keeps(inputs_)) return true;
+        }
+        return false;
+    }
+    void rewind() override { upstream_->restart(); }
+
+    std::shared_ptr<const Filter> dataset_;
+    std::unique_ptr<Stream> upstream_;
+    std::vector<mdist_tensor_t> inputs_;
+};
+
+std::unique_ptr<Stream> Filter::open(const Iteration &iteration) const {
+    return std::make_unique<FilterStream>(self(*this), iteration);
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_filter(Source source, mdist_filter_fn filter, void *user_data,
+                                     std::shared_ptr<void> owner) {
+    if (filter == nullptr) throw invalid("filter is NULL");
+    return std::make_shared<Filter>(std::move(source), filter, user_data, std::move(owner));
+}
+
+} // namespace mdist

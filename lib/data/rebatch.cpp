@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows cut into batches of given sizes in turn, whatever the borders of the elements they come in.
+#include "data/joiner.h"
+#include "data/rows.h"
+#include "data/transforms.h"
+#include "util/failure.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+std::vector<Spec> cut(std::vector<Spec> spec, const std::vector<uint64_t> &sizes, bool drop_remainder) {
+    check_has_rows(spec);
+    const bool alike = drop_remainder && std::ranges::all_of(sizes, [&](uint64_t size) { return size == sizes[0]; });
+    for (Spec &component : spec) component.shape.dims[0] = alike ? sizes[0] : Spec::kUnknown;
+    return spec;
+}
+
+class Rebatch final : public Transform {
+  public:
+    Rebatch(const Source &source, std::vector<uint64_t> sizes, bool drop_remainder)
+        : Transform(source, cut(source->spec(), sizes, drop_remainder)),
+          sizes_(std::move(sizes)),
+          drop_remainder_(drop_remainder) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    const std::vector<uint64_t> &sizes() const { return sizes_; }
+    bool drop_remainder() const { return drop_remainder_; }
+
+    Element no_rows() const {
+        std::vector<Tensor> tensors;
+        for (const Spec &component : spec()) {
+            Shape shape = component.shape;
+            shape.dims[0] = 0;
+            for (int32_t i = 1; i < shape.rank; ++i)
+                if (shape.dims[i] == Spec::kUnknown) shape.dims[i] = 0;
+            tensors.push_back(Tensor::allocate(*host(), component.dtype, shape));
+        }
+        return Element(std::move(tensors));
+    }
+
+  private:
+    std::vector<uint64_t> sizes_;
+    bool drop_remainder_;
+};
+
+class RebatchStream final : public Stream {
+  public:
+    RebatchStream(std::shared_ptr<const Rebatch> dataset, const Iteration &iteration)
+        : Stream(iteration), dataset_(std::move(dataset)), rows_(dataset_->source().open(iteration)) {}
+
+  private:
+    bool produce(Element &out) override {
+        if (cut_short_) return false;
+        const uint64_t size = dataset_->sizes()[at_];
+        at_ = (at_ + 1) % dataset_->sizes().size();
+        if (size == 0) return out = dataset_->no_rows(), true;
+        for (; joiner_.count() < size && rows_.more(); joiner_.accept()) rows_.take(joiner_.place());
+        if (joiner_.count() == 0) return false;
+        cut_short_ = joiner_.count() < size;
+        if (cut_short_ && dataset_->drop_remainder()) return false;
+        out = joiner_.join();
+        return true;
+    }
+    void rewind() override {
+        rows_.restart();
+        joiner_ = Joiner();
+        at_ = 0;
+        cut_short_ = false;
+    }
+
+    std::shared_ptr<const Rebatch> dataset_;
+    Rows rows_;
+    Joiner joiner_;
+    std::size_t at_ = 0;     // in sizes
+    bool cut_short_ = false; // the last batch, which ends it: no empty ones behind it
+};
+
+std::unique_ptr<Stream> Rebatch::open(const Iteration &iteration) const {
+    return std::make_unique<RebatchStream>(self(*this), iteration);
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_rebatch(const Source &source, std::vector<uint64_t> batch_sizes, bool drop_remainder) {
+    if (std::ranges::all_of(batch_sizes, [](uint64_t size) { return size == 0; }))
+        throw invalid("no batch size other than 0; batch_sizes needs at least one, or there would be no end");
+    return std::make_shared<Rebatch>(source, std::move(batch_sizes), drop_remainder);
+}
+
+} // namespace mdist

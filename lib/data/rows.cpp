@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/rows.h"
+
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+Failure uneven(std::size_t component, uint64_t rows, uint64_t first) {
+    return Failure(MDIST_ERR_MISMATCH, text("component ", component, " of an element has ", rows,
+                                            " rows and component 0 has ", first, "; all need the same number"));
+}
+
+/// A row of something larger becomes a whole of its own.
+Element whole(const Element &element) {
+    if (!element.is_row()) return element;
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < element.count(); ++i) tensors.push_back(element.tensor(i));
+    return Element(std::move(tensors));
+}
+
+uint64_t checked_rows(const Element &element) {
+    const uint64_t rows = element.shape(0).dims[0];
+    for (std::size_t i = 1; i < element.count(); ++i)
+        if (element.shape(i).dims[0] != rows) throw uneven(i, element.shape(i).dims[0], rows);
+    return rows;
+}
+
+} // namespace
+
+void check_has_rows(const std::vector<Spec> &spec) {
+    for (std::size_t i = 0; i < spec.size(); ++i) {
+        if (spec[i].shape.rank == 0)
+            throw Failure(MDIST_ERR_MISMATCH, text("component ", i,
+                                                   " of the dataset is a scalar and has no rows; give "
+                                                   "it a batch first (mdist_dataset_batch)"));
+        const uint64_t rows = spec[i].shape.dims[0], first = spec[0].shape.dims[0];
+        if (rows != first && rows != Spec::kUnknown && first != Spec::kUnknown) throw uneven(i, rows, first);
+    }
+}
+
+bool Rows::more() {
+    while (next_ == count_) {
+        Element element;
+        element_ = Element();
+        if (!upstream_->next(element)) return false;
+        count_ = checked_rows(element);
+        next_ = 0;
+        element_ = whole(element);
+    }
+    return true;
+}
+
+void Rows::restart() {
+    upstream_->restart();
+    element_ = Element();
+    next_ = count_ = 0;
+}
+
+} // namespace mdist

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first elements alone, or all but the first.
+#include "data/transforms.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class Take final : public Transform {
+  public:
+    Take(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::optional<uint64_t> size() const override {
+        const std::optional<uint64_t> all = source().size();
+        return all ? std::optional(std::min(*all, count_)) : std::nullopt;
+    }
+    uint64_t count() const { return count_; }
+
+  private:
+    uint64_t count_;
+};
+
+class TakeStream final : public Stream {
+  public:
+    TakeStream(const Take &dataset, const Iteration &iteration)
+        : Stream(iteration), count_(dataset.count()), upstream_(dataset.source().open(iteration)) {}
+
+  private:
+    bool produce(Element &out) override { return taken_ < count_ && (++taken_, upstream_->next(out)); }
+    void rewind() override {
+        upstream_->restart();
+        taken_ = 0;
+    }
+
+    uint64_t count_;
+    std::unique_ptr<Stream> upstream_;
+    uint64_t taken_ = 0;
+};
+
+std::unique_ptr<Stream> Take::open(const Iteration &iteration) const {
+    return std::make_unique<TakeStream>(*this, iteration);
+}
+
+class Skip final : public Transform {
+  public:
+    Skip(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::optional<uint64_t> size() const override {
+        const std::optional<uint64_t> all = source().size();
+        return all ? std::optional(*all - std::min(*all, count_)) : std::nullopt;
+    }
+    uint64_t count() const { return count_; }
+
+  private:
+    uint64_t count_;
+};
+
+class SkipStream final : public Stream {
+  public:
+    SkipStream(const Skip &dataset, const Iteration &iteration)
+        : Stream(iteration), count_(dataset.count()), upstream_(dataset.source().open(iteration)) {}
+
+  private:
+    bool produce(Element &out) override {
+        if (!std::exchange(begun_, true) && count_ != 0 && !upstream_->pass_over(count_, out)) return false;
+        return upstream_->next(out);
+    }
+    void rewind() override {
+        upstream_->restart();
+        begun_ = false;
+    }
+
+    uint64_t count_;
+    std::unique_ptr<Stream> upstream_;
+    bool begun_ = false;
+};
+
+std::unique_ptr<Stream> Skip::open(const Iteration &iteration) const {
+    return std::make_unique<SkipStream>(*this, iteration);
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_take(Source source, uint64_t count) {
+    return std::make_shared<Take>(std::move(source), count);
+}
+
+std::shared_ptr<Dataset> make_skip(Source source, uint64_t count) {
+    return std::make_shared<Skip>(std::move(source), count);
+}
+
+} // namespace mdist

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of elements, as elements.
+#include "data/rows.h"
+#include "data/transforms.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+std::vector<Spec> unbatched(std::vector<Spec> spec) {
+    check_has_rows(spec);
+    for (Spec &component : spec) component.shape = component.shape.without_first();
+    return spec;
+}
+
+class Unbatch final : public Transform {
+  public:
+    explicit Unbatch(const Source &source) : Transform(source, unbatched(source->spec())) {}
+
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::optional<uint64_t> size() const override {
+        const std::optional<uint64_t> elements = source().size();
+        const uint64_t rows = source().spec()[0].shape.dims[0];
+        uint64_t all = 0;
+        if (!elements || rows == Spec::kUnknown || __builtin_mul_overflow(*elements, rows, &all)) return std::nullopt;
+        return all;
+    }
+};
+
+class UnbatchStream final : public Stream {
+  public:
+    UnbatchStream(const Unbatch &dataset, const Iteration &iteration)
+        : Stream(iteration), rows_(dataset.source().open(iteration)) {}
+
+  private:
+    bool produce(Element &out) override {
+        if (!rows_.more()) return false;
+        rows_.take(out);
+        return true;
+    }
+    void rewind() override { rows_.restart(); }
+
+    Rows rows_;
+};
+
+std::unique_ptr<Stream> Unbatch::open(const Iteration &iteration) const {
+    return std::make_unique<UnbatchStream>(*this, iteration);
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> make_unbatch(const Source &source) {
+    return std::make_shared<Unbatch>(source);
+}
+
+} // namespace mdist
