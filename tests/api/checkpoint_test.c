@@ -198,7 +198,7 @@ static void the_latest_is_the_one_saved_last_and_only_so_many_are_kept(void **st
 
 static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) {
     const char *const folder = *state;
-    mdist_strategy_t *strategy = strategy_with(2);
+    mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_checkpoint_t *checkpoint = NULL;
     mdist_error_t *error = NULL;
     uint64_t number = 0;

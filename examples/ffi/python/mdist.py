@@ -56,6 +56,8 @@ FOREVER = 9223372036854775807
 LATEST = 9223372036854775807
 RESTORE_PARTIAL = 1
 ROWS = 9223372036854775807
+UNKNOWN = 9223372036854775807
+GENERATOR_ANY_THREAD = 1
 MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
 
@@ -74,6 +76,23 @@ class ReduceOp(IntEnum):
     MIN = 3
     MAX = 4
     PROD = 5
+
+
+class Compression(IntEnum):
+    COMPRESSION_NONE = 0
+    COMPRESSION_GZIP = 1
+    COMPRESSION_ZLIB = 2
+
+
+class OnCorrupt(IntEnum):
+    ON_CORRUPT_FAIL = 0
+    ON_CORRUPT_SKIP = 1
+
+
+class GradientsFlags(IntEnum):
+    GRADIENTS_ZERO_MISSING = 1
+    GRADIENTS_ZERO_NONFINITE = 2
+    GRADIENTS_NO_NORM = 4
 
 
 class LogLevel(IntEnum):
@@ -112,6 +131,12 @@ class Status(IntEnum):
     CALLBACK = -17
     DEVICE = -18
     INTERNAL = -19
+
+
+class Implementation(IntEnum):
+    IMPLEMENTATION_AUTO = 0
+    IMPLEMENTATION_RING = 1
+    IMPLEMENTATION_NCCL = 2
 
 
 class Dtype(IntEnum):
@@ -179,6 +204,29 @@ class InputOptions(Structure):
     ]
 
 
+class ReadOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("compression", c_int32),
+        ("on_corrupt", c_int32),
+        ("cycle_length", c_uint64),
+        ("block_length", c_uint64),
+        ("max_record_bytes", c_uint64),
+    ]
+
+
+class GradientsOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("op", c_int32),
+        ("reserved", c_int32),
+        ("bucket_bytes", c_uint64),
+        ("clip_norm", c_double),
+    ]
+
+
 class PreemptionOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -192,6 +240,9 @@ class CallOptions(Structure):
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("timeout_ns", c_uint64),
+        ("bytes_per_pack", c_int64),
+        ("implementation", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -228,7 +279,10 @@ class VariableOptions(Structure):
 FreeFn = CFUNCTYPE(None, c_void_p)
 FetchFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_void_pp, c_void_p)
 MapFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, c_void_p)
+GenerateFn = CFUNCTYPE(c_int32, c_uint64, POINTER(Tensor), c_size_t, c_void_pp, c_void_p)
+FilterFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(c_int32), c_void_p)
 LogFn = CFUNCTYPE(None, c_int32, c_char_p, c_size_t, c_void_p)
+LoopFn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
 StepFn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 ElementFn = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_void_p)
 MergeFn = CFUNCTYPE(c_int32, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_p)
@@ -244,6 +298,7 @@ FUNCTIONS = {
     "mdist_checkpoint_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_checkpoint_save": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
     "mdist_checkpoint_restore": (c_int32, [c_void_p, c_uint64, POINTER(c_uint64), POINTER(RestoreOptions), c_void_pp]),
+    "mdist_checkpoint_clear": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_checkpoint_latest": (c_int32, [c_char_p, POINTER(c_uint64), c_void_pp]),
     "mdist_checkpoint_destroy": (None, [c_void_p]),
     "mdist_cluster_create": (c_int32, [c_void_pp, c_void_pp]),
@@ -313,20 +368,65 @@ FUNCTIONS = {
         c_void_pp]),
     "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
     "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_name": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
     "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
     "mdist_dataset_component_count": (c_size_t, [c_void_p]),
+    "mdist_dataset_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
+        c_void_pp]),
     "mdist_dataset_destroy": (None, [c_void_p]),
     "mdist_iterator_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_iterator_next": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_iterator_next_value": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_iterator_component_count": (c_size_t, [c_void_p]),
+    "mdist_iterator_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
+        c_void_pp]),
     "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_iterator_destroy": (None, [c_void_p]),
     "mdist_iterators_settle": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_dataset_range": (c_int32, [c_int64, c_int64, c_int64, c_void_pp, c_void_pp]),
+    "mdist_dataset_from_generator": (c_int32, [GenerateFn, c_void_p, FreeFn, FreeFn, POINTER(Tensor), c_size_t,
+        c_uint32, c_void_pp, c_void_pp]),
+    "mdist_dataset_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_dataset_match_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_dataset_text_lines": (c_int32, [c_void_p, POINTER(ReadOptions), c_void_pp, c_void_pp]),
+    "mdist_dataset_fixed_records": (c_int32, [c_void_p, c_uint64, c_uint64, c_uint64, POINTER(ReadOptions), c_void_pp,
+        c_void_pp]),
+    "mdist_dataset_tfrecords": (c_int32, [c_void_p, POINTER(ReadOptions), c_void_pp, c_void_pp]),
+    "mdist_iterator_skipped": (c_int32, [c_void_p, POINTER(c_uint64), c_void_pp]),
+    "mdist_dataset_filter": (c_int32, [c_void_p, FilterFn, c_void_p, FreeFn, c_void_pp, c_void_pp]),
+    "mdist_dataset_take": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_skip": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_concatenate": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_dataset_zip": (c_int32, [c_void_pp, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_dataset_cache": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_dataset_padded_batch": (c_int32, [c_void_p, c_uint64, c_int32, POINTER(Tensor), c_size_t, c_void_pp,
+        c_void_pp]),
+    "mdist_dataset_unbatch": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_int32, c_void_pp, c_void_pp]),
+    "mdist_dataset_map_parallel": (c_int32, [c_void_p, MapFn, c_void_p, FreeFn, POINTER(Tensor), c_size_t, c_uint32,
+        c_int32, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_gradients_create": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
+        c_void_pp]),
+    "mdist_gradients_tensor": (c_int32, [c_void_p, c_uint32, c_size_t, POINTER(Tensor), c_void_pp]),
+    "mdist_gradients_accumulate": (c_int32, [c_void_p, c_void_p, c_void_pp]),
+    "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
+    "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
+    "mdist_gradients_destroy": (None, [c_void_p]),
     "mdist_log_set_sink": (c_int32, [LogFn, c_void_p, FreeFn, c_void_pp]),
     "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
+    "mdist_run_steps": (c_int32, [c_void_p, c_void_p, c_uint64, LoopFn, c_void_p, c_void_p, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_loop_set_output": (c_int32, [c_void_p, c_char_p, c_void_p, c_int32, c_void_pp]),
+    "mdist_replica_set_output": (c_int32, [c_void_p, c_void_p, c_char_p, POINTER(Tensor), c_int32, c_void_pp]),
+    "mdist_loop_outputs": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_loop_set_object": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_p, c_void_pp]),
+    "mdist_loop_object": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
+    "mdist_loop_iterations": (c_uint64, [c_void_p]),
+    "mdist_loop_destroy": (None, [c_void_p]),
     "mdist_average_loss": (c_int32, [c_void_p, POINTER(Tensor), POINTER(Tensor), POINTER(c_uint64), POINTER(c_double),
         POINTER(CallOptions), c_void_pp]),
     "mdist_scale_regularization": (c_int32, [c_void_p, POINTER(Tensor), POINTER(c_double), c_void_pp]),
@@ -337,6 +437,13 @@ FUNCTIONS = {
     "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_int32), POINTER(CallOptions),
         c_void_pp]),
     "mdist_preemption_destroy": (None, [c_void_p]),
+    "mdist_step_register": (c_int32, [c_void_p, c_char_p, StepFn, c_void_p, c_void_pp]),
+    "mdist_update_register": (c_int32, [c_void_p, c_char_p, UpdateFn, c_void_p, c_void_pp]),
+    "mdist_run_named": (c_int32, [c_void_p, c_char_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_update_named": (c_int32, [c_void_p, c_void_p, c_char_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
+        c_void_pp]),
+    "mdist_serve": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_status_name": (c_char_p, [c_int32]),
     "mdist_error_status": (c_int32, [c_void_p]),
     "mdist_error_message": (c_char_p, [c_void_p]),
@@ -380,6 +487,8 @@ FUNCTIONS = {
     "mdist_replica_set_result_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_merge_call": (c_int32, [c_void_p, MergeFn, c_void_p, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
         POINTER(CallOptions), c_void_pp]),
+    "mdist_replica_set_merge_argument_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_merge_result_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_dtype_size": (c_size_t, [c_int32]),
     "mdist_dtype_name": (c_char_p, [c_int32]),
     "mdist_tensor_describe": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), c_size_t, POINTER(Tensor), c_void_pp]),
@@ -387,6 +496,7 @@ FUNCTIONS = {
     "mdist_value_create": (c_int32, [POINTER(Tensor), c_void_pp, c_void_pp]),
     "mdist_value_wrap": (c_int32, [POINTER(Tensor), c_void_p, FreeFn, c_void_pp, c_void_pp]),
     "mdist_value_per_replica": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_value_mirrored": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_kind": (c_int32, [c_void_p]),
     "mdist_value_count": (c_size_t, [c_void_p]),
     "mdist_value_tensor": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
@@ -407,10 +517,13 @@ FUNCTIONS = {
     "mdist_replica_assign_rows": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor),
         POINTER(CallOptions), c_void_pp]),
     "mdist_variable_read": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_cached_reads_enter": (c_int32, [c_void_p, c_void_pp]),
+    "mdist_cached_reads_exit": (c_int32, [c_void_p, c_void_pp]),
     "mdist_variable_tensor": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_void_pp]),
     "mdist_variable_name": (c_char_p, [c_void_p]),
     "mdist_variable_arena": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), c_void_pp]),
     "mdist_variable_of": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(c_uint32), c_void_pp]),
+    "mdist_variable_find": (c_int32, [c_void_p, c_char_p, c_void_pp, c_void_pp]),
     "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_pp]),
     "mdist_update_non_slot": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
         c_void_pp]),

@@ -40,6 +40,9 @@ struct mdist_call_options_t
     struct_size::UInt32
     flags::UInt32
     timeout_ns::UInt64
+    bytes_per_pack::Int64
+    implementation::Int32
+    reserved::UInt32
 end
 
 struct mdist_variable_options_t
@@ -172,5 +175,5 @@ has(feature::AbstractString) = (@ccall libmdist.mdist_has(feature::Cstring)::Int
 "The options of one call: how many seconds each wait for other replicas may take; 0 leaves it to the strategy."
 function options(timeout::Real)
     timeout >= 0 || throw(ArgumentError("a timeout is some seconds, or 0 for the strategy's own, not $timeout"))
-    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9)))
+    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0))
 end

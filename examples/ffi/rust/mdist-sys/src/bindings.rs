@@ -10,6 +10,8 @@ pub const MDIST_MAX_RANK: u32 = 8;
 pub const MDIST_LATEST: u64 = 9223372036854775807;
 pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_ROWS: u64 = 9223372036854775807;
+pub const MDIST_UNKNOWN: u64 = 9223372036854775807;
+pub const MDIST_GENERATOR_ANY_THREAD: u32 = 1;
 pub type __int32_t = ::std::os::raw::c_int;
 pub type __uint32_t = ::std::os::raw::c_uint;
 pub type __int64_t = ::std::os::raw::c_long;
@@ -509,6 +511,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " A mirrored value with a copy of a plain one on every local device; of a structure, leaf by leaf. What is mirrored"]
+    #[doc = " already is shared; a per-replica leaf is MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant."]
+    #[doc = " (mdist_broadcast_to does it for one tensor.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_value_mirrored(
+        strategy: *mut mdist_strategy_t,
+        value: *const mdist_value_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " The kind; MDIST_VALUE_NONE for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_kind(value: *const mdist_value_t) -> mdist_value_kind_t;
@@ -631,19 +645,35 @@ pub struct mdist_replica {
 }
 #[doc = " A replica inside its step. The handle dies when the step returns, or by mdist_replica_exit."]
 pub type mdist_replica_t = mdist_replica;
-#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults."]
+pub const MDIST_IMPLEMENTATION_AUTO: mdist_implementation = 0;
+pub const MDIST_IMPLEMENTATION_RING: mdist_implementation = 1;
+pub const MDIST_IMPLEMENTATION_NCCL: mdist_implementation = 2;
+pub const MDIST_IMPLEMENTATION_PIN_INT32: mdist_implementation = -2147483648;
+#[doc = " What moves the bytes of one call."]
+pub type mdist_implementation = ::std::os::raw::c_int;
+#[doc = " What moves the bytes of one call."]
+pub use self::mdist_implementation as mdist_implementation_t;
+#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults. (TensorFlow: CommunicationOptions.)"]
+#[doc = " With packs, a reduction of many buffers or values is cut into several operations, one after another: buffers of one"]
+#[doc = " dtype, in the order of the call, until a pack is larger than @p bytes_per_pack. The result has the same bits. Each"]
+#[doc = " operation is compared with the other replicas' and has the whole timeout; if one fails, those before it are done."]
+#[doc = " mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to and mdist_batch_reduce_to"]
+#[doc = " take packs; collectives that are started refuse them, others have no use for them."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_call_options {
     pub struct_size: u32,
     pub flags: u32,
     pub timeout_ns: u64,
+    pub bytes_per_pack: i64,
+    pub implementation: i32,
+    pub reserved: u32,
 }
 #[test]
 fn bindgen_test_layout_mdist_call_options() {
     assert_eq!(
         ::std::mem::size_of::<mdist_call_options>(),
-        16usize,
+        32usize,
         concat!("Size of: ", stringify!(mdist_call_options))
     );
     assert_eq!(
@@ -702,8 +732,64 @@ fn bindgen_test_layout_mdist_call_options() {
         );
     }
     test_field_timeout_ns();
+    fn test_field_bytes_per_pack() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).bytes_per_pack) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(bytes_per_pack)
+            )
+        );
+    }
+    test_field_bytes_per_pack();
+    fn test_field_implementation() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).implementation) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(implementation)
+            )
+        );
+    }
+    test_field_implementation();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            28usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
 }
-#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults."]
+#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults. (TensorFlow: CommunicationOptions.)"]
+#[doc = " With packs, a reduction of many buffers or values is cut into several operations, one after another: buffers of one"]
+#[doc = " dtype, in the order of the call, until a pack is larger than @p bytes_per_pack. The result has the same bits. Each"]
+#[doc = " operation is compared with the other replicas' and has the whole timeout; if one fails, those before it are done."]
+#[doc = " mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to and mdist_batch_reduce_to"]
+#[doc = " take packs; collectives that are started refuse them, others have no use for them."]
 pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
     #[doc = " Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and"]
@@ -927,8 +1013,8 @@ extern "C" {
 }
 #[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the"]
 #[doc = " replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and"]
-#[doc = " hands over, also if it fails (no structure, since replicas get tensors); one that it leaves alone is a result nobody"]
-#[doc = " gets. Returns 0, or any other number to fail the run, as a step does. May call any function of cross-replica context."]
+#[doc = " hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to"]
+#[doc = " fail the run, as a step does. May call any function of cross-replica context."]
 pub type mdist_merge_fn = ::std::option::Option<
     unsafe extern "C" fn(
         strategy: *mut mdist_strategy_t,
@@ -942,9 +1028,11 @@ pub type mdist_merge_fn = ::std::option::Option<
 extern "C" {
     #[doc = " Pauses every local replica, calls replica 0's @p merge once, and hands each replica its own part of the results."]
     #[doc = " Inside, functions of cross-replica context are the right ones, a nested mdist_run too, whose step may merge again."]
-    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
+    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. One that was set by"]
+    #[doc = "                   mdist_replica_set_merge_argument_at is not read here; NULL if all were."]
     #[doc = " @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end;"]
-    #[doc = "                   data NULL and dtype 0 for a result that the merge left alone"]
+    #[doc = "                   data NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the"]
+    #[doc = "                   merge left alone"]
     #[doc = " @thread replica   @blocks until every local replica has called it and the merge is done"]
     #[doc = " @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1"]
     pub fn mdist_merge_call(
@@ -956,6 +1044,31 @@ extern "C" {
         results: *mut mdist_tensor_t,
         result_count: usize,
         options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets one leaf of argument @p index of this replica's next merge, of either kind, to a copy of @p tensor; the merge"]
+    #[doc = " sees a structure there. Every replica sets the same paths, else MDIST_ERR_MISMATCH from the run. The last call for a"]
+    #[doc = " path counts; the next merge takes all that was set, and refuses what is beyond its arguments."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_set_merge_argument_at(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        path: *const ::std::os::raw::c_char,
+        tensor: *const mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes this replica's tensor at @p path in result @p index of its last merge, borrowed as that one's results are."]
+    #[doc = " MDIST_ERR_NOT_FOUND lists what there is; a result without structure has the path \"\"."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_merge_result_at(
+        replica: *mut mdist_replica_t,
+        index: usize,
+        path: *const ::std::os::raw::c_char,
+        out: *mut mdist_tensor_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1169,7 +1282,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Many mdist_reduce_to in one: value i to destination i gives out i. All or none. What goes to the devices it came from"]
-    #[doc = " is one operation, however many values and leaves it is, and what goes to single devices another one."]
+    #[doc = " is one operation, however many values and leaves it is, and what goes to single devices another one; or they are"]
+    #[doc = " packs, if @p options or the config say so. Small results share memory, up to 4 MiB, which goes with the last of them."]
     #[doc = " @param destinations  NULL: all to the devices they came from"]
     #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
@@ -1185,7 +1299,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A mirrored value with a copy of @p tensor on every local device."]
+    #[doc = " A mirrored value with a copy of @p tensor on every local device (TensorFlow: broadcast_to). For structures there is"]
+    #[doc = " mdist_value_mirrored."]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_broadcast_to(
         strategy: *mut mdist_strategy_t,
@@ -1473,6 +1588,26 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " From here to mdist_cached_reads_exit, mdist_variable_read gives of each variable of the strategy what its first read"]
+    #[doc = " gave, whatever has been written since, without asking other workers again: for who looks at the same numbers in many"]
+    #[doc = " places. Does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`. All workers enter and leave alike, since"]
+    #[doc = " a read that one of them has cached is none that others could wait for. In a step, where a read is a look at memory,"]
+    #[doc = " keep a copy of it. Checkpoints are saved from the variables themselves. (TensorFlow: cache_variable_reads.)"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cached_reads_enter(
+        strategy: *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends what mdist_cached_reads_enter began. Without that: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_cached_reads_exit(
+        strategy: *mut mdist_strategy_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and"]
     #[doc = " write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -1517,10 +1652,23 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it. Each"]
-#[doc = " result that it sets in @p results is a plain value it made and hands over, also if it fails. Returns 0, or any other"]
-#[doc = " number to fail the update, which mdist_error_native then gives. Runs on the thread that called mdist_update; may call"]
-#[doc = " any function of cross-replica context, where mdist_variable_assign writes the copy at hand only."]
+extern "C" {
+    #[doc = " Finds a variable by its name, whoever created it, in a step too; MDIST_ERR_NOT_FOUND lists what there is."]
+    #[doc = " @param out  receives a handle of your own to the variable, which goes with the last of its handles"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_variable_find(
+        strategy: *const mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        out: *mut *mut mdist_variable_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it; an"]
+#[doc = " argument that is a structure brings those of its leaves, one after another in the order of their paths, so that"]
+#[doc = " @p argument_count counts tensors. Each result that it sets in @p results is a plain value or a structure of such,"]
+#[doc = " which it made and hands over, also if it fails. Returns 0, or any other number to fail the update, which"]
+#[doc = " mdist_error_native then gives. Runs on the thread that called mdist_update; may call any function of cross-replica"]
+#[doc = " context, where mdist_variable_assign writes the copy at hand only."]
 pub type mdist_update_fn = ::std::option::Option<
     unsafe extern "C" fn(
         local_replica: u32,
@@ -1537,7 +1685,7 @@ extern "C" {
     #[doc = " failure; copies already changed stay so. In a step, call mdist_merge_call first."]
     #[doc = " @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain"]
     #[doc = "                   value. May be NULL if the count is 0."]
-    #[doc = " @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped"]
+    #[doc = " @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped leaf by leaf"]
     #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
     #[doc = " @calls-back update, on this thread   @since 0.1"]
     pub fn mdist_update(
@@ -1736,6 +1884,17 @@ extern "C" {
         number: u64,
         restored: *mut u64,
         options: *const mdist_restore_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Removes all checkpoints from the folder: the training they were for is done, and the next one shall begin anew. None"]
+    #[doc = " and no folder are fine. MDIST_ERR_IO where some cannot be removed, MDIST_ERR_FAILED_PRECONDITION, reason `busy`,"]
+    #[doc = " while another process saves there. The variables stay as they are."]
+    #[doc = " @thread one at a time per strategy   @blocks on the folder   @collective all workers   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_clear(
+        checkpoint: *mut mdist_checkpoint_t,
+        options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -2130,6 +2289,20 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+extern "C" {
+    #[doc = " The same elements, with their components at @p paths, names and positions as in value.h: where components lie when"]
+    #[doc = " an element is taken as one value. Transforms keep names, but for those that make components of their own (map)."]
+    #[doc = " (TensorFlow: elements that are dictionaries.)"]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_name(
+        source: *const mdist_dataset_t,
+        paths: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2207,6 +2380,22 @@ extern "C" {
     pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
 }
 extern "C" {
+    #[doc = " What is known of a component before there is an element (TensorFlow: element_spec). Of a distributed dataset, what"]
+    #[doc = " each replica gets."]
+    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data NULL"]
+    #[doc = " @param path  receives where it lies in an element taken as one value, borrowed from the handle; may be NULL"]
+    #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component(
+        dataset: *const mdist_dataset_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Frees a dataset; those made from it, and iterators, live on. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
@@ -2233,6 +2422,37 @@ extern "C" {
         iterator: *mut mdist_iterator_t,
         out: *mut *mut mdist_value_t,
         count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same element as one value, as said at the top of this header: the one argument of a run, whose steps read"]
+    #[doc = " mdist_replica_argument_at(replica, 0, \"label\", ...). (TensorFlow: get_next and get_next_as_optional, which tells the"]
+    #[doc = " end by an optional without a value as this one by MDIST_END.)"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset"]
+    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next_value(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Components of an element, as mdist_dataset_component_count, also when the dataset is destroyed or the iteration"]
+    #[doc = " closed; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
+}
+extern "C" {
+    #[doc = " What is known of a component, as mdist_dataset_component says, likewise at any time."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component(
+        iterator: *const mdist_iterator_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -2264,6 +2484,416 @@ extern "C" {
     pub fn mdist_iterators_settle(
         timeout_ns: u64,
         done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Scalars of int64: @p start, @p start + @p step ... as long as they lie before @p stop (past it, for a negative step)."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_range(
+        start: i64,
+        stop: i64,
+        step: i64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Makes element @p index of an iteration, into memory that is already there, content undefined. Returns MDIST_OK, or"]
+#[doc = " MDIST_END where there is no such element, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
+#[doc = " mdist_error_native then gives."]
+#[doc = " @p state is NULL for index 0, which begins an iteration or an epoch of mdist_dataset_repeat, and keeps what you leave"]
+#[doc = " there for the calls that follow. One call at a time per iterator; it must not call the iterator it serves."]
+pub type mdist_generate_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        index: u64,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        state: *mut *mut ::std::os::raw::c_void,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Elements that a function makes, one after the other. It runs on the thread that calls mdist_iterator_next; what would"]
+    #[doc = " run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel) is MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
+    #[doc = " @param outputs  dtype and shape of each component; data is not read"]
+    #[doc = " @param user_data  kept, with the functions, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @param free_state  gets a @p state that is not NULL, when its iteration or epoch is over; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: generate later, as said, free_state and free_user_data, on any thread   @since 0.1"]
+    pub fn mdist_dataset_from_generator(
+        generate: mdist_generate_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        free_state: mdist_free_fn,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        flags: u32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The names @p paths, in this order. Whether there are such files shows when they are read."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_files(
+        paths: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The names of all files that match one of @p patterns (`*`, `?` and `[a-z]`, as a shell knows them), sorted by their"]
+    #[doc = " bytes; one that two patterns match comes twice. They are looked up now. To shuffle them, mdist_dataset_shuffle with a"]
+    #[doc = " buffer of MDIST_FOREVER. No match at all is MDIST_ERR_NOT_FOUND."]
+    #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_match_files(
+        patterns: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+pub const MDIST_COMPRESSION_NONE: mdist_compression = 0;
+pub const MDIST_COMPRESSION_GZIP: mdist_compression = 1;
+pub const MDIST_COMPRESSION_ZLIB: mdist_compression = 2;
+pub const MDIST_COMPRESSION_PIN_INT32: mdist_compression = -2147483648;
+#[doc = " How the bytes of a file are packed."]
+pub type mdist_compression = ::std::os::raw::c_int;
+#[doc = " How the bytes of a file are packed."]
+pub use self::mdist_compression as mdist_compression_t;
+pub const MDIST_ON_CORRUPT_FAIL: mdist_on_corrupt = 0;
+pub const MDIST_ON_CORRUPT_SKIP: mdist_on_corrupt = 1;
+pub const MDIST_ON_CORRUPT_PIN_INT32: mdist_on_corrupt = -2147483648;
+#[doc = " What becomes of a record that is not what it should be."]
+pub type mdist_on_corrupt = ::std::os::raw::c_int;
+#[doc = " What becomes of a record that is not what it should be."]
+pub use self::mdist_on_corrupt as mdist_on_corrupt_t;
+#[doc = " How files are read. NULL, or all zero but struct_size: one after the other, uncompressed."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_read_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub compression: i32,
+    pub on_corrupt: i32,
+    pub cycle_length: u64,
+    pub block_length: u64,
+    pub max_record_bytes: u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_read_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_read_options>(),
+        40usize,
+        concat!("Size of: ", stringify!(mdist_read_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_read_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_read_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_compression() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).compression) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(compression)
+            )
+        );
+    }
+    test_field_compression();
+    fn test_field_on_corrupt() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).on_corrupt) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(on_corrupt)
+            )
+        );
+    }
+    test_field_on_corrupt();
+    fn test_field_cycle_length() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).cycle_length) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(cycle_length)
+            )
+        );
+    }
+    test_field_cycle_length();
+    fn test_field_block_length() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).block_length) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(block_length)
+            )
+        );
+    }
+    test_field_block_length();
+    fn test_field_max_record_bytes() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).max_record_bytes) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(max_record_bytes)
+            )
+        );
+    }
+    test_field_max_record_bytes();
+}
+#[doc = " How files are read. NULL, or all zero but struct_size: one after the other, uncompressed."]
+pub type mdist_read_options_t = mdist_read_options;
+extern "C" {
+    #[doc = " The lines of text files, without the line feed and a carriage return before it. The last needs no line feed."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_text_lines(
+        files: *const mdist_dataset_t,
+        options: *const mdist_read_options_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Records of @p record_bytes each, between a header and a footer of each file. What lies between them must be a whole"]
+    #[doc = " number of records, else it is corrupt."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_fixed_records(
+        files: *const mdist_dataset_t,
+        record_bytes: u64,
+        header_bytes: u64,
+        footer_bytes: u64,
+        options: *const mdist_read_options_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Records of TFRecord files. The checksums of length and data are compared."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_tfrecords(
+        files: *const mdist_dataset_t,
+        options: *const mdist_read_options_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " How many corrupt records this iterator's sources have left out so far, also ahead of the elements taken, as under"]
+    #[doc = " mdist_dataset_prefetch. A file whose rest could not be read counts as one."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_skipped(
+        iterator: *const mdist_iterator_t,
+        out: *mut u64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Whether an element stays: sets @p keep, which is 0 at first, to non-zero. Returns and runs as mdist_map_fn does."]
+pub type mdist_filter_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        inputs: *const mdist_tensor_t,
+        input_count: usize,
+        keep: *mut i32,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " The elements that @p filter keeps."]
+    #[doc = " @param user_data  kept, with @p filter, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: filter later, as its type says, and free_user_data, on any thread   @since 0.1"]
+    pub fn mdist_dataset_filter(
+        source: *const mdist_dataset_t,
+        filter: mdist_filter_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The first @p count elements, or all if there are fewer."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_take(
+        source: *const mdist_dataset_t,
+        count: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " All but the first @p count elements."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_skip(
+        source: *const mdist_dataset_t,
+        count: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The elements of @p first, then those of @p second. Their components must agree in number, dtype and rank, else"]
+    #[doc = " MDIST_ERR_MISMATCH."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_concatenate(
+        first: *const mdist_dataset_t,
+        second: *const mdist_dataset_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Element i has the components of element i of each of @p sources, in this order. Ends with the shortest."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_zip(
+        sources: *const *const mdist_dataset_t,
+        source_count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Keeps the elements of the first iteration, or epoch, that comes to its end; later ones get them from memory, in the"]
+    #[doc = " same order, for as long as the dataset and what is made from it live. What an iteration kept that did not come to its"]
+    #[doc = " end is forgotten."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_cache(
+        source: *const mdist_dataset_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " As mdist_dataset_batch, but elements may differ in their dimensions: each is filled up at the end of every dimension."]
+    #[doc = " @param paddings  NULL: each dimension up to the longest of the batch, by zeros. Else for every component a tensor of"]
+    #[doc = "                  its dtype and rank: shape says up to which size each dimension of an element is filled, MDIST_ROWS"]
+    #[doc = "                  up to the longest of the batch; data points to one element of the dtype, which fills (copied), or is"]
+    #[doc = "                  NULL for zero. An element that is larger is MDIST_ERR_MISMATCH when it comes"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_padded_batch(
+        source: *const mdist_dataset_t,
+        batch_size: u64,
+        drop_remainder: i32,
+        paddings: *const mdist_tensor_t,
+        padding_count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The rows of each element, as elements. All components need a first dimension, the same for all, else"]
+    #[doc = " MDIST_ERR_MISMATCH."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_unbatch(
+        source: *const mdist_dataset_t,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Cuts the rows of all elements, as one sequence, into batches of @p batch_sizes in turn, again and again. A size of 0"]
+    #[doc = " gives a batch of no rows, without looking for more of them. The last batch may be shorter; with @p drop_remainder"]
+    #[doc = " non-zero it is left out then. All components need a first dimension, the same for all, else MDIST_ERR_MISMATCH."]
+    #[doc = " @param batch_sizes  copied; at least one of them is not 0"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_rebatch(
+        source: *const mdist_dataset_t,
+        batch_sizes: *const u64,
+        size_count: usize,
+        drop_remainder: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " As mdist_dataset_map, but on threads of each iterator: up to @p parallel_calls of @p map run at a time, and up to as"]
+    #[doc = " many elements wait to be taken."]
+    #[doc = " @param ordered  non-zero: elements come in the order of the source; 0: as they are done"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: map later, several at a time, on threads of the library; free_user_data, on any"]
+    #[doc = " @since 0.1"]
+    pub fn mdist_dataset_map_parallel(
+        source: *const mdist_dataset_t,
+        map: mdist_map_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        parallel_calls: u32,
+        ordered: i32,
+        out: *mut *mut mdist_dataset_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -2324,6 +2954,219 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_gradients {
+    _unused: [u8; 0],
+}
+pub type mdist_gradients_t = mdist_gradients;
+pub const MDIST_GRADIENTS_ZERO_MISSING: mdist_gradients_flags = 1;
+pub const MDIST_GRADIENTS_ZERO_NONFINITE: mdist_gradients_flags = 2;
+pub const MDIST_GRADIENTS_NO_NORM: mdist_gradients_flags = 4;
+pub const MDIST_GRADIENTS_FLAGS_PIN_INT32: mdist_gradients_flags = -2147483648;
+pub type mdist_gradients_flags = ::std::os::raw::c_int;
+pub use self::mdist_gradients_flags as mdist_gradients_flags_t;
+#[doc = " Options, the same on all workers. NULL, or all zero but struct_size: SUM, buckets of 4 MiB, not clipped."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_gradients_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub op: i32,
+    pub reserved: i32,
+    pub bucket_bytes: u64,
+    pub clip_norm: f64,
+}
+#[test]
+fn bindgen_test_layout_mdist_gradients_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_gradients_options>(),
+        32usize,
+        concat!("Size of: ", stringify!(mdist_gradients_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_gradients_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_gradients_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_op() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).op) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(op)
+            )
+        );
+    }
+    test_field_op();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+    fn test_field_bucket_bytes() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).bucket_bytes) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(bucket_bytes)
+            )
+        );
+    }
+    test_field_bucket_bytes();
+    fn test_field_clip_norm() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_gradients_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).clip_norm) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_gradients_options),
+                "::",
+                stringify!(clip_norm)
+            )
+        );
+    }
+    test_field_clip_norm();
+}
+#[doc = " Options, the same on all workers. NULL, or all zero but struct_size: SUM, buckets of 4 MiB, not clipped."]
+pub type mdist_gradients_options_t = mdist_gradients_options;
+extern "C" {
+    #[doc = " Room for the gradients of a model on each local replica: zeros, and shared between workers as mdist_alloc's memory"]
+    #[doc = " is. It keeps the strategy."]
+    #[doc = " @param like   shape and floating-point type of each; data is not read. If it is a variable's memory"]
+    #[doc = "               (mdist_variable_tensor), messages name the gradient after the variable."]
+    #[doc = " @param count  at least 1"]
+    #[doc = " @thread any   @blocks no   @collective no, but the same on all workers   @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_create(
+        strategy: *mut mdist_strategy_t,
+        like: *const mdist_tensor_t,
+        count: usize,
+        out: *mut *mut mdist_gradients_t,
+        options: *const mdist_gradients_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Where a gradient lies on a local replica: until mdist_gradients_destroy, always there. Yours to write until it is"]
+    #[doc = " ready, and again after the wait, which does not clear it."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_tensor(
+        gradients: *const mdist_gradients_t,
+        local_replica: u32,
+        index: usize,
+        out: *mut mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The round that begins is one that adds to the next: its gradients are kept, with those of the rounds before, until a"]
+    #[doc = " round without this call reduces the sum of them all. Before the first is ready. Each is added in its own type."]
+    #[doc = " @thread replica   @blocks no   @collective no, but the same on all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_accumulate(
+        replica: *mut mdist_replica_t,
+        gradients: *mut mdist_gradients_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " This replica's gradient is complete: from now until the wait it belongs to the library. Twice in a round is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`. Moves on what is under way, as mdist_work_test does."]
+    #[doc = " @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_ready(
+        replica: *mut mdist_replica_t,
+        gradients: *mut mdist_gradients_t,
+        index: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the round: when it returns, all gradients are reduced and clipped. A gradient that is not ready is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `gradients_missing`, and the message names it (but see"]
+    #[doc = " MDIST_GRADIENTS_ZERO_MISSING). A round that adds to the next returns at once, with norm 0 and finite 1."]
+    #[doc = " @param norm    receives what it was before clipping, the same on all replicas; 0 with MDIST_GRADIENTS_NO_NORM. May be"]
+    #[doc = "                NULL."]
+    #[doc = " @param finite  receives 1, or 0 where some element is NaN or infinite, or so large that the norm is: then leave this"]
+    #[doc = "                step out; all replicas know it alike. 1 with MDIST_GRADIENTS_NO_NORM. May be NULL."]
+    #[doc = " @thread replica   @blocks until every replica has called it, within the run's timeout   @collective all replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_wait(
+        replica: *mut mdist_replica_t,
+        gradients: *mut mdist_gradients_t,
+        norm: *mut f64,
+        finite: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees it. Where a step is within a round of it, the memory stays until that step ends. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_gradients_destroy(gradients: *mut mdist_gradients_t);
+}
 pub const MDIST_LOG_OFF: mdist_log_level = 0;
 pub const MDIST_LOG_ERROR: mdist_log_level = 1;
 pub const MDIST_LOG_WARN: mdist_log_level = 2;
@@ -2361,6 +3204,123 @@ extern "C" {
         level: mdist_log_level_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_loop {
+    _unused: [u8; 0],
+}
+#[doc = " A loop under way, as its function sees it, and what came out of it once it is over."]
+pub type mdist_loop_t = mdist_loop;
+#[doc = " Called for each element, in cross-replica context, on the thread that called mdist_run_steps. @p element is one"]
+#[doc = " value, as from mdist_iterator_next_value, and dies with the call. Returns 0, or any other number to fail the loop,"]
+#[doc = " which mdist_error_native then gives. May call any function of cross-replica context."]
+pub type mdist_loop_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        strategy: *mut mdist_strategy_t,
+        loop_: *mut mdist_loop_t,
+        element: *mut mdist_value_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Calls @p function for the next @p iterations elements of @p iterator, one after another. MDIST_END if they ran out"]
+    #[doc = " before, after MDIST_FOREVER always; what was done until then counts, and @p out is there, too. (With several workers"]
+    #[doc = " an element that others have is lost then.) The first failure ends the loop, with several workers on all of them, and"]
+    #[doc = " the job's collectives as a failed run does; nothing comes out."]
+    #[doc = " @param iterations  the same on all workers"]
+    #[doc = " @param iterator    of this strategy's distributed dataset, or of a plain one, whose elements all replicas see"]
+    #[doc = " @param initial     NULL, or a structure of plain values: outputs before any was set. Then no others may be set, and"]
+    #[doc = "                    each keeps its dtype and shape."]
+    #[doc = " @param options     timeout_ns is for each wait for other workers"]
+    #[doc = " @thread one at a time per strategy   @blocks until the last element is done   @collective all workers"]
+    #[doc = " @calls-back function, on this thread   @since 0.1"]
+    pub fn mdist_run_steps(
+        strategy: *mut mdist_strategy_t,
+        iterator: *mut mdist_iterator_t,
+        iterations: u64,
+        function: mdist_loop_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        initial: *const mdist_value_t,
+        out: *mut *mut mdist_loop_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets the output at @p path from outside of steps: a value of any kind, kept (NONE), or reduced when the loop is over"]
+    #[doc = " as mdist_reduce does, and refused as there: a plain value has no sum over several replicas unless it is 0. A"]
+    #[doc = " structure puts out its leaves, below the path. Once the loop is over it is MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `loop_over`."]
+    #[doc = " (TensorFlow: MultiStepContext.set_last_step_output.)"]
+    #[doc = " @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_set_output(
+        loop_: *mut mdist_loop_t,
+        path: *const ::std::os::raw::c_char,
+        value: *const mdist_value_t,
+        aggregation: mdist_aggregation_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the"]
+    #[doc = " same aggregation, which is checked when the loop's function returns. Nobody waits. NONE is"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT, as in TensorFlow: to keep the parts, make them a result of the run, and"]
+    #[doc = " mdist_loop_set_output with that."]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_set_output(
+        replica: *mut mdist_replica_t,
+        loop_: *mut mdist_loop_t,
+        path: *const ::std::os::raw::c_char,
+        tensor: *const mdist_tensor_t,
+        aggregation: mdist_aggregation_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The outputs of a loop that is over, as a structure; without leaves if there is none. Before that it is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `loop_running`. (TensorFlow: MultiStepContext.last_step_outputs.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_outputs(
+        loop_: *const mdist_loop_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Keeps a pointer under a name, one for each local replica: what is no tensor. The last one counts. It is yours: never"]
+    #[doc = " looked at, never freed. (TensorFlow: MultiStepContext.set_non_tensor_output.)"]
+    #[doc = " @param local_replica  whose it is: in a step mdist_replica_local_index"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_set_object(
+        loop_: *mut mdist_loop_t,
+        name: *const ::std::os::raw::c_char,
+        local_replica: u32,
+        object: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The pointer that was kept, at any time; MDIST_ERR_NOT_FOUND if none was. (TensorFlow:"]
+    #[doc = " MultiStepContext.non_tensor_outputs.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_object(
+        loop_: *const mdist_loop_t,
+        name: *const ::std::os::raw::c_char,
+        local_replica: u32,
+        out: *mut *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Elements that are done; in the loop's function those before this one. 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_iterations(loop_: *const mdist_loop_t) -> u64;
+}
+extern "C" {
+    #[doc = " Frees a loop that is over. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_loop_destroy(loop_: *mut mdist_loop_t);
 }
 extern "C" {
     #[doc = " The sum of this replica's @p per_example, each times its weight if there are weights, divided by the number of"]
@@ -2543,6 +3503,84 @@ extern "C" {
     pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
 }
 extern "C" {
+    #[doc = " Gives @p step a name in @p strategy. The last registration of a name counts. With several workers led by a client,"]
+    #[doc = " all must register the same names before they serve and before its first command, which compares them:"]
+    #[doc = " MDIST_ERR_MISMATCH on all of them, reason `different_registrations`, says which is missing where; later ones are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = " @param user_data  given to the step on this worker; stays valid while runs by that name are under way"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back step, in mdist_run_named and mdist_serve   @since 0.1"]
+    pub fn mdist_step_register(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        step: mdist_step_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same for what mdist_update calls. Steps and updates have names of their own."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back update, in mdist_update_named and mdist_serve   @since 0.1"]
+    pub fn mdist_update_register(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        update: mdist_update_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_run of the step that is registered as @p name; on the client on the replicas of all workers, each of which"]
+    #[doc = " gets its part of the arguments, and gives its part of the results. MDIST_ERR_NOT_FOUND lists what is registered."]
+    #[doc = " A step that fails anywhere ends the session, as a failed step ends every job of several workers: the error has its"]
+    #[doc = " sentence, mdist_error_replica and mdist_error_worker. What is found wrong before the workers are asked (a name, an"]
+    #[doc = " argument) ends nothing."]
+    #[doc = " @param options  timeout_ns is for each wait for other workers, those in the step's collectives too"]
+    #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
+    #[doc = " @calls-back the step, as mdist_run   @since 0.1"]
+    pub fn mdist_run_named(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " mdist_update of @p variable, or mdist_update_non_slot if that is NULL, with the update registered as @p name; on the"]
+    #[doc = " client on the copies of all workers. Failures as in mdist_run_named."]
+    #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
+    #[doc = " @calls-back the update, as mdist_update   @since 0.1"]
+    pub fn mdist_update_named(
+        strategy: *mut mdist_strategy_t,
+        variable: *mut mdist_variable_t,
+        name: *const ::std::os::raw::c_char,
+        arguments: *const *mut mdist_value_t,
+        argument_count: usize,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Does what the client asks, until it destroys its strategy: MDIST_OK then. Afterwards the strategy has nothing to do"]
+    #[doc = " any more. A client that is lost, or ends without destroying it, is MDIST_ERR_PEER_LOST; a step that fails here is"]
+    #[doc = " what mdist_run says, one that fails elsewhere MDIST_ERR_ABORTED. Steps find the client's variables by"]
+    #[doc = " mdist_variable_find. On the client it is MDIST_ERR_WRONG_CONTEXT, and for a strategy that nobody leads"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION; on a worker that serves, other functions outside of steps are MDIST_ERR_WRONG_CONTEXT."]
+    #[doc = " @param options  timeout_ns is for each wait for the client's next command: MDIST_ERR_TIMEOUT ends the session."]
+    #[doc = "                 0: `communication.timeout`; MDIST_FOREVER: as long as the client is there"]
+    #[doc = " @thread one at a time per strategy   @blocks until the client has ended the session   @collective no"]
+    #[doc = " @calls-back registered steps and updates   @since 0.1"]
+    pub fn mdist_serve(
+        strategy: *mut mdist_strategy_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Opens a run: from here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a"]
     #[doc = " merge that was opened by mdist_merge_begin it opens a nested run."]
     #[doc = " @param arguments     as in mdist_run"]
@@ -2605,7 +3643,7 @@ extern "C" {
     #[doc = " that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a"]
     #[doc = " step of mdist_run it is the only way.)"]
     #[doc = " If it fails, no merge is open, and mdist_merge_end is not to be called."]
-    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica"]
+    #[doc = " @param arguments  this replica's tensors, as in mdist_merge_call"]
     #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are"]
     #[doc = "                   yours; on the others: NULLs. May be NULL if @p argument_count is 0."]
     #[doc = " @thread any, one at a time per replica   @blocks until every local replica has called it"]
@@ -2626,8 +3664,8 @@ extern "C" {
     #[doc = " @param values   on local replica 0: @p count values, or NULLs for results that nobody gets; they stay yours. On the"]
     #[doc = "                 others: not read."]
     #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit; data NULL and"]
-    #[doc = "                 dtype 0 for a NULL. The same count on every replica, else"]
-    #[doc = "                 MDIST_ERR_MISMATCH."]
+    #[doc = "                 dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. The same count on every"]
+    #[doc = "                 replica, else MDIST_ERR_MISMATCH."]
     #[doc = " @param code     on local replica 0: other than 0 fails the run, as a merge function that returns it does; values are"]
     #[doc = "                 not read then. On the others: 0."]
     #[doc = " @thread any, one at a time per replica"]

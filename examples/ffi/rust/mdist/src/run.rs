@@ -58,6 +58,9 @@ impl<'a> Run<'a> {
             struct_size: mem::size_of::<sys::mdist_call_options>() as u32,
             flags: 0,
             timeout_ns: timeout.min(sys::MDIST_FOREVER),
+            bytes_per_pack: 0,
+            implementation: 0,
+            reserved: 0,
         }
     }
 
