@@ -2,14 +2,14 @@
 /**
  * libmdist: mirrored training for every language. This header brings in all the others.
  *
- *   config    what kind of strategy, on which devices          strategy    replicas, steps, merges
- *   tensor    a typed piece of memory                          collective  what replicas do together
- *   value     what goes into a run and comes out               variable    state with one copy per replica
- *   dataset   input, cut over replicas                         cluster     who else is in the job
- *   checkpoint   variables in files                            context     which strategy a thread works for
- *   gradients reduced while the step computes                  loss        divided by what all replicas have
- *   loop      steps over an iterator, and their outputs        serve       one program leads the replicas of all workers
- *   preemption   saving when one worker is told to go          status, log what went wrong, and what goes on
+ *   config      what kind of strategy, which devices         strategy    replicas, steps, merges
+ *   tensor      a typed piece of memory                      collective  what replicas do together
+ *   value       what goes into a run and comes out           variable    state with one copy per replica
+ *   dataset     input, cut over replicas                     cluster     who else is in the job
+ *   gradients   reduced while the step computes              loss        divided by what all replicas have
+ *   loop        steps over an iterator, and their outputs    serve       one program leads all workers' replicas
+ *   checkpoint  variables in files                           preemption  saving when one worker is told to go
+ *   context     which strategy a thread works for            status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
