@@ -84,9 +84,11 @@ void read_all(Records &records, const RecordFormat &format, std::size_t most_byt
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     if (size < 2 || size > 1 << 16) return 0;
     const RecordFormat format = chosen(data[0], data[1]);
+    const bool packed = format.compression != MDIST_COMPRESSION_NONE;
+    if (packed && size > 4096) return 0; // it may unpack to a thousand times as much, byte by byte
     const std::string_view file(reinterpret_cast<const char *>(data) + 2, size - 2);
     constexpr std::size_t kMostUnpacked = 1100; // times as large as packed, by DEFLATE
-    const std::size_t most = file.size() * (format.compression == MDIST_COMPRESSION_NONE ? 1 : kMostUnpacked);
+    const std::size_t most = file.size() * (packed ? kMostUnpacked : 1);
     const std::size_t piece = data[1] / 6 % 2 == 0 ? SIZE_MAX : 1 + data[1] / 12;
     const bool known = data[1] / 128 == 0;
     const auto records = make_file_records(format, std::make_unique<Pieces>(file, piece, known), "file");

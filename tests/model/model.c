@@ -11,11 +11,11 @@ int opens_block(const Operation *operation) {
     return operation->kind == RUN || operation->kind == MERGE;
 }
 
-/// What update functions give: each copy, assigned to or, if that was refused, as it was.
+/// What update functions give: each copy, assigned to or, if that was refused, as it was. (They see their arguments
+/// leaf by leaf.)
 static int update(Model *model, Operation *operation, const Value *inputs) {
     Variable *const variable = &model->variables[operation->variable];
-    int status = no_structure(&inputs[0]);
-    if (status == MDIST_OK) status = whole_tensors(&inputs[0]);
+    const int status = whole_tensors(&inputs[0]);
     if (status != MDIST_OK) return status;
     Variable next = *variable;
     for (uint32_t r = 0; r < model->replicas; ++r)

@@ -166,13 +166,17 @@ typedef struct UpdateCall {
 /// Assigns to the copy, and gives what that makes of it.
 static int32_t update_copy(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
-    (void)argument_count, (void)result_count;
+    (void)result_count;
     const UpdateCall *const call = user_data;
     Performance *const self = call->self;
     const Operation *const operation = call->operation;
     const uint32_t id = self->first + local;
     mdist_error_t *error = NULL;
-    expect_tensor(self, operation, "the argument", &operation->inputs[0].leaves[0].tensors[id], &arguments[0]);
+    const Value *const argument = &operation->inputs[0];
+    if (argument_count != (size_t)argument->leaf_count)
+        note_difference(self, operation, "the update has %zu arguments", argument_count);
+    for (size_t i = 0; i < argument_count && i < (size_t)argument->leaf_count; ++i)
+        expect_tensor(self, operation, "the argument", &argument->leaves[i].tensors[id], &arguments[i]);
     const mdist_status_t status = mdist_variable_assign(self->variables[local][operation->variable],
                                                         (mdist_assign_t)operation->code, call->value, &error);
     expect_status(self, operation, "mdist_variable_assign in the update", operation->inner[id], status, error);

@@ -242,12 +242,11 @@ static int open_merge(const Model *model, Operation *operation) {
     return MDIST_OK;
 }
 
-/// Each replica gets its own tensor of the results; so they are no structures and have no rows.
+/// Each replica gets its own tensor of the results, which so have no rows; a structure is not given as a tensor.
 void close_merge(Model *model, Block *block, Operation *operation) {
     int failure = operation->block->failure;
     for (int i = 0; i < operation->index && failure == MDIST_OK; ++i) {
         const Value *const value = &operation->block->registers[operation->axes[i]];
-        if (value->there && value->structured) failure = MDIST_ERR_CALLBACK;
         if (value->there && failure == MDIST_OK) failure = whole_tensors(value);
     }
     // The cause is local replica 0's to tell.
@@ -257,7 +256,8 @@ void close_merge(Model *model, Block *block, Operation *operation) {
     for (int i = 0; i < operation->index && failure == MDIST_OK; ++i) {
         const Value *const value = &operation->block->registers[operation->axes[i]];
         operation->results[i] = (Value){0};
-        if (value->there) memcpy(give(operation, i)->tensors, value->leaves[0].tensors, sizeof(Tensor[MOST_REPLICAS]));
+        if (value->there && !value->structured)
+            memcpy(give(operation, i)->tensors, value->leaves[0].tensors, sizeof(Tensor[MOST_REPLICAS]));
         block->registers[operation->to + i] = operation->results[i];
     }
 }
