@@ -71,7 +71,7 @@ MDIST_API mdist_status_t mdist_loop_set_output(mdist_loop_t *loop, const char *p
  * Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the
  * same aggregation, which is checked when the loop's function returns. Nobody waits. NONE is
  * MDIST_ERR_INVALID_ARGUMENT, as in TensorFlow: to keep the parts, make them a result of the run, and
- * mdist_loop_set_output with that.
+ * mdist_loop_set_output with that. So it is in a step of an in-graph job (MDIST_ERR_UNSUPPORTED).
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_set_output(mdist_replica_t *replica, mdist_loop_t *loop, const char *path,

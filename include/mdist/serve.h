@@ -25,6 +25,7 @@
  * What the client cannot have done elsewhere is MDIST_ERR_UNSUPPORTED, reason `in_graph`, and the message says what to
  * do: functions that take a function of yours (mdist_run, mdist_map, mdist_update, mdist_update_non_slot) and
  * mdist_run_begin, mdist_preemption_check, and other workers' memory (mdist_variable_tensor, mdist_variable_arena).
+ * Memory (mdist_alloc) and gradients are each worker's own: make them on every worker, before it serves or in a step.
  * (TensorFlow: MirroredStrategy.configure with a cluster_spec, in-graph replication.)
  *
  * Names work with every strategy: where nobody leads, mdist_run_named is mdist_run with the function of that name.

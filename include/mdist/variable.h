@@ -135,8 +135,9 @@ MDIST_API mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_v
  * From here to mdist_cached_reads_exit, mdist_variable_read gives of each variable of the strategy what its first read
  * gave, whatever has been written since, without asking other workers again: for who looks at the same numbers in many
  * places. Does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`. All workers enter and leave alike, since
- * a read that one of them has cached is none that others could wait for. In a step, where a read is a look at memory,
- * keep a copy of it. Checkpoints are saved from the variables themselves. (TensorFlow: cache_variable_reads.)
+ * a read that one of them has cached is none that others could wait for; a client that leads others (serve.h) caches
+ * what it reads itself. In a step, where a read is a look at memory, keep a copy of it. Checkpoints are saved from the
+ * variables themselves. (TensorFlow: cache_variable_reads.)
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_cached_reads_enter(mdist_strategy_t *strategy, mdist_error_t **error);

@@ -126,11 +126,13 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
         const Turn turn(*self->strategy(), "mdist_variable_read",
                         "mdist_variable_tensor, and read this replica's copy from memory");
         VariableStore &store = *self->strategy()->variables();
-        std::shared_ptr<Value> value = store.cached_read(self->spec().name);
+        Session *const session = self->strategy()->commanding();
+        // Where a client leads, it alone has a cache, and what all workers do together must not depend on it.
+        const bool caches = session != nullptr || self->strategy()->session() == nullptr;
+        std::shared_ptr<Value> value = caches ? store.cached_read(self->spec().name) : nullptr;
         if (!value) {
-            Session *const session = self->strategy()->commanding();
             value = Value::plain(session != nullptr ? session->read(*self, timeout_ns) : self->read(timeout_ns));
-            store.cache_read(self->spec().name, value);
+            if (caches) store.cache_read(self->spec().name, value);
         }
         *out = publish<mdist_value_t>(std::move(value));
     });

@@ -4,8 +4,10 @@
 #include "comm/collectives.h"
 #include "util/dtype.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace mdist {
@@ -25,6 +27,7 @@ void pack_by_bytes(const mdist_buffer_t *buffers, const Pack &whole, uint64_t mo
 void pack_by_count(const Pack &whole, uint64_t count, std::vector<Pack> &packs) {
     uint64_t elements = 0;
     for (const Slice &slice : whole) elements += slice.elements;
+    if (elements < count) count = 1; // the last takes all
     const uint64_t part = elements / count;
     Pack pack;
     uint64_t room = part; // of the pack
@@ -83,6 +86,13 @@ std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack)
     return slices;
 }
 
+PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::size_t index, std::size_t packs) {
+    uint64_t elements = 0;
+    for (std::size_t b = 0; b < count; ++b) elements += buffers[b].elements;
+    std::string words = text("pack ", index + 1, " of ", packs, " of ", count, count == 1 ? " buffer, " : " buffers, ");
+    return {std::hash<std::string>()(words) * 31 + elements, std::move(words)};
+}
+
 void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers) {
     if (!log::enabled(MDIST_LOG_DEBUG)) return;
     uint64_t bytes = 0;
@@ -99,7 +109,10 @@ void all_reduce_packs(Group &group, uint32_t party, const Call &call, const Pack
         const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);
         const std::vector<mdist_buffer_t> outputs = cut(call.outputs, packs[i]);
         if (party == 0) log_pack(call_name(call.kind), i, packs.size(), inputs);
+        const PackSubject subject = subject_of(call.inputs, call.buffer_count, i, packs.size());
         Call part = call;
+        part.subject = call.subject * 31 + subject.hash;
+        part.subject_text = subject.text.c_str();
         part.inputs = inputs.data();
         part.outputs = outputs.data();
         part.buffer_count = inputs.size();

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace mdist {
@@ -42,6 +43,14 @@ std::vector<Pack> packs_of(const mdist_buffer_t *buffers, std::size_t count, con
 
 /// The buffers of a pack, in these.
 std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack);
+
+/// What the operation of a pack has to agree in beside its own buffers, so that nobody takes it for one of another
+/// call: which of how many it is, and of what.
+struct PackSubject {
+    uint64_t hash;
+    std::string text; // "pack 1 of 2 of 5 buffers, "
+};
+PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::size_t index, std::size_t packs);
 
 /// A line in the log, for who wants to see what became of a call.
 void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers);

@@ -13,9 +13,9 @@
 namespace mdist {
 namespace {
 
-// Whether this thread is of a crew. One that lets go of a stream (a map function that destroys its own iterator, though
-// it must not) waits for no thread: it may be the very one, or one that waits for it.
-thread_local bool in_crew = false;
+// Of which iteration's crews this thread is. One that lets go of a stream of that iteration (a map function that
+// destroys its own iterator, though it must not) waits for no thread: it may be the very one, or one that waits for it.
+thread_local const void *serving = nullptr;
 
 /// Threads that nobody joins, until they have nothing more to do with the caller's functions.
 constinit std::atomic<uint32_t> stragglers{0};
@@ -49,6 +49,7 @@ class Crew::Straggler {
 struct Crew::Job {
     std::shared_ptr<Straggler> straggler;
     std::shared_ptr<CrewWork> work;
+    const void *iteration;
     ~Job() {
         work.reset();
         straggler->end();
@@ -56,15 +57,15 @@ struct Crew::Job {
 };
 
 void *Crew::run_member(void *argument) {
-    in_crew = true;
     const std::unique_ptr<Job> job(static_cast<Job *>(argument));
+    serving = job->iteration;
     job->work->run();
     return nullptr;
 }
 
 int Crew::start_member() {
     auto straggler = std::make_shared<Straggler>();
-    auto argument = std::unique_ptr<Job>(new Job{straggler, work_});
+    auto argument = std::unique_ptr<Job>(new Job{straggler, work_, iteration()});
     Member &member = members_.emplace_back(Member{{}, std::move(straggler)});
     const int error = start_thread(&member.thread, run_member, argument.get(), name_);
     if (error == 0)
@@ -96,7 +97,7 @@ void Crew::join() {
 
 Crew::~Crew() {
     const bool awaited = awaits_ || (awaited_ != nullptr && *awaited_);
-    if (!in_crew && awaited)
+    if (serving != iteration() && awaited)
         join();
     else
         leave_behind();

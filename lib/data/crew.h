@@ -49,6 +49,8 @@ class Crew {
         std::shared_ptr<Straggler> straggler;
     };
 
+    /// One for each iteration.
+    const void *iteration() const { return awaited_ != nullptr ? static_cast<const void *>(awaited_.get()) : this; }
     static void *run_member(void *argument);
     int start_member();
     void leave_behind();

@@ -2,6 +2,7 @@
 // The CPU as a device. `cpu:i` are logical: all share the host's memory.
 #include "device/device.h"
 #include "util/failure.h"
+#include "util/forever.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -13,6 +14,15 @@
 
 #include <sys/mman.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) // gcc's
+#define MDIST_SANITIZED 1
+#elif defined(__has_feature) // clang's
+#define MDIST_SANITIZED \
+    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
+#else
+#define MDIST_SANITIZED 0
+#endif
+
 namespace mdist {
 namespace {
 
@@ -23,53 +33,51 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 /// in them, and results come and go with every step. Any thread.
 class KeptBlocks {
   public:
-    /// nullptr if there is none.
-    void *take(std::size_t bytes) {
-        const std::lock_guard lock(mutex_);
-        for (Block &block : blocks_) {
-            if (block.bytes < bytes || block.bytes - bytes > bytes / 8) continue;
-            kept_ -= block.bytes;
-            return std::exchange(block, {}).data;
-        }
-        return nullptr;
-    }
-
-    /// False: no room, or not worth it.
-    bool keep(void *data, std::size_t bytes) noexcept {
-        if (bytes < kLeast || bytes > kMost / 2) return false;
-        const std::lock_guard lock(mutex_);
-        for (Block &block : blocks_) {
-            if (block.data != nullptr || kept_ + bytes > kMost) continue;
-            block = {data, bytes};
-            kept_ += bytes;
-            return true;
-        }
-        return false;
-    }
-
-    static constexpr std::size_t kLeast = 262144;
-
-  private:
-#if defined(__SANITIZE_ADDRESS__)
-    static constexpr std::size_t kMost = 0; // it shall see who uses memory that was given back
-#else
-    static constexpr std::size_t kMost = std::size_t{64} << 20;
-#endif
     struct Block {
         void *data = nullptr;
         std::size_t bytes = 0;
     };
 
+    /// A block that is large enough, and not much larger; without data if there is none.
+    Block take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        for (Block &place : places_) {
+            if (place.bytes < bytes || place.bytes - bytes > bytes / 8) continue;
+            kept_ -= place.bytes;
+            return std::exchange(place, {});
+        }
+        return {};
+    }
+
+    /// Or frees it. Places are filled in turn, so what nobody has asked for goes when its turn comes round.
+    void keep(Block block) noexcept {
+        if (block.bytes > kMost / 2) return std::free(block.data);
+        const std::lock_guard lock(mutex_);
+        for (;;) {
+            Block &place = places_[next_++ % places_.size()];
+            kept_ -= place.bytes;
+            std::free(std::exchange(place, {}).data);
+            if (kept_ + block.bytes > kMost) continue;
+            kept_ += block.bytes;
+            place = block;
+            return;
+        }
+    }
+
+    static constexpr std::size_t kLeast = 262144;
+
+  private:
+#if MDIST_SANITIZED
+    static constexpr std::size_t kMost = 0; // sanitizers shall see who uses memory that was given back
+#else
+    static constexpr std::size_t kMost = std::size_t{64} << 20;
+#endif
+
     std::mutex mutex_;
-    std::array<Block, 64> blocks_;
+    std::array<Block, 64> places_;
+    std::size_t next_ = 0;
     std::size_t kept_ = 0;
 };
-
-KeptBlocks &kept_blocks() {
-    // Never destroyed: threads of a program that ends may still give blocks back.
-    static auto &kept = *new KeptBlocks;
-    return kept;
-}
 
 class Cpu final : public Device {
   public:
@@ -90,13 +98,11 @@ class Cpu final : public Device {
             if (data == nullptr) throw no_memory(bytes);
             return Memory(data, std::free);
         }
-        void *data = kept_blocks().take(size);
-        if (data == nullptr) data = std::aligned_alloc(alignment, size);
-        if (data == nullptr) throw no_memory(bytes);
-        if (huge) madvise(data, bytes, MADV_HUGEPAGE); // a wish; refused on kernels built without
-        return Memory(data, [size](void *block) {
-            if (!kept_blocks().keep(block, size)) std::free(block);
-        });
+        KeptBlocks::Block block = forever<KeptBlocks>().take(size);
+        if (block.data == nullptr) block = {std::aligned_alloc(alignment, size), size};
+        if (block.data == nullptr) throw no_memory(bytes);
+        if (huge) madvise(block.data, bytes, MADV_HUGEPAGE); // a wish; refused on kernels built without
+        return Memory(block.data, [block](void *) { forever<KeptBlocks>().keep(block); });
     }
 
     void zero(void *data, std::size_t bytes) override {

@@ -21,7 +21,7 @@ CALL(loop_set_output) {
 }
 CALL(replica_set_output) {
     const mdist_tensor_t tensor = tensor_in(w);
-    return mdist_replica_set_output(w->replica, w->loop, "a", &tensor, MDIST_AGGREGATION_SUM, error);
+    return too_late(mdist_replica_set_output(w->replica, w->loop, "a", &tensor, MDIST_AGGREGATION_SUM, error), error);
 }
 CALL(loop_outputs) {
     mdist_value_t *out = NULL;

@@ -234,6 +234,27 @@ static void a_pack_is_an_operation(void **state) {
 
 static atomic_uint lines;
 
+/// Replica 1 leaves a buffer out, and reduces it by itself afterwards.
+static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    float numbers[2] = {1, 2};
+    const mdist_buffer_t both[2] = {buffer_of(&numbers[0], MDIST_FLOAT32, 1), buffer_of(&numbers[1], MDIST_FLOAT32, 1)};
+    const size_t count = mdist_replica_id(replica) == 0 ? 2 : 1;
+    if (mdist_all_reduce(replica, MDIST_SUM, both, both, count, NULL, NULL) != MDIST_OK) return 1;
+    return mdist_all_reduce(replica, MDIST_SUM, &both[1], &both[1], 1, NULL, NULL) != MDIST_OK;
+}
+
+static void packs_of_different_calls_do_not_meet(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = strategy_with(2, "communication.num_packs", "0", NULL, NULL);
+    assert_int_equal(mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_MISMATCH);
+    assert_non_null(strstr(mdist_error_message(error), "pack 1 of 2 of 2 buffers"));
+    assert_non_null(strstr(mdist_error_message(error), "pack 1 of 1 of 1 buffer,"));
+    mdist_error_free(error);
+    mdist_strategy_destroy(strategy);
+}
+
 static void count_packs(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
     (void)level, (void)length, (void)user_data;
     if (strstr(text, "mdist_batch_reduce_to: pack ") != NULL) atomic_fetch_add(&lines, 1);
@@ -405,6 +426,7 @@ int main(void) {
         cmocka_unit_test(packs_of_a_strategy_change_no_bit),
         cmocka_unit_test(one_device_reduces_to_the_same_bits),
         cmocka_unit_test(a_pack_is_an_operation),
+        cmocka_unit_test(packs_of_different_calls_do_not_meet),
         cmocka_unit_test(packs_are_in_the_log),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(options_of_an_older_header_are_good),

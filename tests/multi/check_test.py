@@ -107,7 +107,7 @@ class Check(Case):
 
     def test_a_worker_that_does_not_come_is_named(self):
         job = {"MDIST_SIZE": "2", "MDIST_RANK": "0", "MDIST_LOCAL_RANK": "0", "MDIST_LOCAL_SIZE": "2"}
-        result = self.check("communication: {join_timeout: 200ms}\n", **job, MDIST_STORE=f"{HERE}:{free_port(HERE)}",
+        result = self.check("communication: {join_timeout: 3s}\n", **job, MDIST_STORE=f"{HERE}:{free_port(HERE)}",
                             arguments=("--join",))
         self.assertSays(result, 1, r"problem +join .*missing: 1")
 

@@ -325,6 +325,83 @@ static void input_is_cut_for_all(const Client *self) {
     mdist_dataset_destroy(source);
 }
 
+/// Doubles its element, and puts that out.
+static int32_t double_and_put_out(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
+                                  void *user_data) {
+    (void)user_data;
+    mdist_value_t *doubled = NULL;
+    GIVES(MDIST_OK, mdist_run_named(strategy, "double", &element, 1, &doubled, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_loop_set_output(loop, "mean", doubled, MDIST_AGGREGATION_MEAN, &error));
+    GIVES(MDIST_OK, mdist_loop_set_output(loop, "first", doubled, MDIST_AGGREGATION_ONLY_FIRST_REPLICA, &error));
+    mdist_value_destroy(doubled);
+    return 0;
+}
+
+static float output_of(const mdist_value_t *outputs, const char *path) {
+    mdist_value_t *leaf = NULL;
+    GIVES(MDIST_OK, mdist_value_at(outputs, path, &leaf, &error));
+    const float number = number_of(leaf, 0);
+    mdist_value_destroy(leaf);
+    return number;
+}
+
+static void a_loop_goes_over_all_replicas(const Client *self) {
+    float rows[MOST] = {0, 1, 2, 3};
+    const mdist_tensor_t tensor = tensor_of(rows, MDIST_FLOAT32, self->replicas);
+    mdist_dataset_t *source = NULL, *batches = NULL, *cut = NULL;
+    mdist_iterator_t *iterator = NULL;
+    mdist_loop_t *loop = NULL;
+    mdist_value_t *outputs = NULL;
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &source, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(source, self->replicas, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_distribute_dataset(self->strategy, batches, &cut, NULL, &error));
+    GIVES(MDIST_OK, mdist_iterator_create(cut, &iterator, &error));
+    GIVES(MDIST_OK, mdist_run_steps(self->strategy, iterator, 1, double_and_put_out, NULL, NULL, &loop, NULL, &error));
+    GIVES(MDIST_OK, mdist_loop_outputs(loop, &outputs, &error));
+    REQUIRE(output_of(outputs, "mean") == (float)(self->replicas - 1) && output_of(outputs, "first") == 0);
+    mdist_value_destroy(outputs);
+    mdist_loop_destroy(loop);
+    mdist_iterator_destroy(iterator);
+    mdist_dataset_destroy(cut);
+    mdist_dataset_destroy(batches);
+    mdist_dataset_destroy(source);
+}
+
+/// Reads "v" in a merge, which takes all workers.
+static int32_t read_together(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                             mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
+    mdist_variable_t *variable = NULL;
+    GIVES(MDIST_OK, mdist_variable_find(strategy, "v", &variable, &error));
+    GIVES(MDIST_OK, mdist_variable_read(variable, &results[0], NULL, &error));
+    mdist_variable_destroy(variable);
+    return 0;
+}
+
+static int32_t merge_and_read(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    mdist_tensor_t read;
+    GIVES(MDIST_OK, mdist_merge_call(replica, read_together, NULL, NULL, 0, &read, 1, NULL, &error));
+    set(replica, 0, "", *(const float *)read.data);
+    return 0;
+}
+
+/// The client's, which others must not have to wait for.
+static void what_the_client_has_cached_is_its_own(const Client *self) {
+    const float replicas = (float)self->replicas;
+    mdist_variable_t *variable = make(self, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 2);
+    mdist_value_t *read = NULL;
+    GIVES(MDIST_OK, mdist_cached_reads_enter(self->strategy, &error));
+    REQUIRE(read_variable(variable) == 2 * replicas);
+    has(self, run_add(self, plain(1)), 3, 0);
+    REQUIRE(read_variable(variable) == 2 * replicas);
+    GIVES(MDIST_OK, mdist_run_named(self->strategy, "read", NULL, 0, &read, 1, NULL, &error));
+    has(self, read, 3 * replicas, 0);
+    GIVES(MDIST_OK, mdist_cached_reads_exit(self->strategy, &error));
+    REQUIRE(read_variable(variable) == 3 * replicas);
+    mdist_variable_destroy(variable);
+}
+
 /// A fetch function stands where the client stands.
 static int32_t fetch_and_run(const mdist_tensor_t *tensor, mdist_value_t **out, void *user_data) {
     const Client *self = user_data;
@@ -428,6 +505,8 @@ static void lead(mdist_strategy_t *strategy) {
     one_synchronized_on_read_is_summed_over_all(&self);
     rows_and_long_tensors_get_there(&self);
     input_is_cut_for_all(&self);
+    a_loop_goes_over_all_replicas(&self);
+    what_the_client_has_cached_is_its_own(&self);
     a_fetch_function_may_command(&self);
     a_checkpoint_is_everybodys(&self);
     what_cannot_be_is_refused(&self);
@@ -451,6 +530,7 @@ static void all_that_there_is(void) {
     GIVES(MDIST_OK, mdist_step_register(strategy, "double", twice, NULL, &error));
     GIVES(MDIST_OK, mdist_step_register(strategy, "add", add, NULL, &error));
     GIVES(MDIST_OK, mdist_step_register(strategy, "look", look, NULL, &error));
+    GIVES(MDIST_OK, mdist_step_register(strategy, "read", merge_and_read, NULL, &error));
     GIVES(MDIST_OK, mdist_update_register(strategy, "subtract", subtract, NULL, &error));
     rank == 0 ? lead(strategy) : serve(strategy);
     mdist_strategy_destroy(strategy);

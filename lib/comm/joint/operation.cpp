@@ -67,9 +67,10 @@ void JointOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         if (schedule.advance()) return;
         const uint64_t begin = monotonic_clock().now_ns();
         bool announced = false;
+        const bool awaited = doubling_ && somebody_waits();
         do {
             const uint64_t left_ns = check(begin);
-            if (!announced && timeout_ns_ - left_ns >= long_ns) {
+            if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
                 workers_.membership_->announce();
                 announced = true;
             }
@@ -109,6 +110,15 @@ bool JointOperation::has_come(uint32_t worker) const {
     if (doubling_) return doubling_->has_come(worker) || workers_.membership_->entered(worker) >= header_.sequence;
     const ShmGroup *const shared = workers_.links_.shared.get();
     return shared != nullptr && shared->has_come(worker);
+}
+
+/// Whether one who will hear of this worker only through others has waited so long that it has announced itself.
+bool JointOperation::somebody_waits() const {
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
+        if (worker != workers_.self() && !doubling_->has_come(worker) &&
+            workers_.membership_->entered(worker) >= header_.sequence)
+            return true;
+    return false;
 }
 
 Failure JointOperation::late() const {

@@ -55,6 +55,7 @@ class JointOperation {
     void attempt(FunctionRef<void()> body);
     uint64_t check(uint64_t begin_ns) const;
     bool has_come(uint32_t worker) const;
+    bool somebody_waits() const;
     Failure late() const;
     void await_cause() const;
 

@@ -50,16 +50,18 @@ Endpoint Listener::listen_at(const Endpoint &at) {
     Descriptor fresh = listening_socket(at);
     if (descriptor_.get() >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor_.get(), nullptr);
     descriptor_ = std::move(fresh);
-    watch();
+    if (!watch()) checked(-1, "watch a descriptor");
     return local_endpoint(descriptor_.get());
 }
 
-void Listener::watch() {
-    resumes_at_ns_ = UINT64_MAX;
+/// False, with errno, where the kernel has no room for it.
+bool Listener::watch() noexcept {
     epoll_event event = {};
     event.events = EPOLLIN;
     event.data.u64 = id_;
-    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor_.get(), &event), "watch a descriptor");
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor_.get(), &event) != 0) return false;
+    resumes_at_ns_ = UINT64_MAX;
+    return true;
 }
 
 int Listener::accept(uint64_t now_ns, std::string &host) {
@@ -84,7 +86,7 @@ void Listener::pause(uint64_t now_ns, int error) {
 }
 
 void Listener::resume_if_due(uint64_t now_ns) {
-    if (now_ns >= resumes_at_ns_) watch();
+    if (now_ns >= resumes_at_ns_ && !watch()) resumes_at_ns_ = now_ns + kPauseNs;
 }
 
 } // namespace mdist

@@ -26,7 +26,7 @@ class Listener {
     void resume_if_due(uint64_t now_ns);
 
   private:
-    void watch();
+    bool watch() noexcept;
     void pause(uint64_t now_ns, int error);
 
     const int epoll_;

@@ -10,7 +10,7 @@ std::unique_ptr<Records> make_file_records(const RecordFormat &format, std::uniq
                                            const std::string &path) {
     const bool packed = format.compression != MDIST_COMPRESSION_NONE;
     if (packed) bytes = unpack(std::move(bytes), format.compression, path);
-    Input input(std::move(bytes), path, packed, std::max<std::size_t>(format.footer_bytes, Input::kBuffer));
+    Input input(std::move(bytes), path, packed, std::max<std::size_t>(2 * format.footer_bytes, Input::kBuffer));
     switch (format.kind) {
         case RecordFormat::Kind::kLines:
             return make_lines(std::move(input), format.max_record_bytes);

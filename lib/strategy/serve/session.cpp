@@ -233,8 +233,13 @@ void Session::serve(uint64_t timeout_ns) {
             throw;
         }
         std::vector<std::string> results(others.count());
-        results[0] = encode_values(attempt([&] { return carry_out(Command::decoded(bytes, strategy_), Tensor()); }));
-        others.exchange(call_of(Talk::kResults), results, strategy_.timeout_or_own(0));
+        uint64_t limit = 0;
+        results[0] = encode_values(attempt([&] {
+            const Command part = Command::decoded(bytes, strategy_);
+            limit = part.timeout_ns;
+            return carry_out(part, Tensor());
+        }));
+        others.exchange(call_of(Talk::kResults), results, strategy_.timeout_or_own(limit));
     }
 }
 
@@ -250,6 +255,9 @@ std::vector<ValuePointer> Session::attempt(FunctionRef<std::vector<ValuePointer>
         throw;
     } catch (const std::exception &) {
         strategy_.fail_workers("mdist_serve", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        throw;
+    } catch (...) { // the thread ends
+        strategy_.fail_workers("mdist_serve", Failure(MDIST_ERR_CALLBACK, "its thread has ended"));
         throw;
     }
 }

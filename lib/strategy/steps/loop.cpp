@@ -48,6 +48,7 @@ Loop::Loop(std::shared_ptr<Strategy> strategy, uint64_t iterations, ValuePointer
       initial_(checked_initial(std::move(initial))),
       initial_fingerprint_(fingerprint_of(initial_)),
       timeout_ns_(timeout_ns),
+      replicas_(strategy_->span().replicas),
       parts_(strategy_->local_replica_count()) {}
 
 void Loop::require_place(Strategy &strategy) {
@@ -56,9 +57,9 @@ void Loop::require_place(Strategy &strategy) {
 
 bool Loop::run(Iterator &iterator, const Body &body) {
     const std::size_t replicas = iterator.dataset().replica_count();
-    if (replicas != 0 && replicas != parts_.size())
+    if (replicas != 0 && replicas != replicas_)
         throw invalid(text("the iterator is of a dataset that is distributed over ", replicas,
-                           " local replicas, and this strategy has ", parts_.size()));
+                           " local replicas, and this strategy has ", replicas_));
     for (;;) {
         ValuePointer element;
         if (done_ < iterations_)
@@ -95,8 +96,8 @@ bool Loop::agree(bool have) const {
 }
 
 void Loop::set_object(std::string name, uint32_t local_replica, void *object) {
-    if (local_replica >= parts_.size())
-        throw invalid(text("local_replica is ", local_replica, "; this strategy has ", parts_.size()));
+    if (local_replica >= replicas_)
+        throw invalid(text("local_replica is ", local_replica, "; this strategy has ", replicas_));
     const std::lock_guard lock(mutex_);
     objects_.insert_or_assign({std::move(name), local_replica}, object);
 }

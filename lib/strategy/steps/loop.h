@@ -2,8 +2,7 @@
 // Loop: a function called for each element of an iterator; what it puts out is kept by path, and aggregated at the end.
 //
 // One thread runs it, and has the strategy's turn only while workers speak with each other: what the function does with
-// the strategy is like what any program does. Outputs and objects: any thread; of a replica's parts, that replica alone
-// writes them, while the loop's function has it run.
+// the strategy is like what any program does. Outputs, objects and replicas' parts: any thread.
 #pragma once
 
 #include "strategy/strategy.h"
@@ -64,13 +63,14 @@ class Loop {
 
     bool agree(bool have) const;
     void collect();
-    int32_t aggregation_of(const std::string &path) const;
+    int32_t aggregation_of(const std::vector<Parts> &parts, const std::string &path) const;
     ValuePointer initial_at(std::string_view path) const;
     void check_like_initial(std::string_view path, const Value &value) const;
     void check_stands_apart(std::string_view path) const;
     ValuePointer gathered(const Outputs &outputs) const;
     static const Output *output_at(const Outputs &outputs, std::string_view leaf);
     ValuePointer aggregate(const ValuePointer &value, int32_t aggregation) const;
+    void agree_on(const Outputs &outputs) const;
     void finish();
 
     const std::shared_ptr<Strategy> strategy_;
@@ -79,9 +79,10 @@ class Loop {
     const uint64_t initial_fingerprint_;
     const uint64_t timeout_ns_;
     std::atomic<uint64_t> done_{0};
-    std::vector<Parts> parts_; // by local replica
+    const uint32_t replicas_; // that a value has tensors for
 
     mutable std::mutex mutex_; // guards what follows
+    std::vector<Parts> parts_; // by local replica
     Outputs outputs_;
     std::map<std::pair<std::string, uint32_t>, void *> objects_;
     bool over_ = false;   // no more outputs

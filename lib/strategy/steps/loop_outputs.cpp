@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs of a loop: set from both contexts, and aggregated when it is over.
+#include "comm/workers.h"
 #include "strategy/context.h"
+#include "strategy/serve/session.h"
 #include "strategy/steps/loop.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
@@ -8,6 +10,8 @@
 #include "util/text.h"
 
 #include <mdist/variable.h>
+
+#include <functional>
 
 namespace mdist {
 namespace {
@@ -26,6 +30,11 @@ std::string named(std::string_view path) {
     return text("output \"", path, '"');
 }
 
+Failure too_late(std::string_view path) {
+    return Failure(MDIST_ERR_FAILED_PRECONDITION, text(named(path), " comes too late, since the loop is over"))
+        .reason("loop_over");
+}
+
 } // namespace
 
 void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
@@ -34,16 +43,14 @@ void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
     check_path(path);
     check_aggregation(aggregation);
     visit_leaves(*value, [&](const Value &leaf, std::size_t) {
-        leaf.check_count(strategy_->local_replica_count());
+        leaf.check_count(replicas_);
         if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_whole();
         if (aggregation == MDIST_AGGREGATION_SUM || aggregation == MDIST_AGGREGATION_MEAN)
             check_reduces(*strategy_, op_of(aggregation), leaf);
     });
     check_like_initial(path, *value);
     const std::lock_guard lock(mutex_);
-    if (over_)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION, text(named(path), " comes too late, since the loop is over"))
-            .reason("loop_over");
+    if (over_) throw too_late(path);
     check_stands_apart(path);
     outputs_.insert_or_assign(std::string(path), Output{std::move(value), aggregation});
 }
@@ -96,6 +103,14 @@ void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int3
         throw invalid(text(named(path),
                            " is set in a step with aggregation NONE, which is for values of all replicas: "
                            "make it a result of the run, and set that by mdist_loop_set_output"));
+    if (strategy_->session() != nullptr && strategy_->worker_count() > 1)
+        throw Failure(MDIST_ERR_UNSUPPORTED, text(named(path),
+                                                  " is set in a step that a client leads, and the loop is "
+                                                  "the client's alone; make it a result of the step, and "
+                                                  "set that by mdist_loop_set_output"))
+            .reason("in_graph");
+    const std::lock_guard lock(mutex_);
+    if (over_) throw too_late(path);
     Parts &own = parts_[replica.local_index()];
     own.aggregations.insert_or_assign(std::string(path), aggregation);
     own.tensors.push_back({std::string(path), std::move(tensor)});
@@ -103,8 +118,13 @@ void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int3
 
 /// What replicas have set in their steps becomes outputs of the loop.
 void Loop::collect() {
+    std::vector<Parts> set_in_steps(parts_.size());
+    {
+        const std::lock_guard lock(mutex_);
+        set_in_steps.swap(parts_);
+    }
     std::vector<Part> parts;
-    for (Parts &each : parts_) parts.push_back(sorted_part(std::exchange(each.tensors, {})));
+    for (Parts &each : set_in_steps) parts.push_back(sorted_part(std::move(each.tensors)));
     const uint32_t first = strategy_->first_replica_id();
     for (uint32_t local = 1; local < parts.size(); ++local)
         require_same_paths("what steps put out", parts[0], text("on replica ", first), parts[local],
@@ -113,19 +133,18 @@ void Loop::collect() {
         const std::string &path = parts[0][i].path;
         std::vector<Part> tensors;
         for (const Part &part : parts) tensors.push_back({{std::string(), part[i].tensor}});
-        set(path, regroup(named(path), std::move(tensors), first), aggregation_of(path));
+        set(path, regroup(named(path), std::move(tensors), first), aggregation_of(set_in_steps, path));
     }
-    for (Parts &each : parts_) each.aggregations.clear();
 }
 
 /// What all replicas say of an output that they have set.
-int32_t Loop::aggregation_of(const std::string &path) const {
-    const int32_t aggregation = parts_[0].aggregations.at(path);
-    for (uint32_t local = 1; local < parts_.size(); ++local)
-        if (parts_[local].aggregations.at(path) != aggregation)
+int32_t Loop::aggregation_of(const std::vector<Parts> &parts, const std::string &path) const {
+    const int32_t aggregation = parts[0].aggregations.at(path);
+    for (uint32_t local = 1; local < parts.size(); ++local)
+        if (parts[local].aggregations.at(path) != aggregation)
             throw Failure(MDIST_ERR_MISMATCH,
                           text(named(path), " has aggregation ", aggregation, " on replica ",
-                               strategy_->first_replica_id(), " and ", parts_[local].aggregations.at(path),
+                               strategy_->first_replica_id(), " and ", parts[local].aggregations.at(path),
                                " on replica ", strategy_->first_replica_id() + local, "; it must be one"))
                 .reason("different_calls");
     return aggregation;
@@ -169,6 +188,20 @@ ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) con
     }
 }
 
+/// What is reduced is reduced by all workers.
+void Loop::agree_on(const Outputs &outputs) const {
+    Workers *const workers = strategy_->workers();
+    if (workers == nullptr) return;
+    std::string subject = "outputs";
+    for (const auto &[path, output] : outputs)
+        if (output.aggregation != MDIST_AGGREGATION_NONE) subject += text(" \"", path, "\" by ", output.aggregation);
+    Call call;
+    call.kind = CallKind::kRunSteps;
+    call.subject = std::hash<std::string>()(subject);
+    call.subject_text = subject.c_str();
+    workers->gather(call, nullptr, 0, strategy_->timeout_or_own(timeout_ns_));
+}
+
 /// With the turn.
 void Loop::finish() {
     Outputs outputs;
@@ -178,6 +211,7 @@ void Loop::finish() {
         outputs.swap(outputs_);
     }
     std::vector<Leaf> all = gathered(outputs)->leaves();
+    agree_on(outputs);
     for (int32_t aggregation = MDIST_AGGREGATION_SUM; aggregation <= MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
          ++aggregation) {
         std::vector<Leaf> some;

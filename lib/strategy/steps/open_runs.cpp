@@ -72,11 +72,16 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
     };
     const Finish finish{*this, lock};
     if (std::optional<Failure> cause = strategy_.group().cause()) throw *cause;
-    if (const auto missing = place(Place::kNotEntered); missing != run.places.end())
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("local replica ", missing - run.places.begin(), " never entered the run"))
-            .replica(static_cast<int32_t>(strategy_.first_replica_id() + (missing - run.places.begin())))
-            .reason("not_entered");
+    if (const auto missing = place(Place::kNotEntered); missing != run.places.end()) {
+        const auto local = static_cast<uint32_t>(missing - run.places.begin());
+        const uint32_t id = strategy_.first_replica_id() + local;
+        const Failure failure =
+            Failure(MDIST_ERR_FAILED_PRECONDITION, text("local replica ", local, " never entered the run"))
+                .replica(static_cast<int32_t>(id))
+                .reason("not_entered");
+        release_failure(strategy_.group(), "mdist_run", id, failure); // a run that fails, for whoever counts those
+        throw failure;
+    }
     results = run.frame.take_results();
 }
 

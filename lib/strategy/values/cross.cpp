@@ -22,11 +22,11 @@ namespace {
 
 /// The local replicas' calls, together with those of the other workers.
 void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
-    const std::string subject = asker.subject.empty() ? "" : asker.subject + ", ";
+    const std::string subject = text(asker.subject, asker.subject.empty() ? "" : ", ", calls[0].subject_text);
     std::vector<const Call *> pointers;
     for (Call &call : calls) {
         call.kind = asker.kind;
-        call.subject = std::hash<std::string>()(subject) + asker.detail;
+        call.subject = std::hash<std::string>()(subject) + call.subject * 31 + asker.detail;
         call.subject_text = subject.c_str();
         pointers.push_back(&call);
     }
@@ -48,12 +48,15 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
     if (asker.packing.one_operation()) return run(calls);
     const std::vector<Pack> packs = packs_of(calls[0].inputs, calls[0].buffer_count, asker.packing);
     for (std::size_t i = 0; i < packs.size(); ++i) {
+        const PackSubject subject = subject_of(calls[0].inputs, calls[0].buffer_count, i, packs.size());
         std::vector<std::vector<mdist_buffer_t>> buffers;
         std::vector<Call> pack;
         for (const Call &call : calls) {
             const mdist_buffer_t *const inputs = buffers.emplace_back(cut(call.inputs, packs[i])).data();
             const mdist_buffer_t *const outputs = buffers.emplace_back(cut(call.outputs, packs[i])).data();
             pack.push_back(reduction_of(call.op, inputs, outputs, packs[i].size()));
+            pack.back().subject = subject.hash;
+            pack.back().subject_text = subject.text.c_str();
         }
         log_pack(call_name(asker.kind), i, packs.size(), buffers[0]);
         run(pack);

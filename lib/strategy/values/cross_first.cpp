@@ -52,7 +52,7 @@ ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &va
     std::vector<Tensor> tensors;
     std::string paths = asker.subject;
     visit_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(strategy.local_replica_count());
+        leaf.check_count(strategy.span().replicas);
         leaf.check_whole();
         tensors.push_back(leaf.tensors()[0]);
         paths += text(index == 0 ? " \"" : ", \"", leaf_path(value, index), '"');

@@ -189,7 +189,7 @@ void check_reduces(const Strategy &strategy, int32_t op, const Value &leaf) {
 
 ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value) {
     const auto mirror = [&](const Value &leaf, std::size_t index) -> ValuePointer {
-        leaf.check_count(strategy.local_replica_count());
+        leaf.check_count(strategy.span().replicas);
         leaf.check_whole();
         if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
         if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(strategy, leaf.tensors()[0]);
