@@ -85,6 +85,24 @@ static void differs_in_outputs(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// Only worker 1's is to be made one value.
+static int32_t put_out_in_own_way(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
+                                  void *user_data) {
+    (void)strategy, (void)user_data;
+    const mdist_aggregation_t way = rank == 0 ? MDIST_AGGREGATION_NONE : MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
+    return mdist_loop_set_output(loop, "a", element, way, NULL) != MDIST_OK;
+}
+
+static void differs_in_ways(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_iterator_t *iterator = own_rows();
+    mdist_loop_t *loop = NULL;
+    GIVES(MDIST_ERR_MISMATCH,
+          mdist_run_steps(strategy, iterator, 1, put_out_in_own_way, NULL, NULL, &loop, NULL, &error));
+    mdist_iterator_destroy(iterator);
+    mdist_strategy_destroy(strategy);
+}
+
 static int32_t fail_on_the_last(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
                                 void *user_data) {
     (void)strategy, (void)element, (void)user_data;
@@ -129,6 +147,7 @@ static void workers_that_loop_differently_are_told_so(void **unused) {
     (void)unused;
     check("differs_in_iterations");
     check("differs_in_outputs");
+    check("differs_in_ways");
 }
 
 static void what_fails_on_one_worker_fails_on_all(void **unused) {
@@ -150,7 +169,7 @@ int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"loops_together", loops_together},         {"ends_with_the_first", ends_with_the_first},
         {"differs_in_outputs", differs_in_outputs}, {"differs_in_iterations", differs_in_iterations},
-        {"fails_for_all", fails_for_all},
+        {"fails_for_all", fails_for_all},           {"differs_in_ways", differs_in_ways},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }
