@@ -1591,8 +1591,9 @@ extern "C" {
     #[doc = " From here to mdist_cached_reads_exit, mdist_variable_read gives of each variable of the strategy what its first read"]
     #[doc = " gave, whatever has been written since, without asking other workers again: for who looks at the same numbers in many"]
     #[doc = " places. Does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`. All workers enter and leave alike, since"]
-    #[doc = " a read that one of them has cached is none that others could wait for. In a step, where a read is a look at memory,"]
-    #[doc = " keep a copy of it. Checkpoints are saved from the variables themselves. (TensorFlow: cache_variable_reads.)"]
+    #[doc = " a read that one of them has cached is none that others could wait for; a client that leads others (serve.h) caches"]
+    #[doc = " what it reads itself. In a step, where a read is a look at memory, keep a copy of it. Checkpoints are saved from the"]
+    #[doc = " variables themselves. (TensorFlow: cache_variable_reads.)"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cached_reads_enter(
         strategy: *mut mdist_strategy_t,
@@ -3266,7 +3267,7 @@ extern "C" {
     #[doc = " Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the"]
     #[doc = " same aggregation, which is checked when the loop's function returns. Nobody waits. NONE is"]
     #[doc = " MDIST_ERR_INVALID_ARGUMENT, as in TensorFlow: to keep the parts, make them a result of the run, and"]
-    #[doc = " mdist_loop_set_output with that."]
+    #[doc = " mdist_loop_set_output with that. So it is in a step of an in-graph job (MDIST_ERR_UNSUPPORTED)."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_output(
         replica: *mut mdist_replica_t,
