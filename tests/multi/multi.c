@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 uint32_t rank, worker_count, victim;
-char message[1024], reason[64];
-int32_t guilty_worker;
+_Thread_local char message[1024], reason[64];
+_Thread_local int32_t guilty_worker;
 
 enum { MOST_WORKERS = 16, MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
 static const int patience_ms = MDIST_TEST_SANITIZED ? 600000 : 120000; // of a test that hangs
