@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows cut into batches of given sizes in turn, whatever the borders of the elements they come in.
+// RowSequence cut into batches of given sizes in turn, whatever the borders of the elements they come in.
 #include "data/joiner.h"
 #include "data/rows.h"
 #include "data/transforms.h"
@@ -72,7 +72,7 @@ class RebatchStream final : public Stream {
     }
 
     std::shared_ptr<const Rebatch> dataset_;
-    Rows rows_;
+    RowSequence rows_;
     Joiner joiner_;
     std::size_t at_ = 0;     // in sizes
     bool cut_short_ = false; // the last batch, which ends it: no empty ones behind it

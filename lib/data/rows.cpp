@@ -42,7 +42,7 @@ void check_has_rows(const std::vector<Spec> &spec) {
     }
 }
 
-bool Rows::more() {
+bool RowSequence::more() {
     while (next_ == count_) {
         Element element;
         element_ = Element();
@@ -54,7 +54,7 @@ bool Rows::more() {
     return true;
 }
 
-void Rows::restart() {
+void RowSequence::restart() {
     upstream_->restart();
     element_ = Element();
     next_ = count_ = 0;

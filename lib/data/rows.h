@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows: the rows of all elements of a stream, one sequence whatever the elements' borders. By one thread at a time.
+// RowSequence: the rows of all elements of a stream, one sequence whatever the elements' borders. By one thread at a
+// time.
 #pragma once
 
 #include "data/dataset.h"
@@ -12,9 +13,9 @@ namespace mdist {
 /// Throws MISMATCH for a scalar, and for components whose numbers of rows are known and differ.
 void check_has_rows(const std::vector<Spec> &spec);
 
-class Rows {
+class RowSequence {
   public:
-    explicit Rows(std::unique_ptr<Stream> upstream) : upstream_(std::move(upstream)) {}
+    explicit RowSequence(std::unique_ptr<Stream> upstream) : upstream_(std::move(upstream)) {}
 
     /// Whether there is a row left; reads elements as needed. Throws MISMATCH for one whose components differ in rows.
     bool more();

@@ -41,7 +41,7 @@ class UnbatchStream final : public Stream {
     }
     void rewind() override { rows_.restart(); }
 
-    Rows rows_;
+    RowSequence rows_;
 };
 
 std::unique_ptr<Stream> Unbatch::open(const Iteration &iteration) const {

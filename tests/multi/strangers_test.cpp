@@ -53,12 +53,12 @@ std::string hello(const std::string &job, uint32_t rank, uint32_t size, bool wit
     hello.size = size;
     hello.with_secret = with_secret;
     Seal none;
-    return encode(Frame{FrameKind::kHello, {}, encode(hello)}, none);
+    return encode(ControlFrame{FrameKind::kHello, {}, encode(hello)}, none);
 }
 
 std::string proof_of_nothing() {
     Seal none;
-    return encode(Frame{FrameKind::kProof, {}, std::string(200, 'x')}, none);
+    return encode(ControlFrame{FrameKind::kProof, {}, std::string(200, 'x')}, none);
 }
 
 /// What a stranger of that kind says at once.
@@ -101,7 +101,7 @@ Failure answer_to(const std::string &store, const std::string &words) {
         send(descriptor, words.data(), words.size(), MSG_NOSIGNAL) < 0)
         fail();
     FrameReader reader(65536);
-    std::optional<Frame> frame;
+    std::optional<ControlFrame> frame;
     for (pollfd wait = {descriptor, POLLIN, 0}; !frame && poll(&wait, 1, 20'000) == 1;) {
         char bytes[4096];
         const ssize_t got = read(descriptor, bytes, std::min(sizeof bytes, reader.wanted()));

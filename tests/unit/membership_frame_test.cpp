@@ -23,10 +23,10 @@ void a_frame_comes_back_from_any_pieces(void **) {
     Seal none;
     std::string bytes;
     for (std::size_t size : {0, 1, 31, 1000})
-        bytes += encode(Frame{FrameKind::kExchange, session_of(9), std::string(size, 'x')}, none);
+        bytes += encode(ControlFrame{FrameKind::kExchange, session_of(9), std::string(size, 'x')}, none);
     for (std::size_t most = 1; most < 70; ++most) {
         FrameReader reader(1000);
-        std::vector<Frame> frames;
+        std::vector<ControlFrame> frames;
         for (std::size_t at = 0; at < bytes.size();) {
             const std::size_t count = std::min({most, reader.wanted(), bytes.size() - at});
             reader.feed(std::string_view(bytes).substr(at, count));
@@ -42,7 +42,7 @@ void a_frame_comes_back_from_any_pieces(void **) {
 
 FrameReader::Fault fault_of(const std::string &bytes, std::size_t *taken) {
     FrameReader reader(100);
-    std::vector<Frame> frames;
+    std::vector<ControlFrame> frames;
     *taken = feed_all(reader, bytes, &frames);
     assert_true(frames.empty());
     return reader.fault();
@@ -50,7 +50,7 @@ FrameReader::Fault fault_of(const std::string &bytes, std::size_t *taken) {
 
 void what_is_no_frame_is_known_at_once(void **) {
     Seal none;
-    const std::string good = encode(Frame{FrameKind::kHello, {}, std::string(101, 'x')}, none);
+    const std::string good = encode(ControlFrame{FrameKind::kHello, {}, std::string(101, 'x')}, none);
     std::size_t taken = 0;
     assert_int_equal(fault_of(good, &taken), FrameReader::Fault::kLength);
     assert_int_equal(taken, kFrameHeaderBytes); // nothing of what it claimed was waited for
@@ -71,12 +71,12 @@ void what_is_no_frame_is_known_at_once(void **) {
 void a_sealed_frame_cannot_be_changed_left_out_or_repeated(void **) {
     if (!secrets_are_built()) skip();
     Seal out(key_of(1));
-    const std::string first = encode(Frame{FrameKind::kHeartbeat, session_of(1), "12345678"}, out);
-    const std::string second = encode(Frame{FrameKind::kHeartbeat, session_of(1), "abcdefgh"}, out);
+    const std::string first = encode(ControlFrame{FrameKind::kHeartbeat, session_of(1), "12345678"}, out);
+    const std::string second = encode(ControlFrame{FrameKind::kHeartbeat, session_of(1), "abcdefgh"}, out);
     const auto frames_in = [](const std::string &bytes, const Digest &key) {
         FrameReader reader(100);
         reader.set_seal(Seal(key));
-        std::vector<Frame> frames;
+        std::vector<ControlFrame> frames;
         feed_all(reader, bytes, &frames);
         return frames.size();
     };
@@ -100,7 +100,7 @@ std::string shake(const std::string &caller_key, const std::string &called_key, 
     Channel near(4096), far(4096);
     const Caller caller(hello, session_of(5), caller_key);
     Called called(called_key);
-    std::vector<Frame> frames;
+    std::vector<ControlFrame> frames;
     feed_all(far.reader, caller.hello(near), &frames);
     const auto challenge = called.challenge(far, frames.at(0), session_of(5), key_of(77));
     assert_true(challenge.has_value());

@@ -198,11 +198,11 @@ void the_first_cause_stays_and_is_passed_on_once(void **) {
               PayloadWriter().number(uint64_t{0}).take() + encode(Failure(MDIST_ERR_TIMEOUT, "second").worker(0)));
     pair.peers->fail(Failure(MDIST_ERR_CALLBACK, "third"));
     assert_string_equal(pair.peers->failure()->message().c_str(), "first");
-    std::vector<Frame> frames;
+    std::vector<ControlFrame> frames;
     feed_all(pair.far.reader, pair.world.sent[7], &frames);
-    assert_int_equal(
-        std::count_if(frames.begin(), frames.end(), [](const Frame &frame) { return frame.kind == FrameKind::kAbort; }),
-        1);
+    assert_int_equal(std::count_if(frames.begin(), frames.end(),
+                                   [](const ControlFrame &frame) { return frame.kind == FrameKind::kAbort; }),
+                     1);
 }
 
 void a_failure_of_the_next_operation_waits_until_it_is_entered(void **) {

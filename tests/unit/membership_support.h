@@ -53,7 +53,7 @@ class FakeWorld final : public World {
 
 /// Gives bytes in pieces of what is wanted; returns how many were taken.
 template <class Reader>
-std::size_t feed_all(Reader &reader, std::string_view bytes, std::vector<Frame> *frames) {
+std::size_t feed_all(Reader &reader, std::string_view bytes, std::vector<ControlFrame> *frames) {
     std::size_t taken = 0;
     while (taken < bytes.size() && reader.wanted() != 0) {
         const std::size_t count = std::min(reader.wanted(), bytes.size() - taken);
@@ -70,7 +70,7 @@ struct Visitor {
     Machine &machine;
     ConnectionId id;
     Channel channel{1 << 20};
-    std::vector<Frame> heard = {};
+    std::vector<ControlFrame> heard = {};
 
     void say(std::string_view bytes) {
         while (!bytes.empty()) {

@@ -41,7 +41,7 @@ void Dialer::connected() {
     world_.send(connection_, caller_->hello(channel_));
 }
 
-std::optional<Frame> Dialer::received(std::string_view bytes) {
+std::optional<ControlFrame> Dialer::received(std::string_view bytes) {
     channel_.reader.feed(bytes);
     auto frame = channel_.reader.next();
     if (!frame) {

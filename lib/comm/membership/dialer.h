@@ -36,7 +36,7 @@ class Dialer {
     void connected();
     /// The frame that ends the handshake, whatever it says. Throws UNAUTHENTICATED, and what make_body throws; it is
     /// waiting for the next attempt then.
-    std::optional<Frame> received(std::string_view bytes);
+    std::optional<ControlFrame> received(std::string_view bytes);
     void closed(int error);
     /// Closes the connection and pauses.
     void retry(const std::string &problem);

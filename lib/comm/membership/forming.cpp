@@ -132,7 +132,7 @@ void Forming::received(ConnectionId connection, std::string_view bytes) {
     }
 }
 
-void Forming::heard_store(const Frame &frame) {
+void Forming::heard_store(const ControlFrame &frame) {
     PayloadReader payload(frame.payload);
     switch (frame.kind) {
         case FrameKind::kRefused:
@@ -164,7 +164,7 @@ void Forming::heard_store(const Frame &frame) {
     }
 }
 
-void Forming::roster_came(const Frame &frame) {
+void Forming::roster_came(const ControlFrame &frame) {
     PayloadReader payload(frame.payload);
     formed_ = Formed();
     formed_.session = frame.session;
@@ -192,7 +192,7 @@ void Forming::roster_came(const Frame &frame) {
     report_if_meshed();
 }
 
-void Forming::heard_dialed(uint32_t rank, const Frame &frame) {
+void Forming::heard_dialed(uint32_t rank, const ControlFrame &frame) {
     Dialer &dialer = dialers_.at(rank);
     if (frame.kind != FrameKind::kWelcome || frame.session != formed_.session) {
         const auto failure = frame.kind == FrameKind::kRefused ? decode_failure(frame.payload) : std::nullopt;

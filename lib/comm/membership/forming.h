@@ -24,9 +24,9 @@ struct Peer {
 /// What forming ends in.
 struct Formed {
     SessionId session = {};
-    std::vector<Endpoint> roster;                  // by rank
-    std::vector<Peer> peers;                       // by rank; empty at this worker's
-    std::vector<std::pair<uint32_t, Frame>> early; // what peers that were told GO earlier have said
+    std::vector<Endpoint> roster;                         // by rank
+    std::vector<Peer> peers;                              // by rank; empty at this worker's
+    std::vector<std::pair<uint32_t, ControlFrame>> early; // what peers that were told GO earlier have said
 };
 
 class Forming {
@@ -52,10 +52,10 @@ class Forming {
     void leave_store();
 
   private:
-    void heard_store(const Frame &frame);
-    void roster_came(const Frame &frame);
+    void heard_store(const ControlFrame &frame);
+    void roster_came(const ControlFrame &frame);
     void store_lost(const std::string &problem);
-    void heard_dialed(uint32_t rank, const Frame &frame);
+    void heard_dialed(uint32_t rank, const ControlFrame &frame);
     void receive_peer(uint32_t rank, std::string_view bytes);
     std::optional<uint32_t> peer_of(ConnectionId connection) const;
     Dialer *dialer_of(ConnectionId connection);

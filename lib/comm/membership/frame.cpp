@@ -19,7 +19,7 @@ Digest Seal::tag(std::string_view frame) {
     return keyed_digest(view_of(*key_), message);
 }
 
-std::string encode(const Frame &frame, Seal &seal) {
+std::string encode(const ControlFrame &frame, Seal &seal) {
     std::string bytes(kMagic);
     bytes += PayloadWriter()
                  .number(kProtocolVersion)
@@ -66,7 +66,7 @@ void FrameReader::check_header() {
         fault_ = Fault::kLength;
 }
 
-std::optional<Frame> FrameReader::next() {
+std::optional<ControlFrame> FrameReader::next() {
     if (fault_ != Fault::kNone || bytes_.size() < kFrameHeaderBytes || bytes_.size() < frame_bytes())
         return std::nullopt;
     const std::string_view frame = std::string_view(bytes_).substr(0, kFrameHeaderBytes + payload_);
@@ -78,7 +78,7 @@ std::optional<Frame> FrameReader::next() {
             return std::nullopt;
         }
     }
-    Frame result;
+    ControlFrame result;
     result.kind = static_cast<FrameKind>(frame[kKindAt]);
     result.session = PayloadReader(frame.substr(kSessionAt)).bytes<16>();
     result.payload = frame.substr(kFrameHeaderBytes);

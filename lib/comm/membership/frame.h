@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame: what travels on a connection of membership.
+// ControlFrame: what travels on a connection of membership.
 //
 //   magic 4 | version 1 | kind 1 | zero 2 | payload length 4 | zero 4 | session 16 | payload | tag 32 (where sealed)
 //
@@ -44,7 +44,7 @@ enum class FrameKind : uint8_t {
 };
 inline constexpr FrameKind kLastFrameKind = FrameKind::kExchange;
 
-struct Frame {
+struct ControlFrame {
     FrameKind kind = FrameKind::kHello;
     SessionId session = {};
     std::string payload;
@@ -64,7 +64,7 @@ class Seal {
     uint64_t count_ = 0;
 };
 
-std::string encode(const Frame &frame, Seal &seal);
+std::string encode(const ControlFrame &frame, Seal &seal);
 
 class FrameReader {
   public:
@@ -87,7 +87,7 @@ class FrameReader {
     /// At most wanted() bytes.
     void feed(std::string_view bytes);
     /// A frame that has come; feed() again only when there is none.
-    std::optional<Frame> next();
+    std::optional<ControlFrame> next();
     Fault fault() const { return fault_; }
     /// The other side's, once a header was read.
     uint8_t version() const { return version_; }

@@ -69,7 +69,7 @@ std::string Caller::hello(Channel &channel) const {
     return channel.pack(FrameKind::kHello, session_, hello_bytes_);
 }
 
-std::string Caller::answer(Channel &channel, const Frame &challenge, const std::string &body,
+std::string Caller::answer(Channel &channel, const ControlFrame &challenge, const std::string &body,
                            const std::string &who) const {
     PayloadReader reader(challenge.payload);
     const bool with_secret = reader.number<uint8_t>() != 0;
@@ -90,7 +90,7 @@ std::string Caller::answer(Channel &channel, const Frame &challenge, const std::
     return bytes;
 }
 
-std::optional<std::string> Called::challenge(Channel &channel, const Frame &frame, const SessionId &session,
+std::optional<std::string> Called::challenge(Channel &channel, const ControlFrame &frame, const SessionId &session,
                                              const Digest &nonce) {
     if (frame.kind != FrameKind::kHello || frame.session != session) return std::nullopt;
     PayloadReader reader(frame.payload);
@@ -120,7 +120,7 @@ std::optional<std::string> Called::challenge(Channel &channel, const Frame &fram
                             .take());
 }
 
-std::optional<std::string> Called::body_of(Channel &channel, const Frame &frame) const {
+std::optional<std::string> Called::body_of(Channel &channel, const ControlFrame &frame) const {
     if (frame.kind != FrameKind::kProof) return std::nullopt;
     PayloadReader reader(frame.payload);
     const auto theirs = reader.bytes<sizeof(Digest)>();

@@ -48,7 +48,7 @@ class Channel {
   public:
     explicit Channel(std::size_t most_payload) : reader(most_payload) {}
     std::string pack(FrameKind kind, const SessionId &session, std::string payload) {
-        return encode(Frame{kind, session, std::move(payload)}, out_);
+        return encode(ControlFrame{kind, session, std::move(payload)}, out_);
     }
     void seal(const Digest &in, const Digest &out);
 
@@ -65,7 +65,8 @@ class Caller {
     /// Bytes to send first.
     std::string hello(Channel &channel) const;
     /// Bytes that answer a CHALLENGE; seals the channel. Throws UNAUTHENTICATED, saying `who` was called.
-    std::string answer(Channel &channel, const Frame &challenge, const std::string &body, const std::string &who) const;
+    std::string answer(Channel &channel, const ControlFrame &challenge, const std::string &body,
+                       const std::string &who) const;
 
   private:
     Hello hello_;
@@ -78,10 +79,10 @@ class Called {
   public:
     explicit Called(std::string key) : key_(std::move(key)) {}
     /// Bytes that answer a HELLO; none if it is not one, or not for this session.
-    std::optional<std::string> challenge(Channel &channel, const Frame &hello, const SessionId &session,
+    std::optional<std::string> challenge(Channel &channel, const ControlFrame &hello, const SessionId &session,
                                          const Digest &nonce);
     /// The body of a PROOF that holds; seals the channel. Otherwise nothing.
-    std::optional<std::string> body_of(Channel &channel, const Frame &proof) const;
+    std::optional<std::string> body_of(Channel &channel, const ControlFrame &proof) const;
     const Hello &hello() const { return hello_; }
     /// A frame that was sent in another byte order than this machine's.
     bool other_byte_order() const { return other_byte_order_; }

@@ -22,7 +22,7 @@ void Lobby::open_for(std::string key, const SessionId &session) {
         if (guest.held) held.push_back(id);
     for (const ConnectionId id : held) {
         Waiting &guest = guests_.at(id);
-        const Frame frame = std::move(*guest.held);
+        const ControlFrame frame = std::move(*guest.held);
         guest.held.reset();
         greet(id, guest, frame);
     }
@@ -90,7 +90,7 @@ std::optional<Guest> Lobby::received(ConnectionId connection, std::string_view b
     return std::nullopt;
 }
 
-std::optional<Guest> Lobby::heard(ConnectionId connection, Waiting &guest, const Frame &frame) {
+std::optional<Guest> Lobby::heard(ConnectionId connection, Waiting &guest, const ControlFrame &frame) {
     if (!guest.greeted) {
         if (guest.held)
             drop(connection, "it went on without waiting for an answer");
@@ -112,7 +112,7 @@ std::optional<Guest> Lobby::heard(ConnectionId connection, Waiting &guest, const
     return known;
 }
 
-void Lobby::greet(ConnectionId connection, Waiting &guest, const Frame &frame) {
+void Lobby::greet(ConnectionId connection, Waiting &guest, const ControlFrame &frame) {
     Digest nonce;
     world_.random(nonce.data(), nonce.size());
     guest.called = Called(key_);

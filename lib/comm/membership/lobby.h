@@ -54,13 +54,13 @@ class Lobby {
         Channel channel;
         Called called;
         bool greeted = false;
-        std::optional<Frame> held; // HELLO, come too early
+        std::optional<ControlFrame> held; // HELLO, come too early
     };
     void make_room();
     void drop(ConnectionId connection, const char *why);
     void refuse(ConnectionId connection, Waiting &guest, const Failure &failure);
-    std::optional<Guest> heard(ConnectionId connection, Waiting &guest, const Frame &frame);
-    void greet(ConnectionId connection, Waiting &guest, const Frame &frame);
+    std::optional<Guest> heard(ConnectionId connection, Waiting &guest, const ControlFrame &frame);
+    void greet(ConnectionId connection, Waiting &guest, const ControlFrame &frame);
 
     World &world_;
     std::string who_;

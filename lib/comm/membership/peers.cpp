@@ -75,7 +75,7 @@ void Peers::drop(uint32_t rank) {
     other.peer.connection = 0;
 }
 
-void Peers::heard(uint32_t rank, const Frame &frame) {
+void Peers::heard(uint32_t rank, const ControlFrame &frame) {
     if (frame.session != session_) return broke_protocol(rank);
     PayloadReader payload(frame.payload);
     switch (frame.kind) {

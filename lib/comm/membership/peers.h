@@ -68,7 +68,7 @@ class Peers {
         std::optional<Failure> why; // if that is because of another that has left
     };
     using Blobs = std::vector<std::optional<std::string>>;
-    void heard(uint32_t rank, const Frame &frame);
+    void heard(uint32_t rank, const ControlFrame &frame);
     void heard_abort(uint32_t rank, std::string_view bytes);
     void heard_exchange(uint32_t rank, std::string_view payload);
     void broke_protocol(uint32_t rank);

@@ -219,7 +219,7 @@ void Store::complete() {
     send_to_all(FrameKind::kRoster, roster.take());
 }
 
-void Store::heard(ConnectionId connection, Member &sender, const Frame &frame) {
+void Store::heard(ConnectionId connection, Member &sender, const ControlFrame &frame) {
     if (frame.kind == FrameKind::kGoodbye) {
         world_.close(connection);
         return lost(connection);

@@ -65,7 +65,7 @@ class Store final : public Machine {
     void send_to_all(FrameKind kind, const std::string &payload);
     std::optional<Failure> split_by_loopback() const;
     void complete();
-    void heard(ConnectionId connection, Member &member, const Frame &frame);
+    void heard(ConnectionId connection, Member &member, const ControlFrame &frame);
     void lost(ConnectionId connection);
     void end_session(const std::string &why);
 

@@ -123,7 +123,7 @@ void AllReduce::combine(const Range &range, uint64_t index) {
 }
 
 bool AllReduce::take_results(Peer &peer) {
-    Stream &in = peer.in;
+    PeerStream &in = peer.in;
     const uint64_t slot = in.taken % kWindow;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = chunk(peer.rank, in.taken - in.partials);
@@ -133,7 +133,7 @@ bool AllReduce::take_results(Peer &peer) {
 }
 
 bool AllReduce::post_receives(Peer &peer) {
-    Stream &in = peer.in;
+    PeerStream &in = peer.in;
     if (in.posted == in.total() || in.posted - in.taken == kWindow) return false;
     const uint64_t slot = in.posted % kWindow;
     void *to = in.scratch + slot * slot_bytes_;
@@ -151,7 +151,7 @@ bool AllReduce::post_receives(Peer &peer) {
 }
 
 bool AllReduce::post_sends(Peer &peer) {
-    Stream &out = peer.out;
+    PeerStream &out = peer.out;
     const uint64_t slot = out.posted % kWindow;
     if (out.posted == out.total() || !out.pending[slot].done()) return false;
     char *const scratch = out.scratch + slot * slot_bytes_;

@@ -35,12 +35,12 @@ class AllReduce final : public Schedule {
     bool advance() override;
 
   private:
-    static constexpr uint32_t kWindow = Stream::kWindow;
+    static constexpr uint32_t kWindow = PeerStream::kWindow;
 
     struct Peer {
         uint32_t rank;
-        Stream out;
-        Stream in;
+        PeerStream out;
+        PeerStream in;
     };
 
     void cut_into_segments();

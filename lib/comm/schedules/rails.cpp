@@ -106,7 +106,7 @@ bool Rails::has_result(const Peer &peer, uint64_t index) {
     if (!is_mate(peer)) return index < combined_;
     const Piece &piece = pieces_[rail_][index];
     if (piece.host == host_) return piece.index < combined_;
-    const Stream &in = along(piece.host).in;
+    const PeerStream &in = along(piece.host).in;
     return in.partials + piece.index < in.taken;
 }
 
@@ -147,7 +147,7 @@ bool Rails::reduce_next() {
         reduce(piece.range, kept_ + kept_count_++ % kWindow * slot_bytes_);
     } else {
         const Peer &owner = along(piece.host);
-        Stream &out = along(piece.host).out;
+        PeerStream &out = along(piece.host).out;
         const uint64_t slot = out.posted % kWindow;
         if (!out.pending[slot].done()) return false;
         char *const partials = out.scratch + slot * slot_bytes_;
@@ -195,7 +195,7 @@ bool Rails::combine_next() {
 }
 
 bool Rails::take_results(Peer &peer) {
-    Stream &in = peer.in;
+    PeerStream &in = peer.in;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = got(peer, in.taken - in.partials);
     flat_.take(range.begin, range.count,
@@ -212,7 +212,7 @@ std::size_t Rails::incoming_bytes(const Peer &peer, uint64_t message) const {
 }
 
 bool Rails::post_receive(Peer &peer) {
-    Stream &in = peer.in;
+    PeerStream &in = peer.in;
     if (in.posted == in.total() || in.posted - in.taken == kWindow) return false;
     const uint64_t slot = in.posted % kWindow;
     void *to = in.scratch + slot * slot_bytes_;
@@ -227,7 +227,7 @@ bool Rails::post_receive(Peer &peer) {
 
 /// Partials along the rail are sent as they are reduced; all else here.
 bool Rails::post_send(Peer &peer) {
-    Stream &out = peer.out;
+    PeerStream &out = peer.out;
     const uint64_t slot = out.posted % kWindow;
     if (out.posted == out.total() || !out.pending[slot].done()) return false;
     char *const scratch = out.scratch + slot * slot_bytes_;

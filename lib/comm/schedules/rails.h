@@ -42,7 +42,7 @@ class Rails final : public Schedule {
     bool advance() override;
 
   private:
-    static constexpr uint32_t kWindow = Stream::kWindow;
+    static constexpr uint32_t kWindow = PeerStream::kWindow;
 
     /// A chunk of a rail's segment.
     struct Piece {
@@ -54,8 +54,8 @@ class Rails final : public Schedule {
         uint32_t rank;
         uint32_t host;
         uint32_t rail;
-        Stream out;
-        Stream in;
+        PeerStream out;
+        PeerStream in;
     };
 
     uint64_t part_begin(uint32_t host, uint32_t rail) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: the messages of an all-reduce one way between this worker and a peer, first partials, then results, of which
-// a window is under way; and how long they are.
+// PeerStream: the messages of an all-reduce one way between this worker and a peer, first partials, then results, of
+// which a window is under way; and how long they are.
 #pragma once
 
 #include "comm/links/link.h"
@@ -17,7 +17,7 @@ struct Range {
     uint64_t count;
 };
 
-struct Stream {
+struct PeerStream {
     static constexpr uint32_t kWindow = 4;
 
     uint64_t partials = 0; // messages [0, partials) are partials
@@ -51,7 +51,7 @@ inline uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_e
     constexpr uint64_t kScratch = 64 << 20;
     constexpr uint64_t kPerSegment = 4;
     const uint64_t most =
-        std::clamp(kScratch / (2 * Stream::kWindow * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
+        std::clamp(kScratch / (2 * PeerStream::kWindow * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
     const uint64_t bytes = std::clamp(segment_elements * element_size / kPerSegment, kSmallest, most);
     return aligned_elements(bytes / element_size);
 }
