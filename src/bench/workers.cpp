@@ -44,7 +44,7 @@ std::vector<mdist_dtype_t> all_dtypes() {
 struct Plan {
     const WorkersOptions &options;
     mdist_strategy_t *strategy;
-    Job job;
+    MeasuredJob job;
     std::vector<Case> cases;
     double seconds; // for each case
 };

@@ -14,7 +14,7 @@ const char *op_name(mdist_reduce_op_t op) {
     return kNames[op - MDIST_SUM];
 }
 
-void print_job(const Job &job) {
+void print_job(const MeasuredJob &job) {
     std::printf("# %u replicas on %u %s, %s memory; medians, of the slowest replica\n", job.replicas, job.workers,
                 job.workers == 1 ? "worker" : "workers", job.memory.c_str());
 }
@@ -41,7 +41,7 @@ void print_row(const WorkersRow &row) {
     std::fflush(stdout);
 }
 
-void print_workers_json(const Job &job, const std::vector<WorkersRow> &rows) {
+void print_workers_json(const MeasuredJob &job, const std::vector<WorkersRow> &rows) {
     using Json = nlohmann::ordered_json;
     Json all = {{"version", mdist_version()},
                 {"replicas", job.replicas},

@@ -18,16 +18,16 @@ struct WorkersRow {
     double bus_gbs() const { return algorithm_gbs() * what.collective->bus_factor(what.replicas); }
 };
 
-struct Job {
+struct MeasuredJob {
     uint32_t replicas;
     uint32_t workers;
     std::string memory;
 };
 
-void print_job(const Job &job);
+void print_job(const MeasuredJob &job);
 void print_header(const Collective &collective);
 void print_row(const WorkersRow &row);
-void print_workers_json(const Job &job, const std::vector<WorkersRow> &rows);
+void print_workers_json(const MeasuredJob &job, const std::vector<WorkersRow> &rows);
 
 /// "sum", "mean" ...
 const char *op_name(mdist_reduce_op_t op);

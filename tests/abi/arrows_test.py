@@ -90,10 +90,23 @@ def check(path):
             yield f"{name}:{number}: {problem}"
 
 
+def check_names():
+    """Two classes of one name in one namespace are one to the linker, whichever comes first."""
+    for root in ("lib", "src"):
+        places = {}
+        for path in sorted((ROOT / root).rglob("*.h")):
+            text = re.sub(r"//[^\n]*", "", path.read_text())
+            space = re.search(r"^namespace ([\w:]+) \{", text, re.M)
+            for name in re.findall(r"^(?:class|struct|union)\s+(\w+)(?:\s+final)?\s*(?::[^;{:]*)?\{", text, re.M):
+                first = places.setdefault((space and space[1], name), path)
+                if first != path:
+                    yield f"{path.relative_to(ROOT)}: {name} is a class of {first.relative_to(ROOT)}, too"
+
+
 def main():
     files = [path for folder in ("lib", "src", "examples", "include", "tests") for path in (ROOT / folder).rglob("*")
              if path.suffix in (".h", ".c", ".cpp", ".cu")]
-    problems = [problem for path in files for problem in check(path)]
+    problems = [problem for path in files for problem in check(path)] + list(check_names())
     for problem in problems:
         print(problem)
     print(f"{len(files)} files checked, {len(problems)} wrong")

@@ -62,7 +62,7 @@ bool talk(int descriptor, char mine, char *theirs) {
 void workers_form_a_group_and_exchange(void **) {
     for (uint32_t size = 1; size <= 8; ++size) {
         const std::string store = new_store();
-        Team team;
+        WorkerTeam team;
         for (uint32_t rank = 0; rank < size; ++rank)
             team.start(rank, [&](uint32_t me, const Say &say) {
                 Membership group(chief_serves(me, size, store));
@@ -84,7 +84,7 @@ void workers_form_a_group_and_exchange(void **) {
 void every_pair_gets_the_data_connections_it_asks_for(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 4;
-    Team team;
+    WorkerTeam team;
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) {
             Membership group(chief_serves(me, kSize, store));
@@ -126,7 +126,7 @@ void wait_for_failure(const MembershipOptions &options, const Say &say) {
 void a_killed_worker_is_lost_to_all_others(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 4;
-    Team team;
+    WorkerTeam team;
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) { wait_for_failure(chief_serves(me, kSize, store), say); });
     for (uint32_t rank = 0; rank < kSize; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
@@ -140,7 +140,7 @@ void a_killed_worker_is_lost_to_all_others(void **) {
 void a_stopped_worker_is_lost_by_its_silence(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 3;
-    Team team;
+    WorkerTeam team;
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) {
             MembershipOptions options = chief_serves(me, kSize, store);
@@ -158,7 +158,7 @@ void a_stopped_worker_is_lost_by_its_silence(void **) {
 
 void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &say) {
         Membership group(chief_serves(0, 2, store));
         group.set_entered(3);
@@ -187,7 +187,7 @@ void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
 void one_workers_failure_is_everybodys_with_the_same_words(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 3;
-    Team team;
+    WorkerTeam team;
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) {
             if (me != 1) return wait_for_failure(chief_serves(me, kSize, store), say);
@@ -204,7 +204,7 @@ void one_workers_failure_is_everybodys_with_the_same_words(void **) {
 
 void a_missing_worker_is_named_when_the_time_is_up(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     for (const uint32_t rank : {0u, 2u})
         team.start(rank, [&](uint32_t me, const Say &) {
             MembershipOptions options = chief_serves(me, 4, store);
@@ -221,7 +221,7 @@ void a_missing_worker_is_named_when_the_time_is_up(void **) {
 
 void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     team.start(1, [&](uint32_t, const Say &) {
         MembershipOptions options = options_for(1, 2, store);
         options.join_timeout_ns = kSecond / 2;
@@ -235,7 +235,7 @@ void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
 /// Two workers of a job, the second with what `change` does to its options: what it says.
 std::string refusal(const std::function<void(MembershipOptions &)> &change) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &) { Membership group(chief_serves(0, 2, store)); });
     team.start(1, [&](uint32_t, const Say &) {
         MembershipOptions options = options_for(1, 2, store);
@@ -270,7 +270,7 @@ void be_launcher(const std::string &store, uint32_t size, const Say &say) {
 
 void the_first_of_two_of_one_rank_keeps_its_place(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     const Work work = [&](uint32_t me, const Say &say) { wait_for_failure(options_for(me % 10, 2, store), say); };
     team.start(100, [&](uint32_t, const Say &say) { be_launcher(store, 2, say); });
     assert_string_equal(team.next_line(100).c_str(), "0 of 2 workers have joined; missing: 0, 1");
@@ -294,7 +294,7 @@ void the_first_of_two_of_one_rank_keeps_its_place(void **) {
 
 void a_stale_worker_is_refused(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     for (uint32_t rank = 0; rank < 2; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) {
             MembershipOptions options = chief_serves(me, 2, store);
@@ -317,7 +317,7 @@ void a_stale_worker_is_refused(void **) {
 void without_the_secret_there_is_no_way_in(void **) {
     if (!secrets_are_built()) skip();
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     const auto with_secret = [&](uint32_t me, const std::string &secret) {
         MembershipOptions options = chief_serves(me, 2, store);
         options.secret = secret;
@@ -336,7 +336,7 @@ void without_the_secret_there_is_no_way_in(void **) {
 
 void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(chief_serves(0, 1, store), say); });
     assert_string_equal(team.next_line(0).c_str(), "ready");
     team.start(1, [&](uint32_t, const Say &) { Membership group(chief_serves(0, 1, store)); });
@@ -356,7 +356,7 @@ void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
 void the_group_forms_again_after_a_loss(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 3;
-    Team team;
+    WorkerTeam team;
     const Work work = [&](uint32_t me, const Say &say) {
         for (int life = 0; life < 2; ++life) {
             try {
@@ -389,7 +389,7 @@ void the_group_forms_again_after_a_loss(void **) {
 
 void a_forked_child_does_not_keep_its_dead_parent_alive(void **) {
     const std::string store = new_store();
-    Team team;
+    WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(chief_serves(0, 2, store), say); });
     team.start(1, [&](uint32_t, const Say &say) {
         Membership group(chief_serves(1, 2, store));

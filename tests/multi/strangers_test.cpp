@@ -159,7 +159,7 @@ void be_launcher(const std::string &store, const std::string &secret, const Say 
 void a_group_forms_among(const std::string &secret, uint16_t port) {
     const std::string store = text(own_host(), ':', port);
     const uint32_t count = tiered(390, 10'000);
-    Team team;
+    WorkerTeam team;
     team.start(100, [&](uint32_t, const Say &say) { be_launcher(store, secret, say); });
     assert_string_equal(team.next_line(100).c_str(), "serving");
     const Work work = [&](uint32_t me, const Say &say) {
@@ -183,7 +183,7 @@ void a_group_forms_among(const std::string &secret, uint16_t port) {
 
 void workers_of_another_version_or_byte_order_are_told_so(void **) {
     const std::string store = text(own_host(), ':', 4402);
-    Team team;
+    WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &say) {
         const StoreService service(store, {4, 0, "test", ""}, kSecond);
         say("serving");

@@ -46,7 +46,7 @@ std::string told(const Failure &failure) {
                 failure.message());
 }
 
-Team::~Team() {
+WorkerTeam::~WorkerTeam() {
     for (Child &child : children_) {
         if (child.joined) continue;
         kill(child.pid, SIGKILL);
@@ -55,7 +55,7 @@ Team::~Team() {
     for (const Child &child : children_) close(child.pipe);
 }
 
-void Team::start(uint32_t rank, const Work &work) {
+void WorkerTeam::start(uint32_t rank, const Work &work) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::bad_alloc();
     const int pid = fork();
@@ -67,17 +67,17 @@ void Team::start(uint32_t rank, const Work &work) {
     children_.push_back({rank, pid, ends[0], "", false});
 }
 
-Team::Child *Team::child(uint32_t rank) {
+WorkerTeam::Child *WorkerTeam::child(uint32_t rank) {
     for (auto it = children_.rbegin(); it != children_.rend(); ++it)
         if (it->rank == rank) return &*it;
     return nullptr;
 }
 
-void Team::signal(uint32_t rank, int number) const {
-    kill(const_cast<Team *>(this)->child(rank)->pid, number);
+void WorkerTeam::signal(uint32_t rank, int number) const {
+    kill(const_cast<WorkerTeam *>(this)->child(rank)->pid, number);
 }
 
-std::string Team::next_line(uint32_t rank) {
+std::string WorkerTeam::next_line(uint32_t rank) {
     Child &from = *child(rank);
     const uint64_t deadline = monotonic_clock().now_ns() + kPatience;
     for (;;) {
@@ -96,7 +96,7 @@ std::string Team::next_line(uint32_t rank) {
     }
 }
 
-bool Team::join(uint32_t rank) {
+bool WorkerTeam::join(uint32_t rank) {
     Child &whom = *child(rank);
     while (!next_line(rank).empty()) {
     }

@@ -16,18 +16,18 @@ namespace mdist::test {
 
 inline constexpr uint64_t kSecond = 1'000'000'000;
 
-/// What a worker says goes to its parent; see Team::reports.
+/// What a worker says goes to its parent; see WorkerTeam::reports.
 using Say = std::function<void(const std::string &)>;
 using Work = std::function<void(uint32_t rank, const Say &say)>;
 
 /// Processes that end with the test, whatever becomes of it.
-class Team {
+class WorkerTeam {
   public:
-    Team() = default;
-    Team(const Team &) = delete;
-    Team &operator=(const Team &) = delete;
+    WorkerTeam() = default;
+    WorkerTeam(const WorkerTeam &) = delete;
+    WorkerTeam &operator=(const WorkerTeam &) = delete;
     /// Kills who is left.
-    ~Team();
+    ~WorkerTeam();
 
     /// A child that runs `work(rank, say)`, what it throws being said too: "PEER_LOST left worker 1: sentence".
     void start(uint32_t rank, const Work &work);
