@@ -64,18 +64,18 @@ bool Listener::watch() noexcept {
     return true;
 }
 
-int Listener::accept(uint64_t now_ns, std::string &host) {
+Descriptor Listener::accept(uint64_t now_ns, std::string &host) {
     SocketAddress address;
     address.length = sizeof address.storage;
     const int accepted = accept4(descriptor_.get(), address.get(), &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (accepted < 0) { // nobody is there, or one who has gone again; whoever else waits is told of again
         if (out_of_descriptors(errno)) pause(now_ns, errno);
-        return -1;
+        return Descriptor();
     }
     told_ = false;
     Descriptor descriptor(list_descriptor(accepted));
     host = endpoint_of(address).host;
-    return descriptor.release();
+    return descriptor;
 }
 
 void Listener::pause(uint64_t now_ns, int error) {

@@ -19,8 +19,8 @@ class Listener {
     /// In place of what was listened at before. Throws RESOURCE (`address_in_use`), CONFIG (`address_not_local`). The
     /// true endpoint.
     Endpoint listen_at(const Endpoint &at);
-    /// The next one who came, and from where; -1: nobody, or a pause begins.
-    int accept(uint64_t now_ns, std::string &host);
+    /// The next one who came, and from where; none: nobody, or a pause begins.
+    Descriptor accept(uint64_t now_ns, std::string &host);
     /// When a pause ends; UINT64_MAX: there is none.
     uint64_t resumes_at_ns() const { return resumes_at_ns_; }
     void resume_if_due(uint64_t now_ns);

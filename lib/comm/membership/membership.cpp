@@ -228,7 +228,7 @@ void Membership::Body::announce() noexcept {
         with_peers([](Peers &peers) { peers.announce(); });
         reactor_.wake();
     } catch (const std::exception &) {
-        return; // no memory to say it with: the next heartbeat will
+        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted what was never sent
     }
 }
 

@@ -87,10 +87,10 @@ void Reactor::random(void *bytes, std::size_t count) {
 
 // ---- Connections
 
-ConnectionId Reactor::add(int descriptor, bool connecting) {
+ConnectionId Reactor::add(Descriptor fresh, bool connecting) {
     const ConnectionId id = ++last_id_;
     Socket &socket = sockets_[id];
-    socket.descriptor = descriptor;
+    const int descriptor = socket.descriptor = fresh.release();
     socket.connecting = connecting;
     set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -130,19 +130,18 @@ void Reactor::failed(ConnectionId id, int error) {
 }
 
 ConnectionId Reactor::connect(const Endpoint &to) {
-    int descriptor = -1;
+    Descriptor descriptor;
     int error = 0;
     try {
         const SocketAddress address = socket_address(to);
-        descriptor = list_descriptor(
-            checked(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a socket"));
-        if (::connect(descriptor, address.get(), address.length) != 0 && errno != EINPROGRESS && errno != EINTR)
+        descriptor = Descriptor(list_descriptor(
+            checked(socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "open a socket")));
+        if (::connect(descriptor.get(), address.get(), address.length) != 0 && errno != EINPROGRESS && errno != EINTR)
             error = errno;
     } catch (const Failure &failure) {
         error = failure.native() != 0 ? static_cast<int>(failure.native()) : EINVAL;
     }
-    if (error == 0) return add(descriptor, true);
-    close_descriptor(descriptor);
+    if (error == 0) return add(std::move(descriptor), true);
     failures_.emplace_back(++last_id_, error);
     wake();
     return last_id_;
@@ -235,9 +234,9 @@ uint16_t Reactor::listen(ConnectionId like) {
 void Reactor::accept_some() {
     std::string host;
     for (int count = 0; count < kMostAccepted; ++count) {
-        const int descriptor = listener_.accept(now_ns(), host);
-        if (descriptor < 0) return;
-        const ConnectionId id = add(descriptor, false);
+        Descriptor descriptor = listener_.accept(now_ns(), host);
+        if (descriptor.get() < 0) return;
+        const ConnectionId id = add(std::move(descriptor), false);
         if (sockets_.count(id) == 0) continue;
         machine_->accepted(id, host);
         read_some(id); // what it says may be there already; with it, it is not taken for one who says nothing
@@ -268,29 +267,43 @@ void Reactor::serve() {
             wait = milliseconds_to_wait();
         }
         const int count = epoll_wait(epoll_.get(), events, 64, wait);
-        if (count < 0 && errno != EINTR) return lose_all(errno);
-        {
-            const std::lock_guard<std::mutex> hold(lock_);
-            if (stopping_.load()) return;
-            for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
-            report_failures();
-            end_late_farewells();
-            listener_.resume_if_due(now_ns());
-            if (now_ns() >= machine_->next_tick_ns()) machine_->tick();
+        if (count < 0 && errno != EINTR) return lose_all(errno); // the program has closed what is not its own
+        try {
+            if (!tell(events, count)) return;
+        } catch (const std::exception &) {
+            return lose_all(ENOMEM);
         }
-        after_();
     }
 }
 
-/// The program has closed descriptors that are not its own: nothing can come any more.
-void Reactor::lose_all(int error) {
+/// What has happened, to the machine; false: it is to be told no more.
+bool Reactor::tell(const epoll_event *events, int count) {
     {
         const std::lock_guard<std::mutex> hold(lock_);
-        log_error("connections between workers can't be watched any more: ", std::strerror(error));
-        while (!sockets_.empty()) failed(sockets_.begin()->first, error);
+        if (stopping_.load()) return false;
+        for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
         report_failures();
+        end_late_farewells();
+        listener_.resume_if_due(now_ns());
+        if (now_ns() >= machine_->next_tick_ns()) machine_->tick();
     }
     after_();
+    return true;
+}
+
+/// Nothing can come any more. Without memory even for that, whoever waits has its own limit.
+void Reactor::lose_all(int error) noexcept {
+    try {
+        {
+            const std::lock_guard<std::mutex> hold(lock_);
+            log_error("connections between workers can't be watched any more: ", std::strerror(error));
+            while (!sockets_.empty()) failed(sockets_.begin()->first, error);
+            report_failures();
+        }
+        after_();
+    } catch (const std::exception &) {
+        return;
+    }
 }
 
 /// Whatever goes wrong with one connection (there is no memory, mostly) is the end of that one.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <pthread.h>
+#include <sys/epoll.h>
 
 #include "comm/membership/descriptors.h"
 #include "comm/membership/listener.h"
@@ -61,7 +62,8 @@ class Reactor final : public World {
     static void *run(void *self);
     void serve();
     int milliseconds_to_wait() const;
-    void lose_all(int error);
+    bool tell(const epoll_event *events, int count);
+    void lose_all(int error) noexcept;
     void handle(uint64_t id, uint32_t events);
     void dispatch(uint64_t id, uint32_t events);
     void accept_some();
@@ -73,7 +75,7 @@ class Reactor final : public World {
     void report_failures();
     void end_late_farewells();
     void end_farewells();
-    ConnectionId add(int descriptor, bool connecting);
+    ConnectionId add(Descriptor fresh, bool connecting);
     void set_events(ConnectionId id, const Socket &socket);
     void forget(ConnectionId id, bool close_it);
 
