@@ -86,15 +86,25 @@ class ReadStream final : public Stream {
             }
             Tensor record;
             if (here->next(record)) {
+                without_records_ = 0;
                 if (++taken_ == dataset_->reading().block_length) pass();
                 out = Element(std::move(record));
                 return true;
             }
             here.reset();
             --open_count_;
+            check_end();
             pass();
         }
         return false;
+    }
+
+    /// Names without end, of files without records, would keep the caller here for ever.
+    void check_end() {
+        if (++without_records_ < kMostWithoutRecords) return;
+        throw Failure(MDIST_ERR_DATA_LOSS, text("the last ", without_records_,
+                                                " files have no record between them; "
+                                                "repeat the records and not the names"));
     }
 
     bool open_next(std::unique_ptr<OpenRecords> &place) {
@@ -121,13 +131,16 @@ class ReadStream final : public Stream {
         no_more_files_ = false;
     }
 
+    static constexpr uint64_t kMostWithoutRecords = 1 << 20;
+
     std::shared_ptr<const ReadFiles> dataset_;
     std::shared_ptr<std::atomic<uint64_t>> skipped_;
     std::unique_ptr<Stream> files_;
     std::vector<std::unique_ptr<OpenRecords>> open_; // a place may be empty
     std::size_t open_count_ = 0;
     std::size_t turn_ = 0;
-    uint64_t taken_ = 0; // records of this turn
+    uint64_t taken_ = 0;           // records of this turn
+    uint64_t without_records_ = 0; // files in a row
     bool no_more_files_ = false;
 };
 
