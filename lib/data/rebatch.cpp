@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowSequence cut into batches of given sizes in turn, whatever the borders of the elements they come in.
+// Rows cut into batches of given sizes in turn, whatever the borders of the elements they come in.
 #include "data/joiner.h"
-#include "data/rows.h"
+#include "data/row_sequence.h"
 #include "data/transforms.h"
 #include "util/failure.h"
 

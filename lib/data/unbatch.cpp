@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of elements, as elements.
-#include "data/rows.h"
+#include "data/row_sequence.h"
 #include "data/transforms.h"
 
 #include <utility>

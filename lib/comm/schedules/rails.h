@@ -25,7 +25,7 @@
 #include "comm/links/link.h"
 #include "comm/schedules/schedule.h"
 #include "comm/schedules/scratch.h"
-#include "comm/schedules/stream.h"
+#include "comm/schedules/peer_stream.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/rows.h"
+#include "data/row_sequence.h"
 
 #include "util/failure.h"
 #include "util/text.h"
