@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive elements joined along a new first dimension.
-#include "data/joiner.h"
 #include "data/transforms.h"
+#include "data/transforms/joiner.h"
 #include "util/failure.h"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of elements, as elements.
-#include "data/row_sequence.h"
 #include "data/transforms.h"
+#include "data/transforms/row_sequence.h"
 
 #include <utility>
 

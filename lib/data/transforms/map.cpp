@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One element from another, by the caller's function.
-#include "data/map_function.h"
 #include "data/transforms.h"
+#include "data/transforms/map_function.h"
 
 #include <utility>
 

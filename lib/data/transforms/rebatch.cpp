@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows cut into batches of given sizes in turn, whatever the borders of the elements they come in.
-#include "data/joiner.h"
-#include "data/row_sequence.h"
 #include "data/transforms.h"
+#include "data/transforms/joiner.h"
+#include "data/transforms/row_sequence.h"
 #include "util/failure.h"
 
 #include <algorithm>

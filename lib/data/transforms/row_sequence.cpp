@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/row_sequence.h"
+#include "data/transforms/row_sequence.h"
 
 #include "util/failure.h"
 #include "util/text.h"

@@ -2,8 +2,8 @@
 // One element from another, by the caller's function on several threads at a time.
 #include "data/caught.h"
 #include "data/crew.h"
-#include "data/map_function.h"
 #include "data/transforms.h"
+#include "data/transforms/map_function.h"
 #include "util/failure.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/map_function.h"
+#include "data/transforms/map_function.h"
 
 #include "data/callback.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/joiner.h"
+#include "data/transforms/joiner.h"
 
 #include "util/failure.h"
 #include "util/text.h"
