@@ -87,8 +87,6 @@ void Session::update(const std::string &update, const Variable *variable, std::v
                      std::vector<ValuePointer> &results) {
     strategy_.registry().update(update);
     check_arguments(arguments, strategy_.replica_count());
-    for (const ValuePointer &argument : arguments)
-        if (argument->is_structure()) throw argument->refused("an argument of an update");
     Command command;
     command.kind = Command::Kind::kUpdate;
     command.name = update;
@@ -154,11 +152,6 @@ void Session::drop(const std::string &name) noexcept {
     }
 }
 
-std::vector<std::string> Session::take_dropped() {
-    const std::lock_guard lock(dropped_mutex_);
-    return std::exchange(dropped_, {});
-}
-
 // --- how a command goes
 
 std::vector<ValuePointer> Session::perform(Command command, const Tensor &initial) {
@@ -167,7 +160,6 @@ std::vector<ValuePointer> Session::perform(Command command, const Tensor &initia
     Workers *const others = strategy_.other_workers();
     if (others == nullptr) return attempt([&] { return carry_out(command, initial); });
     agree(*others, strategy_.timeout_or_own(command.timeout_ns));
-    command.dropped = take_dropped();
     const Command part = command.for_worker(0, strategy_.local_replica_count());
     send(*others, command);
     std::vector<ValuePointer> own = attempt([&] { return carry_out(part, initial); });
@@ -187,10 +179,15 @@ void Session::agree(Workers &others, uint64_t timeout_ns) {
     agreed_ = true;
 }
 
-void Session::send(Workers &others, const Command &command) {
+void Session::send(Workers &others, Command &command) {
     std::vector<std::string> parts(others.count());
-    for (uint32_t worker = 1; worker < others.count(); ++worker)
-        parts[worker] = command.for_worker(worker, strategy_.local_replica_count()).encoded();
+    {
+        const std::lock_guard lock(dropped_mutex_);
+        command.dropped = dropped_;
+        for (uint32_t worker = 1; worker < others.count(); ++worker)
+            parts[worker] = command.for_worker(worker, strategy_.local_replica_count()).encoded();
+        dropped_.clear(); // they are in words that are there now
+    }
     others.exchange(call_of(Talk::kCommand), parts, strategy_.timeout_or_own(command.timeout_ns));
 }
 

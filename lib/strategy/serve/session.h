@@ -53,9 +53,8 @@ class Session {
     std::vector<ValuePointer> carry_out(const Command &part, const Tensor &initial);
     std::shared_ptr<Variable> variable_of(const Command &command) const;
     void agree(Workers &others, uint64_t timeout_ns);
-    void send(Workers &others, const Command &command);
+    void send(Workers &others, Command &command);
     std::vector<ValuePointer> collect(Workers &others, std::vector<ValuePointer> own, const Command &command);
-    std::vector<std::string> take_dropped();
 
     Strategy &strategy_;
     bool agreed_ = false;
