@@ -15,8 +15,10 @@ def source_of(name):
     if not found:
         wrong.append(f'there is no test {name}')
         return ''
-    # What a test includes of its own folder counts as part of it.
+    # What a test includes of its own folder counts as part of it, and so do the files that it is cut into.
     text = found[0].read_text()
+    parts = folder.glob(stem.removesuffix('_test') + '_*.c*')
+    text += ''.join(part.read_text() for part in parts if not part.stem.endswith('_test'))
     for header in re.findall(r'#include "(\w+\.h)"', text):
         for place in (folder, root / 'tests/support'):
             if (place / header).is_file():
