@@ -4,11 +4,10 @@
  *
  * An element has one or more components, each a tensor (say image and label). A dataset is made by a source and
  * transformed by the functions below, each of which gives a new dataset and leaves its source as it was. Iterating it
- * twice gives the elements twice. mdist_distribute_dataset cuts batches over the replicas of a strategy; its iterator
- * gives one per-replica value per component, ready to be the arguments of mdist_run. Or an element is taken as one
- * value: a structure (value.h) whose leaves are the components, at the paths that mdist_dataset_name gives them, else
- * at "0", "1" ...; the only component, if it has no name, is that value itself. (TensorFlow: tf.data,
- * Strategy.experimental_distribute_dataset.)
+ * twice gives the elements twice. mdist_distribute_dataset (input.h) cuts batches over the replicas of a strategy; its
+ * iterator gives one per-replica value per component, ready to be the arguments of mdist_run. Or an element is taken as
+ * one value: a structure (value.h) whose leaves are the components, at the paths that mdist_dataset_name gives them,
+ * else at "0", "1" ...; the only component, if it has no name, is that value itself. (TensorFlow: tf.data.)
  */
 #ifndef MDIST_DATASET_H
 #define MDIST_DATASET_H
@@ -112,24 +111,6 @@ MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, u
  */
 MDIST_API mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
                                             mdist_dataset_t **out, mdist_error_t **error);
-
-/** Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration. */
-typedef struct mdist_input_options {
-    uint32_t struct_size; /* sizeof(mdist_input_options_t) as you were compiled */
-    uint32_t flags;       /* must be 0 */
-} mdist_input_options_t;
-
-/**
- * Splits each batch of @p source over the replicas, by TensorFlow's rule for data in memory: of n rows, each of N
- * replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor
- * of no rows. The source must be batched: every component has a first dimension, the same for all.
- * The result can be iterated, but not transformed further; batch, shuffle and the like come before.
- * @thread any   @blocks no, later until all workers have called it   @collective all workers
- * @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
-                                                  mdist_dataset_t **out, const mdist_input_options_t *options,
-                                                  mdist_error_t **error);
 
 /**
  * Components of an element; 0 for a bad handle.

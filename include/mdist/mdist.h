@@ -5,11 +5,12 @@
  *   config      what kind of strategy, which devices         strategy    replicas, steps, merges
  *   tensor      a typed piece of memory                      collective  what replicas do together
  *   value       what goes into a run and comes out           variable    state with one copy per replica
- *   dataset     input, cut over replicas                     cluster     who else is in the job
+ *   dataset     elements, and how they are made              input       elements dealt out to replicas
  *   gradients   reduced while the step computes              loss        divided by what all replicas have
  *   loop        steps over an iterator, and their outputs    serve       one program leads all workers' replicas
  *   checkpoint  variables in files                           preemption  saving when one worker is told to go
- *   context     which strategy a thread works for            status, log what went wrong, and what goes on
+ *   cluster     who else is in the job                       context     which strategy a thread works for
+ *   status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -34,6 +35,7 @@
 #include <mdist/dataset_transforms.h>
 #include <mdist/dlpack.h>
 #include <mdist/gradients.h>
+#include <mdist/input.h>
 #include <mdist/log.h>
 #include <mdist/loop.h>
 #include <mdist/loss.h>

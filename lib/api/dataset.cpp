@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mdist/dataset.h>
+#include <mdist/input.h>
 
 #include <algorithm>
 #include <utility>

@@ -51,9 +51,22 @@ FIELD(mdist_restore_options_t, struct_size, 0);
 FIELD(mdist_restore_options_t, flags, 4);
 FIELD(mdist_restore_options_t, timeout_ns, 8);
 
-SIZE(mdist_input_options_t, 8);
+SIZE(mdist_input_options_t, 48);
 FIELD(mdist_input_options_t, struct_size, 0);
 FIELD(mdist_input_options_t, flags, 4);
+FIELD(mdist_input_options_t, policy, 8);
+FIELD(mdist_input_options_t, uneven, 12);
+FIELD(mdist_input_options_t, replication_mode, 16);
+FIELD(mdist_input_options_t, fetch_to_device, 20);
+FIELD(mdist_input_options_t, buffer_size, 24);
+FIELD(mdist_input_options_t, weights, 32);
+FIELD(mdist_input_options_t, weight_count, 40);
+
+SIZE(mdist_input_context_t, 16);
+FIELD(mdist_input_context_t, struct_size, 0);
+FIELD(mdist_input_context_t, pipeline_count, 4);
+FIELD(mdist_input_context_t, pipeline, 8);
+FIELD(mdist_input_context_t, replica_count, 12);
 
 SIGNED_INT32(mdist_reduce_op_t);
 SIGNED_INT32(mdist_log_level_t);

@@ -56,7 +56,7 @@ static mdist_dataset_t *make_dataset(mdist_strategy_t *strategy) {
     void *memory = NULL;
     OK(mdist_alloc(NULL, 0, 8 * sizeof(float), &memory, &error));
     const mdist_tensor_t rows = tensor_of(memory, MDIST_FLOAT32, 8);
-    const mdist_input_options_t options = {sizeof options, 0};
+    const mdist_input_options_t options = {.struct_size = sizeof options};
     mdist_dataset_t *source = NULL, *batches = NULL, *ready = NULL, *cut = NULL;
     OK(mdist_dataset_from_tensors(&rows, 1, memory, mdist_free, &source, &error));
     OK(mdist_dataset_batch(source, 2, 0, &batches, &error));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a dataset is dealt out to the workers of a job and their replicas: decided once, the same way on every worker.
+//
+// TensorFlow's decisions (auto-shard and rebatch), as a rewriting of the description: what comes out is this worker's
+// sub-batches, replica after replica, step after step, ready for make_dealt (deal.h).
+#pragma once
+
+#include "data/dataset.h"
+
+#include <mdist/input.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+/// Whom input is dealt out to, and who asks.
+struct Layout {
+    uint64_t workers = 1;
+    uint64_t worker = 0;
+    uint64_t replicas = 1; // of each worker
+
+    uint64_t total() const { return workers * replicas; }
+};
+
+/// What the program and the configuration say.
+struct Dealing {
+    int32_t policy = MDIST_SHARD_AUTO;     // mdist_shard_policy_t
+    int32_t uneven = MDIST_UNEVEN_DEFAULT; // mdist_uneven_t
+    std::vector<double> weights = {};      // rows of each replica of the job, in proportion; none: alike
+    bool by_replica = false;               // data.order: replica
+};
+
+struct Plan {
+    /// This worker's sub-batches: the first `replicas` are its first step's, and so on.
+    std::shared_ptr<const Dataset> parts;
+    int32_t policy = MDIST_SHARD_DATA; // what was done: never AUTO
+    /// Whether every worker sees the whole source, and so knows without a word when each step and the end comes.
+    bool common_knowledge = true;
+    /// Whether it never ends, as far as can be told.
+    bool endless = false;
+    std::optional<uint64_t> global_batch; // where known beforehand
+    std::string text;                     // what mdist_dataset_explain says: lines
+};
+
+/// Throws INVALID_ARGUMENT for a source that can't be split (no batch, scalars), NOT_FOUND for policy FILE without
+/// files, and FAILED_PRECONDITION, reason "too_few_files", the same on every worker.
+Plan make_plan(std::shared_ptr<const Dataset> source, const Layout &layout, const Dealing &dealing);
+
+} // namespace mdist
