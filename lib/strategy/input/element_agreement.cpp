@@ -16,8 +16,8 @@ void ElementAgreement::require_place() {
 }
 
 StepRows ElementAgreement::agree(FunctionRef<StepRows()> take) {
-    const std::string subject =
-        text("element ", element_++, " of iterator ", iterator_, " of distributed dataset ", dataset_);
+    // Short, as it travels in a header: "0.1, element 5" is of iterator 1 of distributed dataset 0.
+    const std::string subject = text(dataset_, '.', iterator_, ", element ", element_++);
     Call call;
     call.kind = CallKind::kNextElement;
     call.subject = std::hash<std::string>()(subject);
