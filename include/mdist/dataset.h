@@ -149,7 +149,9 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
  * arguments.
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
- * @collective all workers for a distributed dataset
+ * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
+ *             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread
+ *             works with the strategy
  * @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
@@ -160,7 +162,9 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
  * mdist_replica_argument_at(replica, 0, "label", ...). (TensorFlow: get_next and get_next_as_optional, which tells the
  * end by an optional without a value as this one by MDIST_END.)
  * @thread one at a time per iterator   @blocks until the element is there
- * @collective all workers for a distributed dataset
+ * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
+ *             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread
+ *             works with the strategy
  * @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next_value(mdist_iterator_t *iterator, mdist_value_t **out,

@@ -39,7 +39,7 @@ typedef enum mdist_shard_policy {
 
 /** As the number of shards in mdist_dataset_shard: as many as there are workers, and this worker's index, under policy
  *  HINT. Iterated otherwise it is MDIST_ERR_FAILED_PRECONDITION. (TensorFlow: SHARD_HINT.) */
-#define MDIST_SHARD_HINT 0xffffffffffffffff
+#define MDIST_SHARD_HINT 0x7fffffffffffffff
 
 /** What becomes of rows that are not shared out evenly. */
 typedef enum mdist_uneven {
@@ -57,11 +57,11 @@ typedef enum mdist_replication_mode {
 } mdist_replication_mode_t;
 
 /** Flags of mdist_input_options_t. */
-#define MDIST_INPUT_NO_SPLIT 1u        /* an element for each replica, in turn, instead of a part of each element
+#define MDIST_INPUT_NO_SPLIT 1        /* an element for each replica, in turn, instead of a part of each element
                                           (TensorFlow 1.x: distribute_dataset) */
-#define MDIST_INPUT_WHOLE_STEPS 2u     /* a step in which some replica would get nothing is the end; what the others
+#define MDIST_INPUT_WHOLE_STEPS 2     /* a step in which some replica would get nothing is the end; what the others
                                           would have got is lost (TensorFlow: get_next_as_optional disabled) */
-#define MDIST_INPUT_PLACE_ON_DEVICE 4u /* the dataset itself runs where the replica does: PER_REPLICA only, and nothing
+#define MDIST_INPUT_PLACE_ON_DEVICE 4 /* the dataset itself runs where the replica does: PER_REPLICA only, and nothing
                                           is then fetched to it (InputOptions.experimental_place_dataset_on_device) */
 
 /** Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration. */
@@ -85,9 +85,11 @@ typedef struct mdist_input_options {
  * transformed further; batch, shuffle and the like come before. Shuffles must have the same seed on all workers, which
  * is the program's part. (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.)
  * MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason
- * `too_few_files`, on all workers, if there are fewer files than workers.
- * @thread any   @blocks no, later until all workers have called it   @collective all workers
- * @calls-back never   @since 0.1
+ * `too_few_files`, on all workers, if there are fewer files than workers. What fails on one worker, be it its own
+ * arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike
+ * (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then.
+ * @thread any, outside of steps   @blocks until all workers have called it, with several workers
+ * @collective all workers   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
                                                   mdist_dataset_t **out, const mdist_input_options_t *options,
@@ -113,16 +115,18 @@ MDIST_API mdist_status_t mdist_input_context_batch_size(const mdist_input_contex
 
 /**
  * Makes a dataset, whose elements are batches of one replica. @p out receives a handle that is the library's from then
- * on. Returns 0, or any other number to fail the distribution with MDIST_ERR_CALLBACK, which mdist_error_native then
- * gives.
+ * on, also if this fails. Returns 0, or any other number to fail the distribution with MDIST_ERR_CALLBACK, which
+ * mdist_error_native then gives.
  */
 typedef int32_t (*mdist_dataset_fn)(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data);
 
 /**
  * Deals out the dataset that @p function makes: nothing is split or shared, each step takes an element for each replica
- * of this worker in turn. (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)
+ * of this worker in turn. What fails on one worker, or is not alike, fails on all, as in mdist_distribute_dataset.
+ * (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)
  * @param options  policy, uneven and weights must be 0: they are the function's part
- * @thread any   @blocks no   @collective all workers
+ * @thread any, outside of steps   @blocks until all workers have called it, with several workers
+ * @collective all workers
  * @calls-back function, on this thread, in this call   @since 0.1
  */
 MDIST_API mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_dataset_fn function,
@@ -139,7 +143,8 @@ MDIST_API mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, c
 
 /**
  * The rows of each replica of the job, by id, in the element that the iterator of a distributed dataset gave last: the
- * denominators of means, where steps are not even. MDIST_ERR_FAILED_PRECONDITION before the first element.
+ * denominators of means, where steps are not even; a scalar counts as a row. MDIST_ERR_FAILED_PRECONDITION before the
+ * first element.
  * @param count  replicas of the job
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mdist/dataset.h>
-#include <mdist/input.h>
 
 #include <algorithm>
 #include <utility>
@@ -112,24 +111,6 @@ mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *con
         }
         check_tree(names);
         return make_named(std::move(from), std::move(names));
-    });
-}
-
-mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
-                                        mdist_dataset_t **out, const mdist_input_options_t *options,
-                                        mdist_error_t **error) {
-    return guard("mdist_distribute_dataset", error, [&] {
-        const auto pinned = pin(strategy);
-        const auto from = pin(source);
-        need(out, "out");
-        need_zero(read_options(options, "mdist_input_options_t").flags, "flags");
-        // One element is what all devices get next, and CPU devices all have it once it is there.
-        const bool prefetches = pinned->prefetches_on_device();
-        if (prefetches) watch_forks();
-        const Span span = pinned->span();
-        *out =
-            publish<mdist_dataset_t>(make_split(prefetches ? make_prefetch(from.shared(), 1) : from.shared(),
-                                                span.workers, span.worker, span.replicas, pinned->deals_by_replica()));
     });
 }
 

@@ -3,8 +3,8 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
-#include "checkpoint/together.h"
 #include "strategy/serve/session.h"
+#include "strategy/together.h"
 #include "util/failure.h"
 #include "util/text.h"
 

@@ -206,8 +206,6 @@ void refuse_unbuilt(const Config &config) {
                                                   " is not for Gloo, which has no checksums; take tcp"))
             .reason("not_built");
     if (config.text("cross_device_ops") == "nccl") refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
-    std::string_view policy = config.text("data.auto_shard_policy");
-    if (policy != "auto" && policy != "data") refuse("data.auto_shard_policy", "auto, data");
 }
 
 Resolved local(std::vector<std::string> passed_over) {

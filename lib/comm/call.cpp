@@ -128,6 +128,12 @@ const char *call_name(CallKind kind) {
             return "mdist_serve";
         case CallKind::kRunSteps:
             return "mdist_run_steps";
+        case CallKind::kDistributeDataset:
+            return "mdist_distribute_dataset";
+        case CallKind::kDistributeFromFunction:
+            return "mdist_distribute_from_function";
+        case CallKind::kNextElement:
+            return "mdist_iterator_next";
         case CallKind::kReduceToRoot:
             return "mdist_reduce_to_root";
         case CallKind::kGatherToRoot:

@@ -41,6 +41,9 @@ enum class CallKind : uint8_t {
     kClearCheckpoints,
     kServe,
     kRunSteps,
+    kDistributeDataset,
+    kDistributeFromFunction,
+    kNextElement,
     // In replica context again, with one replica that has what all others give or take:
     kReduceToRoot,
     kGatherToRoot,

@@ -38,6 +38,8 @@ class Stop {
     std::shared_ptr<const Stop> outer_;
 };
 
+class Agreement; // distribute/deal.h
+
 /// What an iteration tells every stream of it.
 struct Iteration {
     std::shared_ptr<const Stop> stop; // may be null
@@ -45,6 +47,10 @@ struct Iteration {
     std::shared_ptr<const std::atomic<bool>> awaited;
     /// Counts corrupt records that were left out; may be null.
     std::shared_ptr<std::atomic<uint64_t>> skipped = nullptr;
+    /// Of a distributed dataset; null where this worker need ask nobody.
+    std::shared_ptr<Agreement> agreement = nullptr;
+    /// Receives everybody's rows in each element of a distributed dataset; may be null. The caller's thread alone.
+    std::shared_ptr<StepRows> step_rows = nullptr;
 };
 
 class Stream {
@@ -116,6 +122,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     /// 0: elements are plain, one tensor per component. R: distributed over R local replicas; an element has R tensors
     /// for each component in turn.
     virtual std::size_t replica_count() const { return 0; }
+    /// What an iteration of this takes along, made anew for each one.
+    virtual std::shared_ptr<Agreement> agreement() const { return nullptr; }
 
     /// Whether it uses the caller's memory or function without a way to tell when it needs them no more. Its streams
     /// then must have come to rest before they are gone; else threads of theirs may finish later.

@@ -2,6 +2,7 @@
 #include "data/iterator.h"
 
 #include "data/caught.h"
+#include "data/distribute/deal.h"
 #include "util/forced_unwind.h"
 
 #include <utility>
@@ -32,7 +33,9 @@ Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)),
       awaited_(std::make_shared<std::atomic<bool>>(false)),
       skipped_(std::make_shared<std::atomic<uint64_t>>(0)),
-      stream_(dataset_->open(Iteration{nullptr, awaited_, skipped_})) {}
+      agreement_(dataset_->agreement()),
+      step_rows_(std::make_shared<StepRows>()),
+      stream_(dataset_->open(Iteration{nullptr, awaited_, skipped_, agreement_, step_rows_})) {}
 
 void Iterator::close() {
     const OnlyCall call(busy_);
@@ -46,6 +49,7 @@ bool Iterator::next(FunctionRef<void(const Element &)> take) {
     if (stream_ == nullptr)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator was closed; make a new one").reason("closed");
     if (failure_) throw Failure(*failure_);
+    if (agreement_) agreement_->require_place(); // before anything is taken that would be lost
     try {
         if (!stream_->next(element_)) return false;
         take(element_);
@@ -57,6 +61,15 @@ bool Iterator::next(FunctionRef<void(const Element &)> take) {
         if (ending) throw;
     }
     throw Failure(*failure_);
+}
+
+StepRows Iterator::step_rows() {
+    const OnlyCall call(busy_);
+    if (dataset_->replica_count() == 0)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the iterator is of a dataset that is not distributed; its elements are no replica's");
+    if (step_rows_->empty()) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator has given no element yet");
+    return *step_rows_;
 }
 
 } // namespace mdist

@@ -28,11 +28,17 @@ class Iterator {
     const Dataset &dataset() const { return *dataset_; }
     /// Corrupt records left out so far. Any thread, at any time.
     uint64_t skipped() const { return *skipped_; }
+    /// Whether all workers of the job take their elements together.
+    bool agrees() const { return agreement_ != nullptr; }
+    /// Rows of each replica of the job in the last element, by id. Throws FAILED_PRECONDITION if there is none.
+    StepRows step_rows();
 
   private:
     std::shared_ptr<const Dataset> dataset_;
     std::shared_ptr<std::atomic<bool>> awaited_;
     std::shared_ptr<std::atomic<uint64_t>> skipped_;
+    std::shared_ptr<Agreement> agreement_;
+    std::shared_ptr<StepRows> step_rows_;
     std::unique_ptr<Stream> stream_; // null when closed
     Element element_;
     std::optional<Failure> failure_;

@@ -10,6 +10,8 @@
 #include "util/cpus.h"
 #include "util/text.h"
 
+#include <mdist/input.h>
+
 namespace mdist {
 namespace {
 
@@ -24,6 +26,14 @@ std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
         devices.push_back(make_cpu_device(name.index));
     }
     return devices;
+}
+
+int32_t policy_of(const Config &config) {
+    const std::string_view policy = config.text("data.auto_shard_policy");
+    if (policy == "file") return MDIST_SHARD_FILE;
+    if (policy == "data") return MDIST_SHARD_DATA;
+    if (policy == "hint") return MDIST_SHARD_BY_HINT;
+    return policy == "off" ? MDIST_SHARD_OFF : MDIST_SHARD_AUTO;
 }
 
 Packing packing_of(const Config &config) {
@@ -46,6 +56,7 @@ Strategy::Strategy(const Config &config)
       concurrent_(config.text("executor") == "threads"),
       deals_by_replica_(config.text("data.order") == "replica"),
       prefetches_on_device_(config.text("data.prefetch_on_device") == "true"),
+      shard_policy_(policy_of(config)),
       packing_(packing_of(config)),
       group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
              config.duration_ns("communication.timeout")),

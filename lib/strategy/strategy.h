@@ -67,8 +67,12 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 
     /// Whether sub-batches go to replicas in the order of their ids, in whatever layout (`data.order: replica`).
     bool deals_by_replica() const { return deals_by_replica_; }
-    /// Whether distributed datasets are prefetched.
+    /// Whether distributed datasets are prefetched, where their options say nothing else.
     bool prefetches_on_device() const { return prefetches_on_device_; }
+    /// mdist_shard_policy_t of datasets whose options say nothing else.
+    int32_t shard_policy() const { return shard_policy_; }
+    /// A number for a distributed dataset, the same on all workers. In a call that they make together.
+    uint64_t next_input() { return inputs_++; }
     Device &device(uint32_t local) const { return *devices_[local]; }
     /// Zeros; where possible, memory that the other workers of this host read without a copy. At any time.
     Memory allocate_shared(uint32_t local, std::size_t bytes);
@@ -154,6 +158,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     bool concurrent_;
     bool deals_by_replica_;
     bool prefetches_on_device_;
+    int32_t shard_policy_;
+    std::atomic<uint64_t> inputs_{0};
     Packing packing_;
     uint32_t worker_ = 0;
     uint32_t worker_count_ = 1;

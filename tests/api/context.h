@@ -17,9 +17,9 @@ typedef struct World {
     mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched, *names;
-    mdist_iterator_t *iterator, *batches;
-    mdist_loop_t *loop; // over
-    mdist_work_t *work; // done
+    mdist_iterator_t *iterator, *batches, *dealt; // the last has given an element
+    mdist_loop_t *loop;                           // over
+    mdist_work_t *work;                           // done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
     mdist_checkpoint_t *checkpoint; // of the variable

@@ -64,6 +64,30 @@ CALL(distribute_dataset) {
     const mdist_status_t status = mdist_distribute_dataset(w->strategy, w->batched, &out, NULL, error);
     return drop_dataset(status, out);
 }
+static int32_t make_batched(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    (void)context;
+    World *const w = user_data;
+    return mdist_dataset_batch(w->dataset, 2, 0, out, NULL) == MDIST_OK ? 0 : 1;
+}
+CALL(distribute_from_function) {
+    mdist_dataset_t *out = NULL;
+    const mdist_status_t status = mdist_distribute_from_function(w->strategy, make_batched, w, &out, NULL, error);
+    return drop_dataset(status, out);
+}
+CALL(dataset_explain) {
+    char text[256];
+    return mdist_dataset_explain(w->batched, text, sizeof text, NULL, error);
+}
+CALL(input_context_batch_size) {
+    (void)w;
+    const mdist_input_context_t context = {sizeof context, 1, 0, 2};
+    uint64_t size = 0;
+    return mdist_input_context_batch_size(&context, 4, &size, error);
+}
+CALL(iterator_rows) {
+    uint64_t rows[2];
+    return mdist_iterator_rows(w->dealt, rows, 2, error);
+}
 CALL(iterators_settle) {
     (void)w;
     int32_t done = 0;
@@ -160,14 +184,21 @@ CALL(iterator_skipped) {
 }
 
 static const Entry entries[] = {
-    ENTRY(iterator_next, OUTSIDE),       ENTRY(dataset_from_tensors, ANYWHERE), ENTRY(dataset_shard, ANYWHERE),
-    ENTRY(dataset_shuffle, ANYWHERE),    ENTRY(dataset_repeat, ANYWHERE),       ENTRY(dataset_map, ANYWHERE),
-    ENTRY(dataset_batch, ANYWHERE),      ENTRY(dataset_prefetch, ANYWHERE),     ENTRY(distribute_dataset, ANYWHERE),
-    ENTRY(iterators_settle, ANYWHERE),   ENTRY(iterator_create, ANYWHERE),      ENTRY(iterator_close, ANYWHERE),
-    ENTRY(iterator_next_value, OUTSIDE), ENTRY(iterator_component, ANYWHERE),   ENTRY(dataset_component, ANYWHERE),
-    ENTRY(dataset_name, ANYWHERE),       ENTRY(dataset_filter, ANYWHERE),       ENTRY(dataset_take, ANYWHERE),
-    ENTRY(dataset_skip, ANYWHERE),       ENTRY(dataset_concatenate, ANYWHERE),  ENTRY(dataset_zip, ANYWHERE),
-    ENTRY(dataset_cache, ANYWHERE),      ENTRY(dataset_padded_batch, ANYWHERE), ENTRY(dataset_unbatch, ANYWHERE),
-    ENTRY(dataset_rebatch, ANYWHERE),    ENTRY(dataset_map_parallel, ANYWHERE), ENTRY(iterator_skipped, ANYWHERE),
+    ENTRY(iterator_next, OUTSIDE),         ENTRY(dataset_from_tensors, ANYWHERE),
+    ENTRY(dataset_shard, ANYWHERE),        ENTRY(dataset_shuffle, ANYWHERE),
+    ENTRY(dataset_repeat, ANYWHERE),       ENTRY(dataset_map, ANYWHERE),
+    ENTRY(dataset_batch, ANYWHERE),        ENTRY(dataset_prefetch, ANYWHERE),
+    ENTRY(distribute_dataset, OUTSIDE),    ENTRY(iterators_settle, ANYWHERE),
+    ENTRY(iterator_create, ANYWHERE),      ENTRY(iterator_close, ANYWHERE),
+    ENTRY(iterator_next_value, OUTSIDE),   ENTRY(iterator_component, ANYWHERE),
+    ENTRY(dataset_component, ANYWHERE),    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(dataset_filter, ANYWHERE),       ENTRY(dataset_take, ANYWHERE),
+    ENTRY(dataset_skip, ANYWHERE),         ENTRY(dataset_concatenate, ANYWHERE),
+    ENTRY(dataset_zip, ANYWHERE),          ENTRY(dataset_cache, ANYWHERE),
+    ENTRY(dataset_padded_batch, ANYWHERE), ENTRY(dataset_unbatch, ANYWHERE),
+    ENTRY(dataset_rebatch, ANYWHERE),      ENTRY(dataset_map_parallel, ANYWHERE),
+    ENTRY(iterator_skipped, ANYWHERE),     ENTRY(distribute_from_function, OUTSIDE),
+    ENTRY(dataset_explain, ANYWHERE),      ENTRY(input_context_batch_size, ANYWHERE),
+    ENTRY(iterator_rows, ANYWHERE),
 };
 const Table data_table = {entries, sizeof entries / sizeof *entries};

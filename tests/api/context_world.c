@@ -52,6 +52,13 @@ World make_world(void) {
     OK(mdist_dataset_files(&name, 1, &world.names, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     OK(mdist_iterator_create(world.batched, &world.batches, &error));
+    mdist_dataset_t *distributed = NULL;
+    mdist_value_t *element = NULL;
+    OK(mdist_distribute_dataset(world.strategy, world.batched, &distributed, NULL, &error));
+    OK(mdist_iterator_create(distributed, &world.dealt, &error));
+    OK(mdist_iterator_next(world.dealt, &element, 1, &error));
+    mdist_value_destroy(element);
+    mdist_dataset_destroy(distributed);
     OK(mdist_step_register(world.strategy, "idle", idle_step, NULL, &error));
     OK(mdist_update_register(world.strategy, "idle", idle_update, NULL, &error));
     OK(mdist_run_steps(world.strategy, world.batches, 0, idle_loop, NULL, NULL, &world.loop, NULL, &error));
@@ -78,6 +85,7 @@ void end_world(World *world) {
     mdist_dataset_destroy(world->names);
     mdist_iterator_destroy(world->iterator);
     mdist_iterator_destroy(world->batches);
+    mdist_iterator_destroy(world->dealt);
     mdist_loop_destroy(world->loop);
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);

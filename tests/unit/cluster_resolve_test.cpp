@@ -187,8 +187,7 @@ void a_slurm_step_that_started_another_launcher_is_passed_over(void **) {
 
 void what_is_not_built_is_refused_and_not_ignored(void **) {
     for (const char *yaml :
-         {"communication: {implementation: nccl}", "communication: {implementation: gloo, checksum: crc32c}",
-          "data: {auto_shard_policy: file}", "data: {auto_shard_policy: 'off'}"}) {
+         {"communication: {implementation: nccl}", "communication: {implementation: gloo, checksum: crc32c}"}) {
         Outcome outcome = refused({}, yaml);
         assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
         assert_text(outcome.reason, "not_built");
@@ -196,7 +195,8 @@ void what_is_not_built_is_refused_and_not_ignored(void **) {
     }
     for (const char *word : {"auto", "ring", "inproc", "shm", "tcp", "gloo"})
         from_environment({}, text("communication: {implementation: ", word, "}"));
-    from_environment({}, "data: {order: replica, auto_shard_policy: data}");
+    for (const char *word : {"auto", "file", "data", "'off'", "hint"})
+        from_environment({}, text("data: {order: replica, auto_shard_policy: ", word, "}"));
 }
 
 } // namespace

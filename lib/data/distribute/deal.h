@@ -3,22 +3,26 @@
 #pragma once
 
 #include "data/dataset.h"
+#include "util/function_ref.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mdist {
 
-/// A word among the workers at the beginning of a step of input, on the thread that asks for the element.
+/// A word among the workers in each step of input, on the thread that asks for the element.
 class Agreement {
   public:
     virtual ~Agreement() = default;
-    /// Gives what local replica i has got as rows[i] (kNone: no sub-batch), and receives that of all replicas of the
-    /// job, by id. Throws what ended the job, and on all workers alike what one of them told by fail().
-    virtual std::vector<uint64_t> rows(const std::vector<uint64_t> &mine) = 0;
-    /// This worker can't make its next element: all hear of it in place of rows().
-    virtual void fail(const Failure &failure) noexcept = 0;
+    /// Throws where the workers cannot speak with each other now: in a step, or while another thread works with the
+    /// strategy. Nothing is lost then.
+    virtual void require_place() = 0;
+    /// Gives what `take` says that the local replicas have got, as its i-th number (kNone: no sub-batch), and returns
+    /// that of all replicas of the job, by id. What `take` throws on one worker is thrown on all, in the same words.
+    virtual StepRows agree(FunctionRef<StepRows()> take) = 0;
 
     static constexpr uint64_t kNone = ~uint64_t{0};
 };
@@ -27,10 +31,17 @@ struct Deal {
     uint64_t replicas = 1; // of this worker
     /// A step of which only some replicas have a sub-batch: the others get one of no rows; else that is the end.
     bool partial = true;
+    /// Makes what an iteration agrees by; none: this worker knows alone when a step takes place.
+    std::function<std::shared_ptr<Agreement>()> agreement = nullptr;
+    std::string text = {}; // how it was dealt out, for people
 };
 
-/// Elements of `deal.replicas` consecutive ones of `parts`, of one replica each. Where the iteration has an agreement,
-/// a step takes place while any worker has something for it.
-std::shared_ptr<Dataset> make_dealt(std::shared_ptr<const Dataset> parts, const Deal &deal);
+/// Elements of `deal.replicas` sub-batches, one for each replica: consecutive ones of `parts`; or, if there is one of
+/// them for each replica, the next of each. With an agreement, a step takes place while any worker has something for
+/// it; and everybody's rows are known, as they are where parts come with them (Element::step_rows), or of one worker.
+std::shared_ptr<Dataset> make_dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal);
+
+/// What Deal::text said; "" for a dataset that was not dealt out.
+std::string text_of_deal(const Dataset &dataset);
 
 } // namespace mdist

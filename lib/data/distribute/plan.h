@@ -18,7 +18,7 @@
 namespace mdist {
 
 /// Whom input is dealt out to, and who asks.
-struct Layout {
+struct InputLayout {
     uint64_t workers = 1;
     uint64_t worker = 0;
     uint64_t replicas = 1; // of each worker
@@ -32,6 +32,7 @@ struct Dealing {
     int32_t uneven = MDIST_UNEVEN_DEFAULT; // mdist_uneven_t
     std::vector<double> weights = {};      // rows of each replica of the job, in proportion; none: alike
     bool by_replica = false;               // data.order: replica
+    bool split = true;                     // else elements are dealt out as they are, whatever they are
 };
 
 struct Plan {
@@ -48,6 +49,6 @@ struct Plan {
 
 /// Throws INVALID_ARGUMENT for a source that can't be split (no batch, scalars), NOT_FOUND for policy FILE without
 /// files, and FAILED_PRECONDITION, reason "too_few_files", the same on every worker.
-Plan make_plan(std::shared_ptr<const Dataset> source, const Layout &layout, const Dealing &dealing);
+Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing);
 
 } // namespace mdist

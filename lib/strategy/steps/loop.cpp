@@ -64,7 +64,9 @@ bool Loop::run(Iterator &iterator, const Body &body) {
         ValuePointer element;
         if (done_ < iterations_)
             iterator.next([&](const Element &next) { element = value_of_element(iterator.dataset(), next); });
-        if (!agree(element != nullptr)) break;
+        // Where workers take elements together, they know already that all of them have one.
+        const bool known = element != nullptr && iterator.agrees();
+        if (!known && !agree(element != nullptr)) break;
         const int32_t code = body(element);
         if (code != 0) throw callback_returned("the loop's function", code);
         collect();

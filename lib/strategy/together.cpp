@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/together.h"
+#include "strategy/together.h"
 
 #include "util/failure.h"
 #include "util/text.h"
@@ -90,42 +90,45 @@ std::pair<std::string, std::string> first_difference(std::string_view a, std::st
     }
 }
 
-void require_same_subject(const Workers &workers, const std::vector<Outcome> &outcomes) {
-    for (uint32_t worker = 1; worker < outcomes.size(); ++worker) {
-        if (outcomes[worker].subject == outcomes[0].subject) continue;
-        const auto [chiefs, others] = first_difference(outcomes[0].subject, outcomes[worker].subject);
+} // namespace
+
+void require_same_texts(const Workers &workers, const std::vector<std::string> &texts, const char *rule) {
+    for (uint32_t worker = 1; worker < texts.size(); ++worker) {
+        if (texts[worker] == texts[0]) continue;
+        const auto [chiefs, others] = first_difference(texts[0], texts[worker]);
         throw Failure(MDIST_ERR_MISMATCH, text(workers.name(0), " has ", chiefs, " and ", workers.name(worker), " has ",
-                                               others, "; all workers save and restore the same"))
+                                               others, "; ", rule))
             .reason("different_calls")
             .worker(static_cast<int32_t>(worker));
     }
 }
 
-} // namespace
+Together::Together(Strategy &strategy, const Call &call, uint64_t timeout_ns)
+    : workers_(strategy.workers()), call_(call), timeout_ns_(strategy.timeout_or_own(timeout_ns)) {}
 
 Together::Together(Strategy &strategy, CallKind kind, uint64_t timeout_ns)
-    : workers_(strategy.workers()), kind_(kind), timeout_ns_(strategy.timeout_or_own(timeout_ns)) {}
+    : Together(strategy, Call{.kind = kind}, timeout_ns) {}
 
-Call Together::call() const {
-    Call call;
-    call.kind = kind_;
-    return call;
+std::vector<std::string> Together::gather(const std::string &subject, const std::function<std::string()> &part) {
+    if (workers_ == nullptr) return {part()};
+    const std::string mine = attempt(subject, part).encoded();
+    std::vector<Outcome> outcomes;
+    std::vector<std::string> subjects, words;
+    for (const std::vector<char> &blob : workers_->gather(call_, mine.data(), mine.size(), timeout_ns_))
+        subjects.push_back(outcomes.emplace_back(Outcome::decoded({blob.data(), blob.size()})).subject);
+    require_same_texts(*workers_, subjects, "all workers save and restore the same");
+    for (uint32_t worker = 0; worker < outcomes.size(); ++worker)
+        if (outcomes[worker].status != MDIST_OK) throw outcomes[worker].failure(worker);
+    for (Outcome &outcome : outcomes) words.push_back(std::move(outcome.words));
+    return words;
 }
 
 std::string Together::agree(const std::string &subject, const std::function<std::string()> &part) {
-    if (workers_ == nullptr) return part();
-    const std::string mine = attempt(subject, part).encoded();
-    std::vector<Outcome> outcomes;
-    for (const std::vector<char> &blob : workers_->gather(call(), mine.data(), mine.size(), timeout_ns_))
-        outcomes.push_back(Outcome::decoded({blob.data(), blob.size()}));
-    require_same_subject(*workers_, outcomes);
-    for (uint32_t worker = 0; worker < outcomes.size(); ++worker)
-        if (outcomes[worker].status != MDIST_OK) throw outcomes[worker].failure(worker);
-    return std::move(outcomes[0].words);
+    return std::move(gather(subject, part).at(0));
 }
 
 void Together::broadcast(void *data, std::size_t bytes) {
-    if (workers_ != nullptr) workers_->broadcast(call(), data, bytes, timeout_ns_);
+    if (workers_ != nullptr) workers_->broadcast(call_, data, bytes, timeout_ns_);
 }
 
 } // namespace mdist

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/input/distribute.h"
+
+#include "comm/workers.h"
+#include "data/distribute/deal.h"
+#include "data/transforms.h"
+#include "strategy/context.h"
+#include "strategy/input/element_agreement.h"
+#include "strategy/input/on_all_workers.h"
+#include "strategy/together.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <atomic>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// What elements look like, but for their lengths: those may differ.
+std::string components_text(const Dataset &dataset) {
+    std::string out = text("components ", dataset.component_count(), '\n');
+    for (std::size_t i = 0; i < dataset.component_count(); ++i) {
+        const Spec &spec = dataset.spec()[i];
+        out += text("component ", i, " \"", dataset.paths()[i], "\" ", dtype_name(spec.dtype), " of rank ",
+                    spec.shape.rank, '\n');
+    }
+    return out;
+}
+
+Contribution brought(Strategy &strategy, CallKind kind, FunctionRef<Contribution(const Span &)> bring) {
+    const Span span = strategy.span();
+    if (span.workers == 1) return bring(span);
+    require_input_place(strategy, kind);
+    Contribution mine;
+    Call call;
+    call.kind = kind;
+    const std::vector<std::string> all = on_all_workers(strategy, call, [&] {
+        mine = bring(span);
+        return mine.alike + components_text(*mine.parts.at(0));
+    });
+    require_same_texts(*strategy.other_workers(), all, "all workers distribute alike");
+    return mine;
+}
+
+uint64_t times(uint64_t a, uint64_t b) {
+    uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+} // namespace
+
+std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, CallKind kind,
+                                    FunctionRef<Contribution(const Span &)> bring) {
+    require_cross_replica(*strategy, call_name(kind), "distribute before mdist_run, and pass elements as arguments");
+    Contribution mine = brought(*strategy, kind, bring);
+    const Span span = strategy->span();
+    for (auto &part : mine.parts)
+        if (mine.ahead != 0) part = make_prefetch(part, times(mine.ahead, span.replicas / mine.parts.size()));
+    Deal deal;
+    deal.replicas = span.replicas;
+    deal.partial = !mine.whole_steps;
+    deal.text = std::move(mine.text);
+    if (span.workers != 1 && !mine.common_knowledge)
+        deal.agreement = [strategy, number = strategy->next_input(),
+                          iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
+            return std::make_shared<ElementAgreement>(strategy, number, (*iterators)++);
+        };
+    return make_dealt(std::move(mine.parts), std::move(deal));
+}
+
+} // namespace mdist

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input of several workers that goes wrong on one of them, or is not the same on all: everybody hears of it, and nobody
+// waits in vain.
+#include "multi.h"
+
+#include <signal.h>
+
+#include "dealt.h"
+
+enum { CODE = 23 };
+
+/// The third row of worker 1 is refused.
+static int32_t refuse_third(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                            size_t output_count, void *user_data) {
+    (void)input_count, (void)output_count, (void)user_data;
+    memcpy(outputs[0].data, inputs[0].data, sizeof(int64_t));
+    return rank == 1 && *(const int64_t *)inputs[0].data == 2 ? CODE : 0;
+}
+
+static int32_t make_mapped(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    (void)user_data;
+    mdist_dataset_t *numbers = NULL, *mapped = NULL;
+    const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
+    if (mdist_dataset_range(0, 8 + context->pipeline, 1, &numbers, NULL) != MDIST_OK) return 1;
+    if (mdist_dataset_map(numbers, refuse_third, NULL, NULL, &scalar, 1, &mapped, NULL) != MDIST_OK) return 1;
+    mdist_dataset_batch(mapped, 1, 0, out, NULL);
+    mdist_dataset_destroy(numbers);
+    mdist_dataset_destroy(mapped);
+    return 0;
+}
+
+static mdist_iterator_t *iterator_of(mdist_dataset_t *distributed) {
+    mdist_iterator_t *iterator = NULL;
+    GIVES(MDIST_OK, mdist_iterator_create(distributed, &iterator, &error));
+    mdist_dataset_destroy(distributed);
+    return iterator;
+}
+
+static mdist_iterator_t *mapped_numbers(mdist_strategy_t *strategy) {
+    mdist_dataset_t *distributed = NULL;
+    GIVES(MDIST_OK, mdist_distribute_from_function(strategy, make_mapped, NULL, &distributed, NULL, &error));
+    return iterator_of(distributed);
+}
+
+static int32_t meet(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 0 : 1;
+}
+
+/// All workers are in one run, and so all have come this far.
+static void require_collectives(mdist_strategy_t *strategy) {
+    GIVES(MDIST_OK, mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, &error));
+}
+
+static mdist_status_t take(mdist_iterator_t *iterator, mdist_error_t **error) {
+    mdist_value_t *value = NULL;
+    const mdist_status_t status = mdist_iterator_next(iterator, &value, 1, error);
+    mdist_value_destroy(value);
+    return status;
+}
+
+static void a_function_fails_on_one(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_iterator_t *iterator = mapped_numbers(strategy);
+    const int per_step = (int)mdist_strategy_local_replica_count(strategy);
+    for (int step = 0; step < 2 / per_step; ++step) GIVES(MDIST_OK, take(iterator, &error));
+    for (int again = 0; again < 2; ++again) {
+        mdist_error_t *why = NULL;
+        REQUIRE(take(iterator, &why) == MDIST_ERR_CALLBACK);
+        REQUIRE(mdist_error_native(why) == CODE && mdist_error_worker(why) == 1);
+        REQUIRE(strstr(mdist_error_message(why), "worker 1") != NULL);
+        mdist_error_free(why);
+    }
+    require_collectives(strategy);
+    mdist_iterator_t *other = mapped_numbers(strategy);
+    GIVES(MDIST_OK, take(other, &error));
+    mdist_iterator_destroy(other);
+    mdist_iterator_destroy(iterator);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t fail_on_one(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    (void)user_data;
+    *out = numbers_in_batches(4, 2, 0);
+    return context->pipeline == 1 ? CODE : 0;
+}
+
+/// What fails on one worker before there is a dataset fails on all, and the job goes on.
+static void a_distribution_fails_on_one(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_dataset_t *source = numbers_in_batches(8, 2, 0), *out = NULL;
+    mdist_error_t *why = NULL;
+    REQUIRE(mdist_distribute_from_function(strategy, fail_on_one, NULL, &out, NULL, &why) == MDIST_ERR_CALLBACK);
+    REQUIRE(mdist_error_native(why) == CODE && mdist_error_worker(why) == 1);
+    mdist_error_free(why);
+    GIVES(MDIST_ERR_BAD_HANDLE, mdist_distribute_dataset(strategy, rank == 1 ? NULL : source, &out, NULL, &error));
+    mdist_input_options_t options = {.struct_size = sizeof options, .policy = rank == 1 ? 9 : 0};
+    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_distribute_dataset(strategy, source, &out, &options, &error));
+    options = (mdist_input_options_t){.struct_size = sizeof options, .replication_mode = MDIST_REPLICATION_PER_REPLICA};
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_distribute_from_function(strategy, fail_on_one, NULL, &out, &options, &error));
+    REQUIRE(out == NULL);
+    require_collectives(strategy);
+    GIVES(MDIST_OK, mdist_distribute_dataset(strategy, source, &out, NULL, &error));
+    mdist_dataset_destroy(out);
+    mdist_dataset_destroy(source);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t make_other_kinds(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    (void)user_data;
+    *out = numbers_in_batches(4, context->pipeline == 1 ? 2 : 0, 0);
+    return 0;
+}
+
+static void workers_disagree(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_dataset_t *source = numbers_in_batches(8, 2, 0), *out = NULL;
+    const mdist_input_options_t options = {.struct_size = sizeof options,
+                                           .flags = rank == 1 ? MDIST_INPUT_WHOLE_STEPS : 0};
+    GIVES(MDIST_ERR_MISMATCH, mdist_distribute_dataset(strategy, source, &out, &options, &error));
+    REQUIRE(strstr(message, "flags 0") != NULL && strstr(message, "flags 2") != NULL);
+    REQUIRE(strcmp(reason, "different_calls") == 0 && guilty_worker == 1);
+    GIVES(MDIST_ERR_MISMATCH, mdist_distribute_from_function(strategy, make_other_kinds, NULL, &out, NULL, &error));
+    REQUIRE(strstr(message, "of rank 0") != NULL && strstr(message, "of rank 1") != NULL);
+    REQUIRE(out == NULL);
+    require_collectives(strategy);
+    mdist_dataset_destroy(source);
+    mdist_strategy_destroy(strategy);
+}
+
+/// One takes an element while the other has gone on: that ends the job for both.
+static void one_asks_alone(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_iterator_t *iterator = mapped_numbers(strategy), *other = mapped_numbers(strategy);
+    GIVES(MDIST_OK, take(iterator, &error));
+    GIVES(MDIST_ERR_MISMATCH, take(rank == 0 ? iterator : other, &error));
+    REQUIRE(strstr(message, "mdist_iterator_next(0.0, element 1)") != NULL);
+    REQUIRE(strstr(message, "mdist_iterator_next(1.0, element 0)") != NULL);
+    GIVES(MDIST_ERR_MISMATCH, take(rank == 0 ? iterator : other, &error));
+    GIVES(MDIST_ERR_ABORTED, take(rank == 0 ? other : iterator, &error));
+    mdist_iterator_destroy(iterator);
+    mdist_iterator_destroy(other);
+    mdist_strategy_destroy(strategy);
+}
+
+typedef struct Asked {
+    mdist_iterator_t *iterator;
+    int wrong[2]; // by local replica
+} Asked;
+
+static int32_t take_in_step(mdist_replica_t *replica, void *user_data) {
+    Asked *const self = user_data;
+    mdist_error_t *error = NULL;
+    self->wrong[mdist_replica_local_index(replica)] = take(self->iterator, &error) != MDIST_ERR_WRONG_CONTEXT;
+    mdist_error_free(error);
+    return mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 0 : 1;
+}
+
+static void iterators_end_with_their_strategy(void) {
+    mdist_strategy_t *strategy = join();
+    Asked asked = {.iterator = mapped_numbers(strategy)};
+    GIVES(MDIST_OK, mdist_run(strategy, take_in_step, &asked, NULL, 0, NULL, 0, NULL, &error));
+    REQUIRE(asked.wrong[0] == 0 && asked.wrong[1] == 0);
+    GIVES(MDIST_OK, take(asked.iterator, &error)); // none the worse
+    require_collectives(strategy);
+    mdist_strategy_destroy(strategy);
+    GIVES(MDIST_ERR_FAILED_PRECONDITION, take(asked.iterator, &error));
+    mdist_iterator_destroy(asked.iterator);
+}
+
+/// The victim is gone between two steps: it goes when all are in a run, and so have taken an element. Others may see it
+/// go in that run.
+static void a_worker_is_killed(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_iterator_t *iterator = mapped_numbers(strategy);
+    GIVES(MDIST_OK, take(iterator, &error));
+    const mdist_status_t met = mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    if (rank == victim) raise(SIGKILL);
+    REQUIRE(met == MDIST_OK || met == MDIST_ERR_PEER_LOST || met == MDIST_ERR_ABORTED || met == MDIST_ERR_CALLBACK);
+    mdist_error_t *why = NULL;
+    const mdist_status_t status = take(iterator, &why);
+    // Whether it is heard of before or in the call.
+    REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
+    REQUIRE(mdist_error_worker(why) == (int32_t)victim);
+    mdist_error_free(why);
+    mdist_iterator_destroy(iterator);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t idle(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
+    (void)strategy, (void)loop, (void)element, (void)user_data;
+    return 0;
+}
+
+static void a_loop_fails_on_one(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_iterator_t *iterator = mapped_numbers(strategy);
+    mdist_loop_t *loop = NULL;
+    mdist_error_t *why = NULL;
+    const mdist_status_t status =
+        mdist_run_steps(strategy, iterator, MDIST_FOREVER, idle, NULL, NULL, &loop, NULL, &why);
+    // A worker may hear of the other's failed loop before it has read why.
+    REQUIRE(status == MDIST_ERR_CALLBACK || status == MDIST_ERR_ABORTED);
+    REQUIRE(strstr(mdist_error_message(why), "worker 1") != NULL && loop == NULL);
+    mdist_error_free(why);
+    mdist_iterator_destroy(iterator);
+    mdist_strategy_destroy(strategy);
+}
+
+static void check(const char *scenario, const char *devices) {
+    const Workers job = {.scenario = scenario, .count = 2, .devices = devices};
+    assert_int_equal(run_workers(&job), 0);
+}
+
+static void what_fails_on_one_worker_fails_on_all(void **unused) {
+    (void)unused;
+    check("a_function_fails_on_one", "cpu*1");
+    check("a_function_fails_on_one", "cpu*2");
+    check("a_distribution_fails_on_one", "cpu*1");
+    check("a_loop_fails_on_one", "cpu*1");
+}
+
+static void workers_that_distribute_differently_are_told_so(void **unused) {
+    (void)unused;
+    check("workers_disagree", "cpu*2");
+}
+
+static void a_worker_that_asks_alone_is_told_so(void **unused) {
+    (void)unused;
+    check("one_asks_alone", "cpu*1");
+}
+
+static void iterators_belong_outside_of_steps_of_a_living_strategy(void **unused) {
+    (void)unused;
+    check("iterators_end_with_their_strategy", "cpu*1");
+    check("iterators_end_with_their_strategy", "cpu*2");
+}
+
+static void nobody_waits_for_a_worker_that_is_lost(void **unused) {
+    (void)unused;
+    const Workers job = {.scenario = "a_worker_is_killed", .count = 3, .devices = "cpu*1", .victim = 1, .killed = 1};
+    assert_int_equal(run_workers(&job), 0);
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fails_on_one_worker_fails_on_all),
+        cmocka_unit_test(workers_that_distribute_differently_are_told_so),
+        cmocka_unit_test(a_worker_that_asks_alone_is_told_so),
+        cmocka_unit_test(iterators_belong_outside_of_steps_of_a_living_strategy),
+        cmocka_unit_test(nobody_waits_for_a_worker_that_is_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"a_function_fails_on_one", a_function_fails_on_one},
+        {"a_distribution_fails_on_one", a_distribution_fails_on_one},
+        {"a_loop_fails_on_one", a_loop_fails_on_one},
+        {"workers_disagree", workers_disagree},
+        {"one_asks_alone", one_asks_alone},
+        {"iterators_end_with_their_strategy", iterators_end_with_their_strategy},
+        {"a_worker_is_killed", a_worker_is_killed},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}
