@@ -3,6 +3,7 @@
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -22,6 +23,13 @@ class Batch final : public Transform {
           drop_remainder_(drop_remainder) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Batch>(sources[0], batch_size_, drop_remainder_);
+    }
+    Traits traits() const override {
+        return {.text = text("batch(", batch_size_, drop_remainder_ ? ", whole ones" : "", ")"),
+                .batch_size = batch_size_};
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;
