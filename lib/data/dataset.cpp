@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset.h"
 
+#include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -19,6 +20,19 @@ void check_not_distributed(const Dataset &source) {
 }
 
 } // namespace
+
+std::string text_of(const std::vector<Spec> &spec) {
+    std::string out;
+    for (const Spec &component : spec) {
+        out += text(out.empty() ? "" : ", ", dtype_name(component.dtype), " [");
+        for (int32_t i = 0; i < component.shape.rank; ++i) {
+            const uint64_t length = component.shape.dims[i];
+            out += text(i == 0 ? "" : ", ", length == Spec::kUnknown ? "?" : std::to_string(length));
+        }
+        out += "]";
+    }
+    return out;
+}
 
 void check_component_count(std::size_t count, const char *what) {
     constexpr std::size_t kMost = 1024;

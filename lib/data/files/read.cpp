@@ -17,6 +17,7 @@ class ReadFiles final : public Transform {
         : Transform(std::move(files), {record_spec(reading.format)}), reading_(reading) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override;
     const Reading &reading() const { return reading_; }
 
   private:
@@ -30,6 +31,25 @@ class ReadFiles final : public Transform {
 
     Reading reading_;
 };
+
+std::string ReadFiles::description() const {
+    const RecordFormat &format = reading_.format;
+    std::string out = source().description();
+    switch (format.kind) {
+        case RecordFormat::Kind::kLines:
+            out += " | lines(";
+            break;
+        case RecordFormat::Kind::kFixed:
+            out += text(" | records of ", format.record_bytes, " between ", format.header_bytes, " and ",
+                        format.footer_bytes, "(");
+            break;
+        case RecordFormat::Kind::kTFRecord:
+            out += " | tfrecords(";
+            break;
+    }
+    return out +
+           text(reading_.cycle_length, " files by ", reading_.block_length, reading_.skip_corrupt ? ", good)" : ")");
+}
 
 /// A file being read, by the rule for what is corrupt.
 class OpenRecords {

@@ -4,6 +4,7 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -16,6 +17,7 @@ class FromTensors final : public Dataset {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return rows_; }
+    std::string description() const override { return text("tensors(", rows_, " of ", text_of(spec()), ")"); }
     bool borrows() const override { return arrays_->part(0).tensor.owner() == nullptr; }
     const std::shared_ptr<const Block> &arrays() const { return arrays_; }
 
@@ -39,6 +41,11 @@ class RowStream final : public Stream {
         const bool there = count <= rows_ - row_;
         row_ = there ? row_ + count : rows_;
         return there;
+    }
+    uint64_t leap(uint64_t count, Element &) override {
+        const uint64_t done = std::min(count, rows_ - row_);
+        row_ += done;
+        return done;
     }
     void rewind() override { row_ = 0; }
 

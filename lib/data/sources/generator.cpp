@@ -2,6 +2,7 @@
 // Elements that the caller's function makes.
 #include "data/callback.h"
 #include "data/sources.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -14,6 +15,7 @@ class FromGenerator final : public Dataset {
         : Dataset(std::move(outputs)), generator_(generator), owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override { return text("generator(", text_of(spec()), ")"); }
     bool borrows() const override { return owner_ == nullptr; }
     bool callers_thread_only() const override { return !generator_.any_thread; }
     const Generator &generator() const { return generator_; }

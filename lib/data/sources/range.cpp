@@ -2,6 +2,7 @@
 // Numbers at equal distances.
 #include "data/sources.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,6 +17,7 @@ class Range final : public Dataset {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return count_; }
+    std::string description() const override { return text("range(", start_, ", +", step_, ", ", count_, ")"); }
     bool borrows() const override { return false; }
     /// In unsigned numbers, which wrap around where the signed product would not fit though the sum does.
     int64_t at(uint64_t index) const {
@@ -49,6 +51,11 @@ class RangeStream final : public Stream {
         const bool there = count <= count_ - next_;
         next_ = there ? next_ + count : count_;
         return there;
+    }
+    uint64_t leap(uint64_t count, Element &) override {
+        const uint64_t done = std::min(count, count_ - next_);
+        next_ += done;
+        return done;
     }
 
     std::shared_ptr<const Block> make_block(uint64_t begin) const {

@@ -2,7 +2,9 @@
 // Consecutive elements joined along a new first dimension.
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
+#include "data/transforms/replay_batches.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -26,6 +28,9 @@ class Batch final : public Transform {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;
         return *all / batch_size_ + (*all % batch_size_ != 0 && !drop_remainder_ ? 1 : 0);
+    }
+    std::string description() const override {
+        return text(source().description(), " | batch(", batch_size_, drop_remainder_ ? ", whole ones)" : ")");
     }
     uint64_t batch_size() const { return batch_size_; }
     bool drop_remainder() const { return drop_remainder_; }
@@ -53,6 +58,9 @@ class BatchStream final : public Stream {
         if (!whole && dataset_->drop_remainder()) return false;
         out = joiner_.join();
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
     }
     void rewind() override {
         upstream_->restart();

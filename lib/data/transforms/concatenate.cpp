@@ -39,6 +39,9 @@ class Concatenate final : public Combination {
     Concatenate(const Source &first, const Source &second) : Combination({first, second}, common(*first, *second)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override {
+        return text("concatenate(", sources()[0]->description(), "; ", sources()[1]->description(), ")");
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> first = sources()[0]->size();
         const std::optional<uint64_t> second = sources()[1]->size();
@@ -59,6 +62,13 @@ class ConcatenateStream final : public Stream {
         for (; at_ < upstreams_.size(); ++at_)
             if (upstreams_[at_]->next(out)) return true;
         return false;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        for (;; ++at_) {
+            if (at_ < upstreams_.size()) done += upstreams_[at_]->replay(count - done, scratch);
+            if (done == count || at_ == upstreams_.size()) return done;
+        }
     }
     void rewind() override {
         for (const auto &upstream : upstreams_) upstream->restart();

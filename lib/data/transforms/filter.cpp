@@ -14,6 +14,7 @@ class Filter final : public Transform {
         : Transform(source, source->spec()), filter_(filter), user_data_(user_data), owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override { return source().description() + " | filter"; }
     bool borrows() const override { return owner_ == nullptr || source().borrows(); }
 
     bool keeps(const std::vector<mdist_tensor_t> &inputs) const {

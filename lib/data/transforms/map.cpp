@@ -13,6 +13,7 @@ class Map final : public Transform {
     Map(Source source, MapFunction map) : Transform(std::move(source), map.outputs()), map_(std::move(map)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override { return describe_map(source(), map_); }
     std::optional<uint64_t> size() const override { return source().size(); }
     bool borrows() const override { return map_.borrows() || source().borrows(); }
     const MapFunction &map() const { return map_; }
@@ -33,6 +34,7 @@ class MapStream final : public Stream {
         if (!input_.is_row()) input_ = Element(); // rows of kept arrays cost nothing to hold
         return true;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override { return upstream_->replay(count, scratch); }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const Map> dataset_;

@@ -34,4 +34,7 @@ class MapFunction {
     std::vector<Spec> outputs_;
 };
 
+/// Of a map, on however many threads.
+std::string describe_map(const Dataset &source, const MapFunction &map);
+
 } // namespace mdist

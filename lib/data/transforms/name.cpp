@@ -22,6 +22,7 @@ class Name final : public Transform {
     Name(Source source, std::vector<std::string> paths) : Transform(source, named(source->spec(), std::move(paths))) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override { return source().open(iteration); }
+    std::string description() const override { return source().description(); }
     std::optional<uint64_t> size() const override { return source().size(); }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive elements joined along a new first dimension, each filled up at the end of its dimensions.
 #include "data/transforms.h"
+#include "data/transforms/replay_batches.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -77,6 +78,10 @@ class PaddedBatch final : public Transform {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;
         return *all / batch_size_ + (*all % batch_size_ != 0 && !drop_remainder_ ? 1 : 0);
+    }
+    std::string description() const override {
+        return text(source().description(), " | padded_batch(", batch_size_, drop_remainder_ ? ", whole ones: " : ": ",
+                    text_of(spec()), ")");
     }
     uint64_t batch_size() const { return batch_size_; }
     bool drop_remainder() const { return drop_remainder_; }
@@ -165,6 +170,9 @@ class PaddedBatchStream final : public Stream {
         return row;
     }
 
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
+    }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const PaddedBatch> dataset_;

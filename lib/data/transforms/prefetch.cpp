@@ -21,6 +21,7 @@ class Prefetch final : public Transform {
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override { return source().description(); }
     std::optional<uint64_t> size() const override { return source().size(); }
     uint64_t elements() const { return elements_; }
 
@@ -66,6 +67,9 @@ class Producer final : public CrewWork {
         stop_->request();
         putting_.notify_one();
     }
+
+    /// While no thread is in run().
+    uint64_t replay(uint64_t count, Element &scratch) { return upstream_->replay(count, scratch); }
 
     /// From the first element again; no thread is in run().
     void restart() {
@@ -119,6 +123,9 @@ class PrefetchStream final : public Stream {
     bool produce(Element &out) override {
         if (!crew_.running()) crew_.start(producer_, 1);
         return producer_->take(out);
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return crew_.running() ? Stream::leap(count, scratch) : producer_->replay(count, scratch);
     }
 
     void rewind() override {

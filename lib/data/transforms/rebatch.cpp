@@ -4,6 +4,7 @@
 #include "data/transforms/joiner.h"
 #include "data/transforms/row_sequence.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,6 +27,11 @@ class Rebatch final : public Transform {
           drop_remainder_(drop_remainder) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override {
+        std::string sizes;
+        for (const uint64_t size : sizes_) sizes += text(sizes.empty() ? "" : ", ", size);
+        return text(source().description(), " | rebatch(", sizes, drop_remainder_ ? "; whole ones)" : ")");
+    }
     const std::vector<uint64_t> &sizes() const { return sizes_; }
     bool drop_remainder() const { return drop_remainder_; }
 
@@ -49,7 +55,7 @@ class Rebatch final : public Transform {
 class RebatchStream final : public Stream {
   public:
     RebatchStream(std::shared_ptr<const Rebatch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), rows_(dataset_->source().open(iteration)) {}
+        : Stream(iteration), dataset_(std::move(dataset)), rows_(dataset_->source(), iteration) {}
 
   private:
     bool produce(Element &out) override {
@@ -63,6 +69,18 @@ class RebatchStream final : public Stream {
         if (cut_short_ && dataset_->drop_remainder()) return false;
         out = joiner_.join();
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        for (; done < count && !cut_short_; ++done) {
+            const uint64_t size = dataset_->sizes()[at_];
+            at_ = (at_ + 1) % dataset_->sizes().size();
+            if (size == 0) continue;
+            const uint64_t rows = rows_.replay(size, scratch);
+            cut_short_ = rows < size;
+            if (rows == 0 || (cut_short_ && dataset_->drop_remainder())) break;
+        }
+        return done;
     }
     void rewind() override {
         rows_.restart();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source several times over.
 #include "data/transforms.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -18,6 +19,9 @@ class Repeat final : public Transform {
         uint64_t all = 0;
         if (!once || count_ == MDIST_FOREVER || __builtin_mul_overflow(*once, count_, &all)) return std::nullopt;
         return all;
+    }
+    std::string description() const override {
+        return text(source().description(), " | repeat(", count_ == MDIST_FOREVER ? "" : std::to_string(count_), ")");
     }
     uint64_t count() const { return count_; }
 
@@ -44,6 +48,18 @@ class RepeatStream final : public Stream {
             empty_ = true;
         }
         return false;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        while (left_ != 0) {
+            const uint64_t here = upstream_->replay(count - done, scratch);
+            if (here != 0) empty_ = false;
+            if ((done += here) == count || empty_) break;
+            if (left_ != MDIST_FOREVER && --left_ == 0) break;
+            upstream_->restart();
+            empty_ = true;
+        }
+        return done;
     }
     void rewind() override {
         upstream_->restart();

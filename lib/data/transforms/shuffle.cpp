@@ -3,8 +3,8 @@
 #include "data/random.h"
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/text.h"
 
-#include <atomic>
 #include <utility>
 
 namespace mdist {
@@ -17,9 +17,17 @@ class Shuffle final : public Transform {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override { return source().size(); }
+    std::string description() const override {
+        return text(source().description(), " | shuffle(", buffer_size_, ", seed ", seed_,
+                    reshuffle_ ? ")" : ", one order)");
+    }
     uint64_t buffer_size() const { return buffer_size_; }
     Random order(uint64_t iterator, uint64_t epoch) const {
         return reshuffle_ ? Random{seed_, iterator, epoch} : Random{seed_, 0, 0};
+    }
+    uint64_t number_in(const Iteration &iteration) const {
+        if (!reshuffle_) return 0;
+        return iteration.series != nullptr ? iteration.series->next(iterators_) : iterators_->fetch_add(1);
     }
 
   private:
@@ -28,7 +36,7 @@ class Shuffle final : public Transform {
     bool reshuffle_;
     // Counted when an iterator is made, in the caller's thread; epochs within it are counted by the stream. So the
     // numbers do not depend on how far a prefetching thread happened to get.
-    mutable std::atomic<uint64_t> iterators_{0};
+    std::shared_ptr<Counter> iterators_ = std::make_shared<Counter>(0);
 };
 
 class ShuffleStream final : public Stream {
@@ -81,7 +89,7 @@ class ShuffleStream final : public Stream {
 };
 
 std::unique_ptr<Stream> Shuffle::open(const Iteration &iteration) const {
-    return std::make_unique<ShuffleStream>(self(*this), iterators_.fetch_add(1, std::memory_order_relaxed), iteration);
+    return std::make_unique<ShuffleStream>(self(*this), number_in(iteration), iteration);
 }
 
 } // namespace

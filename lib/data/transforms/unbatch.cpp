@@ -19,6 +19,7 @@ class Unbatch final : public Transform {
     explicit Unbatch(const Source &source) : Transform(source, unbatched(source->spec())) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override { return source().description() + " | unbatch"; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> elements = source().size();
         const uint64_t rows = source().spec()[0].shape.dims[0];
@@ -31,7 +32,7 @@ class Unbatch final : public Transform {
 class UnbatchStream final : public Stream {
   public:
     UnbatchStream(const Unbatch &dataset, const Iteration &iteration)
-        : Stream(iteration), rows_(dataset.source().open(iteration)) {}
+        : Stream(iteration), rows_(dataset.source(), iteration) {}
 
   private:
     bool produce(Element &out) override {
@@ -39,6 +40,7 @@ class UnbatchStream final : public Stream {
         rows_.take(out);
         return true;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override { return rows_.replay(count, scratch); }
     void rewind() override { rows_.restart(); }
 
     RowSequence rows_;

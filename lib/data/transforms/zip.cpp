@@ -2,6 +2,7 @@
 // Datasets side by side: an element has the components of one element of each.
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,6 +22,11 @@ class Zip final : public Combination {
     explicit Zip(const std::vector<Source> &sources) : Combination(sources, side_by_side(sources)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::string description() const override {
+        std::string parts;
+        for (const Source &source : sources()) parts += text(parts.empty() ? "" : "; ", source->description());
+        return text("zip(", parts, ")");
+    }
     /// Not known if any is not: that one may be endless or the shortest.
     std::optional<uint64_t> size() const override {
         uint64_t least = UINT64_MAX;
@@ -50,6 +56,10 @@ class ZipStream final : public Stream {
         part_ = Element();
         out = Element(std::move(tensors));
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        for (const auto &upstream : upstreams_) count = std::min(count, upstream->replay(count, scratch));
+        return count;
     }
     void rewind() override {
         for (const auto &upstream : upstreams_) upstream->restart();
