@@ -44,6 +44,9 @@ void Checkpoint::add(const std::string &name, std::shared_ptr<Variable> variable
 void Checkpoint::add_iterator(const std::string &name, std::shared_ptr<Iterator> iterator) {
     if (name.empty()) throw invalid("name is \"\"");
     require_utf8("name", name);
+    for (const auto &[other, there] : iterators_)
+        if (there == iterator)
+            throw invalid(text("the iterator is in this checkpoint already, by the name ", mdist::quoted(other)));
     if (!iterators_.emplace(name, std::move(iterator)).second)
         throw invalid(text("there is an iterator of the name ", mdist::quoted(name), " in this checkpoint already"));
 }
