@@ -2,7 +2,8 @@
 /**
  * Checkpoint: variables in files, and back.
  *
- * A checkpoint object says what is saved: variables by their names, and texts, such as how far the training is. Each
+ * A checkpoint object says what is saved: variables by their names, positions of iterators, and texts, such as how far
+ * the training is. Each
  * save makes one file, `checkpoint-NUMBER.safetensors`, in its folder; `checkpoints.json` there lists them. The files
  * are safetensors, which libraries for Python, Rust and others read, with the texts as metadata.
  *
@@ -22,6 +23,7 @@
 #ifndef MDIST_CHECKPOINT_H
 #define MDIST_CHECKPOINT_H
 
+#include <mdist/dataset.h>
 #include <mdist/strategy.h>
 #include <mdist/variable.h>
 
@@ -60,6 +62,18 @@ MDIST_API mdist_status_t mdist_checkpoint_create(mdist_strategy_t *strategy, con
  */
 MDIST_API mdist_status_t mdist_checkpoint_add(mdist_checkpoint_t *checkpoint, const char *name,
                                               mdist_variable_t *variable, mdist_error_t **error);
+
+/**
+ * Adds an iterator (kept), whose position is saved along and restored with the variables, as mdist_iterator_save and
+ * mdist_iterator_restore do it: all of them or none. All workers add the same, in any order, each its own iterator, and
+ * have taken equally many elements when they save (MDIST_ERR_MISMATCH). No other call may use it meanwhile. A
+ * file without it, or with others, is MDIST_ERR_MISMATCH, reason `different_variables`, when restoring; with
+ * MDIST_RESTORE_PARTIAL the first stay where they are, and the second are passed over.
+ * @param name  in files, UTF-8, not empty; two iterators may not share it
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_checkpoint_add_iterator(mdist_checkpoint_t *checkpoint, const char *name,
+                                                       mdist_iterator_t *iterator, mdist_error_t **error);
 
 /**
  * Sets a text that is saved along, over the one that @p key has. The chief's are saved; restoring gives them to all.
@@ -125,7 +139,7 @@ MDIST_API mdist_status_t mdist_checkpoint_clear(mdist_checkpoint_t *checkpoint, 
 MDIST_API mdist_status_t mdist_checkpoint_latest(const char *folder, uint64_t *number, mdist_error_t **error);
 
 /**
- * Frees a checkpoint object and lets go of its variables; files stay. NULL is fine.
+ * Frees a checkpoint object and lets go of its variables and iterators; files stay. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_checkpoint_destroy(mdist_checkpoint_t *checkpoint);

@@ -187,6 +187,39 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
                                                   mdist_error_t **error);
 
 /**
+ * Where the iteration stands, behind the last element that was given, as a line of printable text; text, capacity and
+ * needed as in mdist_config_get. It holds how many elements were taken, the orders of shuffles that reshuffle, and what
+ * the dataset is made of. An element of a distributed dataset is a step of all replicas, so with policy DATA or
+ * `data.order: replica` any number of workers and replicas goes on from there; every worker saves the same text.
+ * MDIST_ERR_FAILED_PRECONDITION, reason `unordered`, where nobody can say which elements were given: after
+ * mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator has shuffled. After
+ * a failure it is that failure.
+ * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *text, size_t capacity, size_t *needed,
+                                             mdist_error_t **error);
+
+/**
+ * Moves an iterator, fresh or used, failed or at its end, to where another one of an equal dataset was saved, perhaps
+ * in another process: it gives the elements that were left there, in the same order. Later iterators of the dataset
+ * reshuffle as they would have there. If this fails the iterator is as before.
+ *
+ * Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are
+ * skipped, whatever they are mapped to; records of files are read and checked; a filter, a generator, what is below a
+ * cache, a filter or a shuffle are run. Functions are trusted to make of one element the same each time.
+ *
+ * MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for
+ * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose
+ * workers read files of their own, for other workers or replicas. What arrays, files and functions hold is not known
+ * and so not compared; nor are folders of files. It never takes longer than taking the elements did; do not restore
+ * what strangers wrote, who may say that 2^63 elements of a dataset without end were taken.
+ * @thread one at a time per iterator   @blocks until it is there
+ * @collective no; all workers do it with the same text for a distributed dataset
+ * @calls-back as mdist_iterator_next does   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_iterator_restore(mdist_iterator_t *iterator, const char *text, mdist_error_t **error);
+
+/**
  * Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before
  * what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are
  * MDIST_ERR_FAILED_PRECONDITION, reason `closed`.

@@ -45,6 +45,14 @@ mdist_status_t mdist_checkpoint_add(mdist_checkpoint_t *checkpoint, const char *
     });
 }
 
+mdist_status_t mdist_checkpoint_add_iterator(mdist_checkpoint_t *checkpoint, const char *name,
+                                             mdist_iterator_t *iterator, mdist_error_t **error) {
+    return checkpoint_guard("mdist_checkpoint_add_iterator", checkpoint, error, [&](Checkpoint &self) {
+        need(name, "name");
+        self.add_iterator(name, pin(iterator).shared());
+    });
+}
+
 mdist_status_t mdist_checkpoint_set_text(mdist_checkpoint_t *checkpoint, const char *key, const char *text,
                                          mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_set_text", checkpoint, error, [&](Checkpoint &self) {

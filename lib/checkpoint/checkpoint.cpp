@@ -41,6 +41,16 @@ void Checkpoint::add(const std::string &name, std::shared_ptr<Variable> variable
         throw invalid(text("there is a variable of the name ", mdist::quoted(name), " in this checkpoint already"));
 }
 
+void Checkpoint::add_iterator(const std::string &name, std::shared_ptr<Iterator> iterator) {
+    if (name.empty()) throw invalid("name is \"\"");
+    require_utf8("name", name);
+    for (const auto &[other, there] : iterators_)
+        if (there == iterator)
+            throw invalid(text("the iterator is in this checkpoint already, by the name ", mdist::quoted(other)));
+    if (!iterators_.emplace(name, std::move(iterator)).second)
+        throw invalid(text("there is an iterator of the name ", mdist::quoted(name), " in this checkpoint already"));
+}
+
 void Checkpoint::set_text(const std::string &key, std::string text) {
     require_utf8("key", key);
     require_utf8("text", text);
@@ -61,6 +71,7 @@ std::string Checkpoint::subject(const std::string &first_line) const {
     std::string lines = first_line;
     for (const auto &[name, variable] : variables_)
         lines += text("\nvariable ", mdist::quoted(name), ": ", variable->spec().text());
+    for (const auto &[name, iterator] : iterators_) lines += text("\niterator ", mdist::quoted(name));
     return lines;
 }
 

@@ -117,9 +117,18 @@ struct Target {
     StoredTensor tensor;
 };
 
+/// Names that are on one side alone.
+void compare_iterators(const SafetensorsHeader &header, const Checkpoint::Iterators &iterators, Names &missing,
+                       Names &extra) {
+    for (const auto &[name, iterator] : iterators)
+        if (header.iterators.count(name) == 0) missing.add(text("iterator ", mdist::quoted(name)));
+    for (const auto &[name, state] : header.iterators)
+        if (iterators.count(name) == 0) extra.add(text("iterator ", mdist::quoted(name)));
+}
+
 /// In the order of the data. Throws MISMATCH, naming all that does not fit.
-std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables, bool partial,
-                               const std::string &path) {
+std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables,
+                               const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
     std::vector<Target> targets;
     Names different, missing, extra;
     std::size_t found = 0;
@@ -142,11 +151,28 @@ std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint
         for (const auto &[name, variable] : variables)
             if (stored.count(name) == 0) missing.add(mdist::quoted(name));
     }
+    compare_iterators(header, iterators, missing, extra);
     if (different.empty() && (partial || (missing.empty() && extra.empty()))) return targets;
     std::string sentence =
-        text("the variables are not those of ", mdist::quoted(path), different.sentence("of another kind"));
+        text("what is to be restored is not what is in ", mdist::quoted(path), different.sentence("of another kind"));
     if (!partial) sentence += missing.sentence("missing in the file") + extra.sentence("in the file alone");
     throw Failure(MDIST_ERR_MISMATCH, std::move(sentence)).reason("different_variables");
+}
+
+/// Iterators about to be where the file says.
+std::vector<std::unique_ptr<Restoring>> restorings_of(const std::map<std::string, std::string> &states,
+                                                      const Checkpoint::Iterators &iterators) {
+    std::vector<std::unique_ptr<Restoring>> restorings;
+    for (const auto &[name, iterator] : iterators) {
+        const auto state = states.find(name);
+        if (state == states.end()) continue;
+        try {
+            restorings.push_back(std::make_unique<Restoring>(iterator, parse_iterator_state(state->second)));
+        } catch (const Failure &failure) {
+            throw Failure(failure).about(text("iterator ", mdist::quoted(name)));
+        }
+    }
+    return restorings;
 }
 
 /// A piece of a variable's value on its way, with a mark in front whether it could be read.
@@ -202,7 +228,7 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
     const auto plan = [&](const Found &found) {
         try {
             SafetensorsHeader header = parse_header(found.json, found.data_bytes);
-            return std::pair(targets_of(header, variables_, partial, found.path), std::move(header.texts));
+            return std::pair(targets_of(header, variables_, iterators_, partial, found.path), std::move(header));
         } catch (const Failure &failure) {
             if (failure.status() != MDIST_ERR_DATA_LOSS) throw;
             throw of_file(found.path, failure);
@@ -220,9 +246,11 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
     }));
     std::vector<Target> targets;
     std::optional<Piece> piece;
-    Texts texts;
+    SafetensorsHeader header;
+    std::vector<std::unique_ptr<Restoring>> restorings; // nobody else uses these iterators meanwhile
     together.agree("", [&] {
-        std::tie(targets, texts) = plan(found);
+        std::tie(targets, header) = plan(found);
+        restorings = restorings_of(header.iterators, iterators_);
         piece.emplace(targets);
         return std::string();
     });
@@ -233,7 +261,8 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
         if (trouble) throw *trouble;
         return std::string();
     });
-    texts_ = std::move(texts);
+    for (const auto &restoring : restorings) restoring->commit();
+    texts_ = std::move(header.texts);
     return found.number;
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr const char *kHeaderCrcKey = "mdist.crc32";
 constexpr const char *kFormatKey = "mdist.format";
 constexpr const char *kFormat = "1";
-constexpr const char *kTensorCrcKey = "mdist.crc32/"; // and the tensor's name
+constexpr const char *kTensorCrcKey = "mdist.crc32/";        // and the tensor's name
+constexpr std::string_view kIteratorKey = "mdist.iterator/"; // and the iterator's
 constexpr std::string_view kHeaderCrc = "\"mdist.crc32\":\"";
 constexpr std::string_view kNoCrc = "00000000";
 constexpr std::size_t kDataAlignment = 64;
@@ -132,6 +133,7 @@ void take_metadata(const Json &metadata, SafetensorsHeader &header) {
         const Json &value = metadata.members[index];
         if (!value.is(Json::Kind::kText))
             throw bad_data(text("the text of ", mdist::quoted(key), " is ", value.shown()));
+        if (key.starts_with(kIteratorKey)) header.iterators[key.substr(kIteratorKey.size())] = value.text;
         if (key.starts_with(kOwnKeys))
             ours = true;
         else
@@ -210,6 +212,8 @@ std::string encode_header(const SafetensorsHeader &header) {
     std::string metadata = text(json_of(kFormatKey), ":", json_of(kFormat), ",", kHeaderCrc, kNoCrc, "\"");
     std::string tensors;
     for (const auto &[key, value] : header.texts) metadata += text(",", json_of(key), ":", json_of(value));
+    for (const auto &[name, state] : header.iterators)
+        metadata += text(",", json_of(text(kIteratorKey, name)), ":", json_of(state));
     for (const StoredTensor &tensor : header.tensors) {
         metadata += text(",", json_of(kTensorCrcKey + tensor.name), ":\"", crc_text(tensor.crc.value_or(0)), "\"");
         tensors += text(",", json_of(tensor.name), ":", json_of_tensor(tensor));

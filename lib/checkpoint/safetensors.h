@@ -7,8 +7,8 @@
 //
 // Ours lie by descending size of their elements, and the header is filled up with spaces, so that every tensor is
 // aligned. Metadata beginning with "mdist." are ours: "mdist.format" is "1", "mdist.crc32/NAME" the checksum of a
-// tensor's bytes, "mdist.crc32" that of the header, with its own eight digits taken as zeros. Files without any of them
-// are read unchecked.
+// tensor's bytes, "mdist.iterator/NAME" where an iterator stood (data/iterator_state.h), "mdist.crc32" the checksum of
+// the header, with its own eight digits taken as zeros. Files without any of them are read unchecked.
 // Pure functions, any thread.
 #pragma once
 
@@ -41,8 +41,9 @@ struct StoredTensor {
 };
 
 struct SafetensorsHeader {
-    std::vector<StoredTensor> tensors;        // as they lie in the data
-    std::map<std::string, std::string> texts; // metadata of the program
+    std::vector<StoredTensor> tensors;            // as they lie in the data
+    std::map<std::string, std::string> texts;     // metadata of the program
+    std::map<std::string, std::string> iterators; // by name
 
     uint64_t data_bytes() const { return tensors.empty() ? 0 : tensors.back().end; }
 };

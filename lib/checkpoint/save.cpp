@@ -7,8 +7,10 @@
 #include "strategy/together.h"
 #include "util/failure.h"
 #include "util/text.h"
+#include "util/utf8.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <utility>
 #include <vector>
@@ -63,6 +65,14 @@ SafetensorsHeader header_of(const Checkpoint::Variables &variables, const Checkp
     return header;
 }
 
+/// What all workers must have alike, though each has its own.
+std::string positions_of(const std::map<std::string, IteratorState> &states) {
+    std::string lines;
+    for (const auto &[name, state] : states)
+        lines += text("iterator ", mdist::quoted(name), " behind element ", state.taken, "\n");
+    return lines;
+}
+
 /// Of all workers' copies.
 Tensor read(const Variable &variable, uint64_t timeout_ns) {
     Session *const session = variable.strategy()->commanding();
@@ -73,13 +83,20 @@ Tensor read(const Variable &variable, uint64_t timeout_ns) {
 
 void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
     Together together(*strategy_, CallKind::kSaveCheckpoint, timeout_ns);
-    const SafetensorsHeader header = header_of(variables_, texts_);
-    std::unique_ptr<Writing> writing; // the chief's
+    SafetensorsHeader header = header_of(variables_, texts_);
+    std::map<std::string, IteratorState> states; // this worker's
+    std::unique_ptr<Writing> writing;            // the chief's
     together.agree(subject(text("checkpoint ", number)), [&] {
         for (const auto &[name, variable] : variables_) variable->require_readable();
+        for (const auto &[name, iterator] : iterators_) {
+            states[name] = iterator->state();
+            header.iterators[name] = encode_iterator_state(states[name]);
+        }
         if (together.is_chief()) writing = std::make_unique<Writing>(folder_, number, header);
         return std::string();
     });
+
+    if (!iterators_.empty()) together.agree(positions_of(states), [] { return std::string(); });
 
     std::optional<Failure> trouble; // told when all are done: the others need the chief until then
     for (std::size_t i = 0; i < header.tensors.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset.h"
 
+#include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -20,6 +21,19 @@ void check_not_distributed(const Dataset &source) {
 
 } // namespace
 
+std::string text_of(const std::vector<Spec> &spec) {
+    std::string out;
+    for (const Spec &component : spec) {
+        out += text(out.empty() ? "" : ", ", dtype_name(component.dtype), " [");
+        for (int32_t i = 0; i < component.shape.rank; ++i) {
+            const uint64_t length = component.shape.dims[i];
+            out += text(i == 0 ? "" : ", ", length == Spec::kUnknown ? "?" : std::to_string(length));
+        }
+        out += "]";
+    }
+    return out;
+}
+
 void check_component_count(std::size_t count, const char *what) {
     constexpr std::size_t kMost = 1024;
     if (count == 0 || count > kMost)
@@ -33,6 +47,17 @@ void check_any_thread(const Dataset &source, const char *operation) {
                        " would call a generator below it on a thread of the library; if that may be, make it "
                        "with MDIST_GENERATOR_ANY_THREAD"))
         .reason("callers_thread");
+}
+
+std::string Dataset::description() const {
+    const Traits own = traits();
+    const std::string &identity = own.identity ? *own.identity : own.text;
+    std::string below;
+    const Sources all = sources();
+    for (const auto &source : all) below += mdist::text(below.empty() ? "" : "; ", source->description());
+    if (all.size() > 1) return mdist::text(identity, '(', below, ')');
+    if (below.empty() || identity.empty()) return below + identity;
+    return mdist::text(below, " | ", identity);
 }
 
 std::shared_ptr<const Dataset> Dataset::with_sources(const Sources &sources) const {

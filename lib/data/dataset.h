@@ -6,13 +6,18 @@
 // A new source or transform is one file: a class derived from Dataset (Transform, if it has a source) that checks its
 // arguments in the constructor and says what its elements look like; a class derived from Stream whose produce() gives
 // the next element and whose rewind() makes it start again; and a make_ function in transforms.h or sources.h, which is
-// all that others see. traits() and with_sources() serve those who explain it and deal it out. What every stream must
-// know (how to be told to stop, and later: saved positions, the worker it runs for) travels in Iteration, through
-// open(), from the iterator down to the source. State to be saved is what
-// rewind() resets. Several elements at a time, as of a parallel map, are that transform's own business: order counts.
+// all that others see. traits() and with_sources() serve those who explain it, deal it out, and know it again. What
+// every stream must know (how to be told to stop, which orders shuffles take, who else takes elements) travels in
+// Iteration, through open(), from the iterator down to the source. Several elements at a time, as of a parallel map,
+// are that transform's own business: order counts.
+//
+// A position is saved as how many elements were taken, and restored by replay() of a new stream: so a stream has no
+// state to save, but gives the same elements each time it is opened with the same Series. One that does not says so
+// (Series::refuse).
 #pragma once
 
 #include "data/element.h"
+#include "data/series.h"
 
 #include <mdist/dataset.h>
 
@@ -48,6 +53,8 @@ struct Iteration {
     std::shared_ptr<const std::atomic<bool>> awaited;
     /// Counts corrupt records that were left out; may be null.
     std::shared_ptr<std::atomic<uint64_t>> skipped = nullptr;
+    /// Of the orders that shuffles take; may be null.
+    std::shared_ptr<Series> series = nullptr;
     /// Of a distributed dataset; null where this worker need ask nobody.
     std::shared_ptr<Agreement> agreement = nullptr;
     /// Receives everybody's rows in each element of a distributed dataset; may be null. The caller's thread alone.
@@ -76,6 +83,14 @@ class Stream {
         ended_ = true;
         return false;
     }
+    /// Past `count` elements that next() gave in an earlier run like this one: what a user's function made of them, or
+    /// what they were checked for, is known to nobody and was all right. How many there were: fewer at the end only.
+    uint64_t replay(uint64_t count, Element &scratch) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
+        const uint64_t done = leap(count, scratch);
+        ended_ = done < count;
+        return done;
+    }
     /// From the first element again, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -91,6 +106,13 @@ class Stream {
         for (; count != 0; --count)
             if (!next(scratch)) return false;
         return true;
+    }
+    /// What replay() does, for streams that can do it without making the elements. Not called again once it has given
+    /// fewer.
+    virtual uint64_t leap(uint64_t count, Element &scratch) {
+        uint64_t done = 0;
+        while (done < count && next(scratch)) ++done;
+        return done;
     }
 
   private:
@@ -117,6 +139,8 @@ using Sources = std::vector<std::shared_ptr<const Dataset>>;
 struct Traits {
     enum class Role { kOrdinary, kReader, kShuffle, kShardHint };
     std::string text = "dataset"; // a line for people, with its arguments: "batch(4)"
+    /// In place of the text in what positions are known by; "": it changes neither elements nor their order.
+    std::optional<std::string> identity = {};
     Role role = Role::kOrdinary;
     std::optional<uint64_t> batch_size = {}; // its elements are that many others, but for the last
     bool keeps_batch_size = false;           // its elements have as many rows as those it is made from
@@ -131,6 +155,10 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     Dataset &operator=(const Dataset &) = delete;
 
     virtual std::unique_ptr<Stream> open(const Iteration &iteration) const = 0;
+    /// What of the workers and replicas the first `taken` elements of a distributed dataset depend on, in words that
+    /// are the same on all workers; "" if nothing: as elements are global batches, say. A saved position is restored
+    /// only where this says the same.
+    virtual std::string layout([[maybe_unused]] uint64_t taken) const { return {}; }
     /// Number of elements, where known without producing them.
     virtual std::optional<uint64_t> size() const { return std::nullopt; }
     /// 0: elements are plain, one tensor per component. R: distributed over R local replicas; an element has R tensors
@@ -146,6 +174,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     /// cache).
     virtual std::shared_ptr<const Dataset> with_sources(const Sources &sources) const;
     virtual Traits traits() const { return {}; }
+    /// What it is made of, all below it included, in a line: equal for datasets that give equal elements in one
+    /// order, as far as can be told, and so without what changes neither (prefetch, names, distribution).
+    std::string description() const;
     /// Whether it certainly never ends, and has elements.
     virtual bool endless() const { return false; }
 
@@ -170,6 +201,9 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     std::vector<std::string> paths_;
     std::vector<Spec> spec_;
 };
+
+/// "float32 [784], int64 []", for descriptions.
+std::string text_of(const std::vector<Spec> &spec);
 
 /// Throws INVALID_ARGUMENT for none, and for more than anyone means (before anything is read from a caller's array).
 void check_component_count(std::size_t count, const char *what);

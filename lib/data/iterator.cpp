@@ -4,55 +4,60 @@
 #include "data/caught.h"
 #include "data/distribute/deal.h"
 #include "util/forced_unwind.h"
+#include "util/json.h"
+#include "util/text.h"
 
 #include <utility>
 
 namespace mdist {
-namespace {
 
-/// The right to use the stream, for as long as this lives.
-class OnlyCall {
-  public:
-    explicit OnlyCall(std::atomic<bool> &busy) : busy_(busy) {
-        if (busy_.exchange(true, std::memory_order_acquire))
-            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                          "another call is using this iterator, on another thread or around this one (a map function "
-                          "must not call the iterator it serves); an iterator takes one call at a time");
-    }
-    ~OnlyCall() { busy_.store(false, std::memory_order_release); }
-    OnlyCall(const OnlyCall &) = delete;
-    OnlyCall &operator=(const OnlyCall &) = delete;
-
-  private:
-    std::atomic<bool> &busy_;
-};
-
-} // namespace
+Iterator::OnlyCall::OnlyCall(std::atomic<bool> &busy) : busy_(busy) {
+    if (busy_.exchange(true, std::memory_order_acquire))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "another call is using this iterator, on another thread or around this one (a map function "
+                      "must not call the iterator it serves); an iterator takes one call at a time");
+}
 
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)),
       awaited_(std::make_shared<std::atomic<bool>>(false)),
-      skipped_(std::make_shared<std::atomic<uint64_t>>(0)),
       agreement_(dataset_->agreement()),
       step_rows_(std::make_shared<StepRows>()),
-      stream_(dataset_->open(Iteration{nullptr, awaited_, skipped_, agreement_, step_rows_})) {}
+      run_(begin(std::make_shared<Series>())) {}
+
+Iterator::Run Iterator::begin(std::shared_ptr<Series> series) const {
+    Run run;
+    run.series = std::move(series);
+    run.stream = dataset_->open(Iteration{nullptr, awaited_, run.skipped, run.series, agreement_, step_rows_});
+    return run;
+}
+
+void Iterator::require_open() const {
+    if (run_.stream == nullptr)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator was closed; make a new one").reason("closed");
+}
 
 void Iterator::close() {
     const OnlyCall call(busy_);
     *awaited_ = true;
-    stream_.reset();
+    run_.stream.reset();
     element_ = Element();
+}
+
+uint64_t Iterator::skipped() const {
+    const std::lock_guard lock(skipped_mutex_);
+    return *run_.skipped;
 }
 
 bool Iterator::next(FunctionRef<void(const Element &)> take) {
     const OnlyCall call(busy_);
-    if (stream_ == nullptr)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator was closed; make a new one").reason("closed");
+    require_open();
     if (failure_) throw Failure(*failure_);
     if (agreement_) agreement_->require_place(); // before anything is taken that would be lost
     try {
-        if (!stream_->next(element_)) return false;
+        if (!run_.stream->next(element_)) return false;
         take(element_);
+        ++run_.taken;
         if (!element_.is_row()) element_ = Element(); // its memory is the taker's now
         return true;
     } catch (...) {
@@ -70,6 +75,63 @@ StepRows Iterator::step_rows() {
                       "the iterator is of a dataset that is not distributed; its elements are no replica's");
     if (step_rows_->empty()) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator has given no element yet");
     return *step_rows_;
+}
+
+IteratorState Iterator::state() {
+    const OnlyCall call(busy_);
+    require_open();
+    if (failure_) throw Failure(*failure_);
+    run_.series->require_exact();
+    return {short_description(dataset_->description()), dataset_->layout(run_.taken), run_.taken,
+            run_.series->numbers()};
+}
+
+namespace {
+
+void check_same(const std::string &saved, const std::string &here, const char *what, const char *reason) {
+    if (saved == here) return;
+    throw Failure(MDIST_ERR_MISMATCH, text("the state was saved by an iterator of another ", what, ", ", json_of(saved),
+                                           ", and this one has ", json_of(here)))
+        .reason(reason);
+}
+
+void check_enough(uint64_t taken, uint64_t there) {
+    if (taken > there)
+        throw Failure(MDIST_ERR_MISMATCH, text("the state is behind element ", taken, ", and the dataset has only ",
+                                               there, "; it is not the one that was saved"))
+            .reason("different_dataset");
+}
+
+} // namespace
+
+Restoring::Restoring(std::shared_ptr<Iterator> iterator, const IteratorState &state)
+    : iterator_(std::move(iterator)), call_(iterator_->busy_) {
+    const Dataset &dataset = iterator_->dataset();
+    iterator_->require_open();
+    check_same(state.dataset, short_description(dataset.description()), "dataset", "different_dataset");
+    check_same(state.layout, dataset.layout(state.taken), "layout", "different_layout");
+    if (const std::optional<uint64_t> size = dataset.size()) check_enough(state.taken, *size);
+    run_ = iterator_->begin(std::make_shared<Series>(state.orders));
+    run_.series->require_exact();
+    if (!run_.series->complete())
+        throw Failure(MDIST_ERR_MISMATCH, text("the state tells the orders of ", state.orders.size(),
+                                               " shuffles, and the dataset has ", run_.series->numbers().size()))
+            .reason("different_dataset");
+    Element scratch;
+    check_enough(state.taken, run_.stream->replay(state.taken, scratch));
+    run_.series->require_exact();
+    run_.taken = state.taken;
+}
+
+void Restoring::commit() noexcept {
+    Iterator &iterator = *iterator_;
+    run_.series->commit();
+    {
+        const std::lock_guard lock(iterator.skipped_mutex_);
+        std::swap(iterator.run_, run_);
+    }
+    iterator.element_ = Element();
+    iterator.failure_.reset();
 }
 
 } // namespace mdist

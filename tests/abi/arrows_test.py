@@ -16,7 +16,7 @@ SEES = {
     "data": MIDDLE | {"data"},
     "cluster": MIDDLE | {"cluster"},
     "strategy": MIDDLE | {"comm", "data", "cluster", "strategy"},
-    "checkpoint": MIDDLE | {"comm", "strategy", "checkpoint"},
+    "checkpoint": MIDDLE | {"comm", "data", "strategy", "checkpoint"},
     "api": MIDDLE | {"comm", "data", "cluster", "strategy", "checkpoint", "api"},
 }
 

@@ -105,6 +105,15 @@ CALL(iterator_next_value) {
     const mdist_status_t status = mdist_iterator_next_value(w->batches, &out, error);
     return drop_value(status, out);
 }
+CALL(iterator_save) {
+    char text[512];
+    return mdist_iterator_save(w->iterator, text, sizeof text, NULL, error);
+}
+CALL(iterator_restore) {
+    char text[512] = "";
+    mdist_iterator_save(w->iterator, text, sizeof text, NULL, NULL);
+    return mdist_iterator_restore(w->iterator, text, error);
+}
 CALL(iterator_component) {
     mdist_tensor_t tensor;
     return mdist_iterator_component(w->iterator, 0, &tensor, NULL, NULL, error);
@@ -199,6 +208,7 @@ static const Entry entries[] = {
     ENTRY(dataset_rebatch, ANYWHERE),      ENTRY(dataset_map_parallel, ANYWHERE),
     ENTRY(iterator_skipped, ANYWHERE),     ENTRY(distribute_from_function, OUTSIDE),
     ENTRY(dataset_explain, ANYWHERE),      ENTRY(input_context_batch_size, ANYWHERE),
-    ENTRY(iterator_rows, ANYWHERE),
+    ENTRY(iterator_rows, ANYWHERE),        ENTRY(iterator_save, ANYWHERE),
+    ENTRY(iterator_restore, ANYWHERE),
 };
 const Table data_table = {entries, sizeof entries / sizeof *entries};

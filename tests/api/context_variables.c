@@ -70,6 +70,14 @@ CALL(checkpoint_add) {
     mdist_checkpoint_destroy(out);
     return status;
 }
+CALL(checkpoint_add_iterator) {
+    mdist_checkpoint_t *out = NULL;
+    mdist_checkpoint_create(w->strategy, checkpoint_folder, 0, &out, NULL);
+    const mdist_status_t status =
+        mdist_checkpoint_add_iterator(out == NULL ? w->checkpoint : out, "i", w->iterator, error);
+    mdist_checkpoint_destroy(out);
+    return status;
+}
 CALL(checkpoint_set_text) {
     return mdist_checkpoint_set_text(w->checkpoint, "key", "text", error);
 }
@@ -115,17 +123,18 @@ CALL(checkpoint_clear) {
 }
 
 static const Entry entries[] = {
-    ENTRY(variable_create, OUTSIDE),     ENTRY(variable_assign, OUTSIDE),
-    ENTRY(variable_read, OUTSIDE),       ENTRY(update, OUTSIDE),
-    ENTRY(update_non_slot, OUTSIDE),     ENTRY(replica_variable_create, IN_STEP),
-    ENTRY(replica_assign, IN_STEP),      ENTRY(replica_assign_rows, IN_STEP),
-    ENTRY(checkpoint_create, OUTSIDE),   ENTRY(checkpoint_add, OUTSIDE),
-    ENTRY(checkpoint_set_text, OUTSIDE), ENTRY(checkpoint_text, OUTSIDE),
-    ENTRY(checkpoint_save, OUTSIDE),     ENTRY(checkpoint_restore, OUTSIDE),
-    ENTRY(checkpoint_latest, ANYWHERE),  ENTRY(variable_tensor, ANYWHERE),
-    ENTRY(variable_arena, ANYWHERE),     ENTRY(variable_of, ANYWHERE),
-    ENTRY(cached_reads_enter, OUTSIDE),  ENTRY(cached_reads_exit, OUTSIDE),
-    ENTRY(update_register, ANYWHERE),    ENTRY(update_named, OUTSIDE),
-    ENTRY(variable_find, ANYWHERE),      ENTRY(checkpoint_clear, OUTSIDE),
+    ENTRY(variable_create, OUTSIDE),         ENTRY(variable_assign, OUTSIDE),
+    ENTRY(variable_read, OUTSIDE),           ENTRY(update, OUTSIDE),
+    ENTRY(update_non_slot, OUTSIDE),         ENTRY(replica_variable_create, IN_STEP),
+    ENTRY(replica_assign, IN_STEP),          ENTRY(replica_assign_rows, IN_STEP),
+    ENTRY(checkpoint_create, OUTSIDE),       ENTRY(checkpoint_add, OUTSIDE),
+    ENTRY(checkpoint_set_text, OUTSIDE),     ENTRY(checkpoint_text, OUTSIDE),
+    ENTRY(checkpoint_save, OUTSIDE),         ENTRY(checkpoint_restore, OUTSIDE),
+    ENTRY(checkpoint_latest, ANYWHERE),      ENTRY(variable_tensor, ANYWHERE),
+    ENTRY(variable_arena, ANYWHERE),         ENTRY(variable_of, ANYWHERE),
+    ENTRY(cached_reads_enter, OUTSIDE),      ENTRY(cached_reads_exit, OUTSIDE),
+    ENTRY(update_register, ANYWHERE),        ENTRY(update_named, OUTSIDE),
+    ENTRY(variable_find, ANYWHERE),          ENTRY(checkpoint_clear, OUTSIDE),
+    ENTRY(checkpoint_add_iterator, OUTSIDE),
 };
 const Table variables_table = {entries, sizeof entries / sizeof *entries};

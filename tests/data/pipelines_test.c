@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pipelines give, twice, what the plain model of their transforms gives.
+// Random pipelines give, twice, what the plain model of their transforms gives; and where an iterator of one is saved,
+// an iterator of another dataset made the same way goes on.
 #include "model.h"
 
 static uint64_t random_state;
@@ -46,6 +47,8 @@ static Pipeline a_range(void) {
     return self;
 }
 
+static int32_t reshuffling; // for all shuffles; the model knows one order alone
+
 static int choose_elements(Pipeline *self) {
     const uint64_t n = draw(12), m = 1 + draw(3);
     switch (draw(5)) {
@@ -66,7 +69,7 @@ static int choose_elements(Pipeline *self) {
             self->list = model_evens(&self->list);
             return say(self, "filter", 0, 0);
         default:
-            self->dataset = shuffle(self->dataset, n + 1, m, 0);
+            self->dataset = shuffle(self->dataset, n + 1, m, reshuffling);
             self->list = model_shuffle(&self->list, n + 1, m);
             return say(self, "shuffle", n + 1, m);
     }
@@ -172,10 +175,14 @@ static Pipeline a_pipeline(void) {
     return self;
 }
 
-static void check_pipeline(uint64_t seed) {
+static Pipeline pipeline_of(uint64_t seed) {
     random_state = seed * 0x9e3779b97f4a7c15 + 1;
     for (int i = 0; i < 8; ++i) draw(2);
-    Pipeline self = a_pipeline();
+    return a_pipeline();
+}
+
+static void check_pipeline(uint64_t seed) {
+    Pipeline self = pipeline_of(seed);
     char *wanted = model_text(&self.list);
     for (int round = 1; round <= 2; ++round) {
         char *got = elements_of(self.dataset);
@@ -190,16 +197,106 @@ static void check_pipeline(uint64_t seed) {
     model_free();
 }
 
+/// Up to `most` elements more; how many there were.
+static uint64_t take_some(mdist_iterator_t *iterator, uint64_t most, Text *text) {
+    uint64_t taken = 0;
+    put(text, "");
+    while (taken < most && put_element(text, iterator, mdist_iterator_component_count(iterator)) == MDIST_OK) ++taken;
+    return taken;
+}
+
+/// Where two iterations differ, or a call fails that must not.
+typedef struct Comparison {
+    const Pipeline *self;
+    uint64_t seed, taken;
+} Comparison;
+
+static void expect_same(const Comparison *where, const char *what, const char *wanted, const char *got) {
+    if (strcmp(got, wanted) != 0)
+        fail_msg("seed %llu, saved behind element %llu, %s:%s\n  gave   %s\n  wanted %s",
+                 (unsigned long long)where->seed, (unsigned long long)where->taken, what, where->self->said.data, got,
+                 wanted);
+}
+
+/// Whatever the iterator gave so far, the twin's gives the rest, and then both datasets the same.
+static void check_rest(const Comparison *where, mdist_iterator_t *iterator, const char *state, const Pipeline *twin) {
+    mdist_error_t *error = NULL;
+    mdist_iterator_t *restored = NULL;
+    Text passed = {0}, rest = {0}, again = {0};
+    OK(mdist_iterator_create(twin->dataset, &restored, &error));
+    take_some(restored, draw(3), &passed);
+    OK(mdist_iterator_restore(restored, state, &error));
+    char text[4096];
+    OK(mdist_iterator_save(restored, text, sizeof text, NULL, &error));
+    expect_same(where, "the state of the restored one", state, text);
+    take_some(iterator, UINT64_MAX, &rest);
+    take_some(restored, UINT64_MAX, &again);
+    expect_same(where, "the rest", rest.data, again.data);
+    mdist_iterator_destroy(restored);
+    char *next = elements_of(where->self->dataset), *twins = elements_of(twin->dataset);
+    expect_same(where, "the iteration after it", next, twins);
+    free(next), free(twins), free(passed.data), free(rest.data), free(again.data);
+}
+
+/// Whether the state could be saved: not if a cache has kept what another iteration has shuffled.
+static int check_saved(uint64_t seed) {
+    reshuffling = 1;
+    Pipeline self = pipeline_of(seed), twin = pipeline_of(seed);
+    for (uint64_t before = draw(3); before != 0; --before) free(elements_of(self.dataset));
+    mdist_error_t *error = NULL;
+    mdist_iterator_t *iterator = NULL;
+    Text passed = {0};
+    char state[4096];
+    OK(mdist_iterator_create(self.dataset, &iterator, &error));
+    const Comparison where = {&self, seed, take_some(iterator, draw(self.list.count + 2), &passed)};
+    const mdist_status_t status = mdist_iterator_save(iterator, state, sizeof state, NULL, &error);
+    const int failed = strchr(passed.data, '!') != NULL;
+    const int unordered = status != MDIST_OK && strcmp(mdist_error_reason(error), "unordered") == 0;
+    if (status == MDIST_OK)
+        check_rest(&where, iterator, state, &twin);
+    else if (!failed && (!unordered || strstr(self.said.data, "| cache") == NULL))
+        fail_msg("seed %llu:%s: %s", (unsigned long long)seed, self.said.data, mdist_error_message(error));
+    mdist_error_free(error);
+    mdist_iterator_destroy(iterator);
+    Pipeline *const both[] = {&self, &twin};
+    for (int i = 0; i < 2; ++i) {
+        free(both[i]->said.data);
+        mdist_dataset_destroy(both[i]->dataset);
+    }
+    free(passed.data);
+    model_free();
+    reshuffling = 0;
+    return !unordered;
+}
+
+static uint64_t first_seed(uint64_t *count) {
+    const char *given = getenv("MDIST_TEST_SEED"), *tier = getenv("MDIST_TEST_TIER");
+    *count = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 10000 : 500;
+    return given == NULL ? 1 : strtoull(given, NULL, 0);
+}
+
 static void random_pipelines_give_what_the_model_gives(void **state) {
     (void)state;
-    const char *given = getenv("MDIST_TEST_SEED"), *tier = getenv("MDIST_TEST_TIER");
-    const uint64_t first = given == NULL ? 1 : strtoull(given, NULL, 0);
-    const uint64_t count = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 10000 : 500;
+    uint64_t count = 0;
+    const uint64_t first = first_seed(&count);
     for (uint64_t seed = first; seed < first + count; ++seed) check_pipeline(seed);
     print_message("# %llu pipelines; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)count);
 }
 
+static void saved_iterators_go_on_in_a_dataset_made_the_same_way(void **state) {
+    (void)state;
+    uint64_t count = 0, saved = 0;
+    const uint64_t first = first_seed(&count);
+    for (uint64_t seed = first; seed < first + count; ++seed) saved += (uint64_t)check_saved(seed);
+    print_message("# %llu of %llu iterators could be saved; MDIST_TEST_SEED=... repeats one\n",
+                  (unsigned long long)saved, (unsigned long long)count);
+    assert_true(10 * saved >= 9 * count || count == 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_pipelines_give_what_the_model_gives)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_pipelines_give_what_the_model_gives),
+        cmocka_unit_test(saved_iterators_go_on_in_a_dataset_made_the_same_way),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

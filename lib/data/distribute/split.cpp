@@ -32,6 +32,7 @@ class Split final : public Transform {
           stride_(by_replica ? 1 : workers) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    /// An element is a batch of all replicas in every layout.
     std::optional<uint64_t> size() const override { return source().size(); }
     std::size_t replica_count() const override { return replicas_; }
 
@@ -81,6 +82,7 @@ class SplitStream final : public Stream {
                                    "dataset a batch first (mdist_dataset_batch)"));
     }
 
+    uint64_t leap(uint64_t count, Element &scratch) override { return upstream_->replay(count, scratch); }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const Split> dataset_;

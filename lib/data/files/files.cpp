@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of files: given, or found by patterns.
 #include "data/sources.h"
+#include "util/crc32c.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -22,12 +24,13 @@ class Files final : public Dataset {
     explicit Files(std::vector<Element> names) : Dataset({name_spec()}), names_(std::move(names)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    Traits traits() const override { return {.text = text("files(", names_.size(), ")")}; }
+    Traits traits() const override { return {.text = text("files(", names_.size(), ")"), .identity = identity()}; }
     std::optional<uint64_t> size() const override { return names_.size(); }
     bool borrows() const override { return false; }
     const std::vector<Element> &names() const { return names_; }
 
   private:
+    std::string identity() const;
     static Spec name_spec() {
         Spec spec;
         spec.dtype = MDIST_UINT8;
@@ -49,11 +52,27 @@ class FilesStream final : public Stream {
         out = dataset_->names()[next_++];
         return true;
     }
+    uint64_t leap(uint64_t count, Element &) override {
+        const uint64_t done = std::min<uint64_t>(count, dataset_->names().size() - next_);
+        next_ += static_cast<std::size_t>(done);
+        return done;
+    }
     void rewind() override { next_ = 0; }
 
     std::shared_ptr<const Files> dataset_;
     std::size_t next_ = 0;
 };
+
+/// Files of the same names in the same order, in whatever folders.
+std::string Files::identity() const {
+    uint32_t crc = 0;
+    for (const Element &name : names_) {
+        std::string_view path(name.data(0), name.bytes(0));
+        path.remove_prefix(path.rfind('/') + 1); // npos + 1 is 0
+        crc = crc32c(path.data(), path.size(), crc32c("/", 1, crc));
+    }
+    return text("files(", names_.size(), ", ", crc, ")");
+}
 
 std::unique_ptr<Stream> Files::open(const Iteration &iteration) const {
     return std::make_unique<FilesStream>(self(*this), iteration);

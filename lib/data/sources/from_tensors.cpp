@@ -4,6 +4,7 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -15,7 +16,7 @@ class FromTensors final : public Dataset {
         : Dataset(std::move(spec)), arrays_(std::move(arrays)), rows_(arrays_->part(0).tensor.shape().dims[0]) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    Traits traits() const override { return {.text = text("from_tensors(", rows_, " rows)")}; }
+    Traits traits() const override { return {.text = text("from_tensors(", rows_, " rows of ", text_of(spec()), ")")}; }
     std::optional<uint64_t> size() const override { return rows_; }
     bool borrows() const override { return arrays_->part(0).tensor.owner() == nullptr; }
     const std::shared_ptr<const Block> &arrays() const { return arrays_; }
@@ -40,6 +41,11 @@ class RowStream final : public Stream {
         const bool there = count <= rows_ - row_;
         row_ = there ? row_ + count : rows_;
         return there;
+    }
+    uint64_t leap(uint64_t count, Element &) override {
+        const uint64_t done = std::min(count, rows_ - row_);
+        row_ += done;
+        return done;
     }
     void rewind() override { row_ = 0; }
 

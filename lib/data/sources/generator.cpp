@@ -2,6 +2,7 @@
 // Elements that the caller's function makes.
 #include "data/callback.h"
 #include "data/sources.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -14,7 +15,7 @@ class FromGenerator final : public Dataset {
         : Dataset(std::move(outputs)), generator_(generator), owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    Traits traits() const override { return {.text = "from_generator"}; }
+    Traits traits() const override { return {.text = text("from_generator(", text_of(spec()), ")")}; }
     bool borrows() const override { return owner_ == nullptr; }
     bool callers_thread_only() const override { return !generator_.any_thread; }
     const Generator &generator() const { return generator_; }

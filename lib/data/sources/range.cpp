@@ -54,6 +54,11 @@ class RangeStream final : public Stream {
         next_ = there ? next_ + count : count_;
         return there;
     }
+    uint64_t leap(uint64_t count, Element &) override {
+        const uint64_t done = std::min(count, count_ - next_);
+        next_ += done;
+        return done;
+    }
 
     std::shared_ptr<const Block> make_block(uint64_t begin) const {
         Shape shape;

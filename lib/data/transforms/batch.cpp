@@ -2,6 +2,7 @@
 // Consecutive elements joined along a new first dimension.
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
+#include "data/transforms/replay_batches.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -61,6 +62,9 @@ class BatchStream final : public Stream {
         if (!whole && dataset_->drop_remainder()) return false;
         out = joiner_.join();
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
     }
     void rewind() override {
         upstream_->restart();

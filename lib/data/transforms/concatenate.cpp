@@ -65,6 +65,13 @@ class ConcatenateStream final : public Stream {
             if (upstreams_[at_]->next(out)) return true;
         return false;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        for (;; ++at_) {
+            if (at_ < upstreams_.size()) done += upstreams_[at_]->replay(count - done, scratch);
+            if (done == count || at_ == upstreams_.size()) return done;
+        }
+    }
     void rewind() override {
         for (const auto &upstream : upstreams_) upstream->restart();
         at_ = 0;

@@ -16,7 +16,7 @@ class Map final : public Transform {
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Map>(sources[0], map_);
     }
-    Traits traits() const override { return {.text = "map"}; }
+    Traits traits() const override { return {.text = map_.text()}; }
     std::optional<uint64_t> size() const override { return source().size(); }
     bool borrows() const override { return map_.borrows() || source().borrows(); }
     const MapFunction &map() const { return map_; }
@@ -37,6 +37,7 @@ class MapStream final : public Stream {
         if (!input_.is_row()) input_ = Element(); // rows of kept arrays cost nothing to hold
         return true;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override { return upstream_->replay(count, scratch); }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const Map> dataset_;

@@ -2,6 +2,7 @@
 #include "data/transforms/map_function.h"
 
 #include "data/callback.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -32,6 +33,10 @@ Element MapFunction::operator()(const Element &input, Room &room) const {
     });
     if (result != 0) throw function_returned("map", result);
     return Element(std::move(made));
+}
+
+std::string MapFunction::text() const {
+    return mdist::text("map(", text_of(outputs_), ")");
 }
 
 } // namespace mdist

@@ -18,6 +18,8 @@ class MapFunction {
 
     const std::vector<Spec> &outputs() const { return outputs_; }
     bool borrows() const { return owner_ == nullptr; }
+    /// Of a map, on however many threads.
+    std::string text() const;
 
     /// Memory that one thread's calls use again.
     struct Room {

@@ -25,7 +25,9 @@ class Name final : public Transform {
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Name>(sources[0], paths());
     }
-    Traits traits() const override { return {.text = text("name(", joined(), ")"), .keeps_batch_size = true}; }
+    Traits traits() const override {
+        return {.text = text("name(", joined(), ")"), .identity = "", .keeps_batch_size = true};
+    }
     std::optional<uint64_t> size() const override { return source().size(); }
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive elements joined along a new first dimension, each filled up at the end of its dimensions.
 #include "data/transforms.h"
+#include "data/transforms/replay_batches.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -77,8 +78,9 @@ class PaddedBatch final : public Transform {
         return std::make_shared<PaddedBatch>(sources[0], batch_size_, drop_remainder_, paddings_);
     }
     Traits traits() const override {
-        return {.text = text("padded_batch(", batch_size_, drop_remainder_ ? ", whole ones" : "", ")"),
-                .batch_size = batch_size_};
+        return {
+            .text = text("padded_batch(", batch_size_, drop_remainder_ ? ", whole ones: " : ": ", text_of(spec()), ")"),
+            .batch_size = batch_size_};
     }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
@@ -172,6 +174,9 @@ class PaddedBatchStream final : public Stream {
         return row;
     }
 
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
+    }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const PaddedBatch> dataset_;

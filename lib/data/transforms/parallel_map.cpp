@@ -30,7 +30,8 @@ class ParallelMap final : public Transform {
         return std::make_shared<ParallelMap>(sources[0], map_, parallel_calls_, ordered_);
     }
     Traits traits() const override {
-        return {.text = text("map_parallel(", parallel_calls_, " calls", ordered_ ? "" : ", in any order", ")")};
+        return {.text = text("map_parallel(", parallel_calls_, " calls", ordered_ ? "" : ", in any order", ")"),
+                .identity = map_.text()};
     }
     std::optional<uint64_t> size() const override { return source().size(); }
     bool borrows() const override { return map_.borrows() || source().borrows(); }
@@ -88,6 +89,9 @@ class Mappers final : public CrewWork {
         working_.notify_one();
         return true;
     }
+
+    /// While no thread is in run().
+    uint64_t replay(uint64_t count, Element &scratch) { return upstream_->replay(count, scratch); }
 
     /// From the first element again; no thread is in run().
     void restart() {
@@ -166,12 +170,23 @@ class ParallelMapStream final : public Stream {
         auto stop = std::make_shared<Stop>(iteration.stop);
         inner.stop = stop;
         mappers_ = std::make_shared<Mappers>(dataset, dataset->source().open(inner), std::move(stop));
+        if (!dataset->ordered() && iteration.series != nullptr) iteration.series->refuse(inexact());
     }
 
   private:
     bool produce(Element &out) override {
         if (!crew_.running()) crew_.start(mappers_, threads_);
         return mappers_->take(out);
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return crew_.running() ? Stream::leap(count, scratch) : mappers_->replay(count, scratch);
+    }
+
+    static Failure inexact() {
+        return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                       "mdist_dataset_map_parallel gives elements as they are done, so nobody can say which ones are "
+                       "left; to save an iterator, make it with `ordered` non-zero")
+            .reason("unordered");
     }
 
     void rewind() override {

@@ -25,7 +25,9 @@ class Prefetch final : public Transform {
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Prefetch>(sources[0], elements_);
     }
-    Traits traits() const override { return {.text = text("prefetch(", elements_, ")"), .keeps_batch_size = true}; }
+    Traits traits() const override {
+        return {.text = text("prefetch(", elements_, ")"), .identity = "", .keeps_batch_size = true};
+    }
     std::optional<uint64_t> size() const override { return source().size(); }
     uint64_t elements() const { return elements_; }
 
@@ -71,6 +73,9 @@ class Producer final : public CrewWork {
         stop_->request();
         putting_.notify_one();
     }
+
+    /// While no thread is in run().
+    uint64_t replay(uint64_t count, Element &scratch) { return upstream_->replay(count, scratch); }
 
     /// From the first element again; no thread is in run().
     void restart() {
@@ -124,6 +129,9 @@ class PrefetchStream final : public Stream {
     bool produce(Element &out) override {
         if (!crew_.running()) crew_.start(producer_, 1);
         return producer_->take(out);
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        return crew_.running() ? Stream::leap(count, scratch) : producer_->replay(count, scratch);
     }
 
     void rewind() override {

@@ -68,7 +68,7 @@ class Rebatch final : public Transform {
 class RebatchStream final : public Stream {
   public:
     RebatchStream(std::shared_ptr<const Rebatch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), rows_(dataset_->source().open(iteration)) {}
+        : Stream(iteration), dataset_(std::move(dataset)), rows_(dataset_->source(), iteration) {}
 
   private:
     bool produce(Element &out) override {
@@ -82,6 +82,18 @@ class RebatchStream final : public Stream {
         if (cut_short_ && dataset_->drop_remainder()) return false;
         out = joiner_.join();
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        for (; done < count && !cut_short_; ++done) {
+            const uint64_t size = dataset_->sizes()[at_];
+            at_ = (at_ + 1) % dataset_->sizes().size();
+            if (size == 0) continue;
+            const uint64_t rows = rows_.replay(size, scratch);
+            cut_short_ = rows < size;
+            if (rows == 0 || (cut_short_ && dataset_->drop_remainder())) break;
+        }
+        return done;
     }
     void rewind() override {
         rows_.restart();

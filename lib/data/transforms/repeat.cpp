@@ -55,6 +55,18 @@ class RepeatStream final : public Stream {
         }
         return false;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        uint64_t done = 0;
+        while (left_ != 0) {
+            const uint64_t here = upstream_->replay(count - done, scratch);
+            if (here != 0) empty_ = false;
+            if ((done += here) == count || empty_) break;
+            if (left_ != MDIST_FOREVER && --left_ == 0) break;
+            upstream_->restart();
+            empty_ = true;
+        }
+        return done;
+    }
     void rewind() override {
         upstream_->restart();
         left_ = dataset_->count();

@@ -4,6 +4,7 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -52,6 +53,19 @@ bool RowSequence::more() {
         element_ = whole(element);
     }
     return true;
+}
+
+uint64_t RowSequence::replay(uint64_t rows, Element &scratch) {
+    uint64_t done = 0;
+    while (done < rows) {
+        if (next_ == count_ && rows_each_ != Spec::kUnknown && rows_each_ != 0)
+            done += rows_each_ * upstream_->replay((rows - done) / rows_each_, scratch);
+        if (done == rows || !more()) break;
+        const uint64_t here = std::min(rows - done, count_ - next_);
+        next_ += here;
+        done += here;
+    }
+    return done;
 }
 
 void RowSequence::restart() {

@@ -15,17 +15,22 @@ void check_has_rows(const std::vector<Spec> &spec);
 
 class RowSequence {
   public:
-    explicit RowSequence(std::unique_ptr<Stream> upstream) : upstream_(std::move(upstream)) {}
+    /// Of `source`.
+    RowSequence(const Dataset &source, const Iteration &iteration)
+        : upstream_(source.open(iteration)), rows_each_(source.spec()[0].shape.dims[0]) {}
 
     /// Whether there is a row left; reads elements as needed. Throws MISMATCH for one whose components differ in rows.
     bool more();
     /// The next row; more() said that there is one.
     void take(Element &out) { out.set_row_of(element_, next_++); }
+    /// As Stream::replay.
+    uint64_t replay(uint64_t rows, Element &scratch);
     void restart();
 
   private:
     std::unique_ptr<Stream> upstream_;
-    Element element_; // whole
+    uint64_t rows_each_; // of every element, or Spec::kUnknown
+    Element element_;    // whole
     uint64_t next_ = 0, count_ = 0;
 };
 

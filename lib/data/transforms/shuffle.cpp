@@ -6,7 +6,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 namespace mdist {
@@ -19,8 +18,7 @@ class Shuffle final : public Transform {
           // More than there are: should this come to stand over an endless source, it would fill for ever.
           buffer_size_(std::min(buffer_size, std::max<uint64_t>(source->size().value_or(UINT64_MAX), 1))),
           seed_(seed),
-          reshuffle_(reshuffle),
-          iterators_(std::make_shared<std::atomic<uint64_t>>(0)) {}
+          reshuffle_(reshuffle) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
@@ -38,6 +36,10 @@ class Shuffle final : public Transform {
     Random order(uint64_t iterator, uint64_t epoch) const {
         return reshuffle_ ? Random{seed_, iterator, epoch} : Random{seed_, 0, 0};
     }
+    uint64_t number_in(const Iteration &iteration) const {
+        if (!reshuffle_) return 0;
+        return iteration.series != nullptr ? iteration.series->next(iterators_) : iterators_->fetch_add(1);
+    }
 
   private:
     uint64_t buffer_size_;
@@ -45,7 +47,7 @@ class Shuffle final : public Transform {
     bool reshuffle_;
     // Counted when an iterator is made, in the caller's thread; epochs within it are counted by the stream. So the
     // numbers do not depend on how far a prefetching thread happened to get.
-    std::shared_ptr<std::atomic<uint64_t>> iterators_;
+    std::shared_ptr<Counter> iterators_ = std::make_shared<Counter>(0);
 };
 
 class ShuffleStream final : public Stream {
@@ -98,7 +100,7 @@ class ShuffleStream final : public Stream {
 };
 
 std::unique_ptr<Stream> Shuffle::open(const Iteration &iteration) const {
-    return std::make_unique<ShuffleStream>(self(*this), iterators_->fetch_add(1, std::memory_order_relaxed), iteration);
+    return std::make_unique<ShuffleStream>(self(*this), number_in(iteration), iteration);
 }
 
 } // namespace

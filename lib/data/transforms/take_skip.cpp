@@ -36,6 +36,11 @@ class TakeStream final : public Stream {
 
   private:
     bool produce(Element &out) override { return taken_ < count_ && (++taken_, upstream_->next(out)); }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        const uint64_t done = upstream_->replay(std::min(count, count_ - taken_), scratch);
+        taken_ += done;
+        return done;
+    }
     void rewind() override {
         upstream_->restart();
         taken_ = 0;
@@ -78,6 +83,12 @@ class SkipStream final : public Stream {
     bool produce(Element &out) override {
         if (!std::exchange(begun_, true) && count_ != 0 && !upstream_->pass_over(count_, out)) return false;
         return upstream_->next(out);
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        const uint64_t first = std::exchange(begun_, true) ? 0 : count_;
+        uint64_t all = 0; // as many as there can be, if there can't be so many
+        if (__builtin_add_overflow(first, count, &all)) all = UINT64_MAX;
+        return std::max(upstream_->replay(all, scratch), first) - first;
     }
     void rewind() override {
         upstream_->restart();

@@ -35,7 +35,7 @@ class Unbatch final : public Transform {
 class UnbatchStream final : public Stream {
   public:
     UnbatchStream(const Unbatch &dataset, const Iteration &iteration)
-        : Stream(iteration), rows_(dataset.source().open(iteration)) {}
+        : Stream(iteration), rows_(dataset.source(), iteration) {}
 
   private:
     bool produce(Element &out) override {
@@ -43,6 +43,7 @@ class UnbatchStream final : public Stream {
         rows_.take(out);
         return true;
     }
+    uint64_t leap(uint64_t count, Element &scratch) override { return rows_.replay(count, scratch); }
     void rewind() override { rows_.restart(); }
 
     RowSequence rows_;

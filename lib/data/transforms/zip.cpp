@@ -2,6 +2,7 @@
 // Datasets side by side: an element has the components of one element of each.
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -57,6 +58,10 @@ class ZipStream final : public Stream {
         part_ = Element();
         out = Element(std::move(tensors));
         return true;
+    }
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        for (const auto &upstream : upstreams_) count = std::min(count, upstream->replay(count, scratch));
+        return count;
     }
     void rewind() override {
         for (const auto &upstream : upstreams_) upstream->restart();

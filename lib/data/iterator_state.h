@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// IteratorState: where an iteration stands, as printable text and back. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mdist {
+
+struct IteratorState {
+    std::string dataset;               // Dataset::description, short_description()
+    std::string layout = {};           // Dataset::layout
+    uint64_t taken = 0;                // elements
+    std::vector<uint64_t> orders = {}; // Series::numbers
+
+    bool operator==(const IteratorState &) const = default;
+};
+
+/// As it is, or what it begins with, and a checksum.
+std::string short_description(const std::string &description);
+
+/// {"mdist.iterator":"1","dataset":"range(0, +1, 9) | batch(2)","layout":"","taken":3,"orders":[0],"crc32c":123}
+std::string encode_iterator_state(const IteratorState &state);
+
+/// Throws DATA_LOSS, reason "corrupt", for what is none, or has a wrong checksum.
+IteratorState parse_iterator_state(std::string_view text);
+
+} // namespace mdist
