@@ -9,6 +9,7 @@
 // all that others see. What every stream must know (how to be told to stop, and later: saved positions, the worker it
 // runs for) travels in Iteration, through open(), from the iterator down to the source. State to be saved is what
 // rewind() resets. Several elements at a time, as of a parallel map, are that transform's own business: order counts.
+// Rows of one block alone may go from stream to stream as numbers, many at a time: next_rows().
 #pragma once
 
 #include "data/element.h"
@@ -69,6 +70,17 @@ class Stream {
         ended_ = true;
         return false;
     }
+    /// The one block of which every element is a row, from a stream that can also give the rows' numbers alone, many at
+    /// a time: what costs little per element is worth neither a call nor an Element each. Null from others.
+    virtual std::shared_ptr<const Block> block() const { return nullptr; }
+    /// Of a stream with a block(): as up to `most` calls of next(), of which there is at least one; the rows' numbers
+    /// into `rows`. How many there were: at least one, or none at the end.
+    std::size_t next_rows(uint64_t *rows, std::size_t most) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
+        const std::size_t count = produce_rows(rows, most);
+        ended_ = count == 0;
+        return count;
+    }
     /// From the first element again, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -79,6 +91,8 @@ class Stream {
     /// Not called again once it has returned false.
     virtual bool produce(Element &out) = 0;
     virtual void rewind() = 0;
+    /// For streams with a block(). Not called again once it has returned 0.
+    virtual std::size_t produce_rows(uint64_t *, std::size_t) { return 0; }
     /// For streams that can do it without making the elements. Like produce(), not called again once it was false.
     virtual bool leave_out(uint64_t count, Element &scratch) {
         for (; count != 0; --count)
