@@ -113,8 +113,8 @@ class Cpu final : public Device {
     }
 
   private:
-    /// With the count of its references in one block. Not by aligned_alloc: glibc's takes nothing from what a thread has
-    /// just freed, and puts the places around the block back one by one.
+    /// With the count of its references in one block. Not by aligned_alloc: glibc's takes nothing from what a thread
+    /// has just freed, and puts the places around the block back one by one.
     static Memory allocate_small(std::size_t bytes) {
         auto block = std::make_shared_for_overwrite<char[]>(std::max<std::size_t>(bytes, 1) + kCacheLine - 1);
         const auto address = reinterpret_cast<std::uintptr_t>(block.get());

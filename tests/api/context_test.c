@@ -310,12 +310,13 @@ static void a_replica_is_only_its_own(void **state) {
 
 static int takes_no_handle(const char *name) {
     static const char *const names[] = {
-        "mdist_config_create",    "mdist_tensor_describe",        "mdist_value_create",
-        "mdist_value_wrap",       "mdist_dataset_from_tensors",   "mdist_dataset_from_generator",
-        "mdist_dataset_range",    "mdist_dataset_files",          "mdist_dataset_match_files",
-        "mdist_iterators_settle", "mdist_store_create",           "mdist_checkpoint_latest",
-        "mdist_cluster_create",   "mdist_cluster_from_tf_config", "mdist_current_strategy",
-        "mdist_current_replica",  "mdist_value_from_dlpack",      "mdist_value_from_dlpack_versioned",
+        "mdist_config_create",        "mdist_tensor_describe",        "mdist_value_create",
+        "mdist_value_wrap",           "mdist_dataset_from_tensors",   "mdist_dataset_from_generator",
+        "mdist_dataset_range",        "mdist_dataset_files",          "mdist_dataset_match_files",
+        "mdist_iterators_settle",     "mdist_store_create",           "mdist_checkpoint_latest",
+        "mdist_cluster_create",       "mdist_cluster_from_tf_config", "mdist_current_strategy",
+        "mdist_current_replica",      "mdist_value_from_dlpack",      "mdist_value_from_dlpack_versioned",
+        "mdist_record_writer_create",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (strcmp(names[i], name) == 0) return 1;
