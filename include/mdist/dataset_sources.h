@@ -98,6 +98,9 @@ typedef struct mdist_read_options {
     uint64_t cycle_length;     /* files that are open at a time and take turns, up to 1024; 0: 1 */
     uint64_t block_length;     /* records of a turn; 0: 1 */
     uint64_t max_record_bytes; /* a longer record, or line, is corrupt; 0: 1 GiB */
+    uint64_t parallel_files;   /* of those that are open, how many threads of each iterator read ahead at a time, up to
+                                  1024: the same records, errors and counts, in the same order; 0: none, they are read
+                                  on the thread that asks (TensorFlow: num_parallel_calls, num_parallel_reads) */
 } mdist_read_options_t;
 
 /**
