@@ -44,6 +44,10 @@ static void patterns_give_sorted_names(void **state) {
     assert_int_equal(mdist_dataset_match_files(&patterns[2], 1, &out, &error), MDIST_ERR_NOT_FOUND);
     WORDS(error, "nothing-*");
     mdist_error_free(error);
+    error = NULL;
+    const char *elsewhere = path_of("no-folder/*");
+    assert_int_equal(mdist_dataset_match_files(&elsewhere, 1, &out, &error), MDIST_ERR_NOT_FOUND);
+    mdist_error_free(error);
 }
 
 static void lines_end_with_line_feeds_or_the_file(void **state) {
