@@ -205,6 +205,20 @@ static void a_full_disk_is_an_error_and_leaves_nothing(void **state) {
     assert_int_equal(files_in_folder(), before);
 }
 
+static void a_folder_in_its_place_is_an_error_when_it_is_closed(void **state) {
+    (void)state;
+    const char *path = path_of("occupied");
+    assert_int_equal(mkdir(path, 0700), 0);
+    const size_t before = files_in_folder();
+    mdist_error_t *error = NULL;
+    mdist_record_writer_t *to = writer(path, MDIST_COMPRESSION_NONE);
+    adds(to, "alpha", 5);
+    FAILS(MDIST_ERR_IO, mdist_record_writer_close(to, &error));
+    mdist_record_writer_destroy(to);
+    assert_int_equal(files_in_folder(), before);
+    assert_int_equal(rmdir(path), 0);
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
@@ -215,6 +229,7 @@ int main(void) {
         cmocka_unit_test(names_that_cannot_be_written_are_refused_before_a_record_is),
         cmocka_unit_test(handles_that_are_none_and_writers_that_are_closed_say_so),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_nothing),
+        cmocka_unit_test(a_folder_in_its_place_is_an_error_when_it_is_closed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
