@@ -15,10 +15,18 @@ struct Destroy {
     void operator()(mdist_config_t *config) const { mdist_config_destroy(config); }
     void operator()(mdist_cluster_t *cluster) const { mdist_cluster_destroy(cluster); }
     void operator()(mdist_strategy_t *strategy) const { mdist_strategy_destroy(strategy); }
+    void operator()(mdist_dataset_t *dataset) const { mdist_dataset_destroy(dataset); }
+    void operator()(mdist_iterator_t *iterator) const { mdist_iterator_destroy(iterator); }
+    void operator()(mdist_value_t *value) const { mdist_value_destroy(value); }
+    void operator()(mdist_record_writer_t *writer) const { mdist_record_writer_destroy(writer); }
 };
 using ConfigHandle = std::unique_ptr<mdist_config_t, Destroy>;
 using ClusterHandle = std::unique_ptr<mdist_cluster_t, Destroy>;
 using StrategyHandle = std::unique_ptr<mdist_strategy_t, Destroy>;
+using DatasetHandle = std::unique_ptr<mdist_dataset_t, Destroy>;
+using IteratorHandle = std::unique_ptr<mdist_iterator_t, Destroy>;
+using ValueHandle = std::unique_ptr<mdist_value_t, Destroy>;
+using RecordWriterHandle = std::unique_ptr<mdist_record_writer_t, Destroy>;
 
 /// The sentence of a failed call; takes the error.
 inline std::string sentence_of(mdist_status_t status, mdist_error_t *error) {

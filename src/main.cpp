@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "env.h"
 #include "launch/launch.h"
+#include "records/records.h"
 
 #include <algorithm>
 #include <exception>
@@ -38,6 +39,28 @@ CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
     };
     for (CLI::Option *option : others) option->needs(workers)->delimiter(',');
     return workers;
+}
+
+void add_records(CLI::App &records, mdist::RecordsOptions &options) {
+    records.footer(
+        "Each record is the bytes of an image and then those of its label, as they are in the IDX files, "
+        "plain or gzipped.\nRecord i goes to file i modulo N of PREFIX-00000-of-0000N.tfrecord ...: read in "
+        "turns, one record each, they\ngive the original order. No file has its name before all are written.");
+    CLI::Option *images =
+        records.add_option("--images", options.images, "IDX file of unsigned bytes")->type_name("FILE");
+    CLI::Option *labels = records.add_option("--labels", options.labels, "the same, as many")->type_name("FILE");
+    CLI::Option *out = records.add_option("--out", options.out, "how the new files' names begin")->type_name("PREFIX");
+    CLI::Option *shards = records.add_option("--shards", options.shards, "how many files")->check(CLI::Range(1, 1024));
+    shards->capture_default_str()->needs(out);
+    records.add_flag("--gzip", options.gzip, "compress them")->needs(out);
+    CLI::Option *check = records.add_option("--check", options.check, "count and verify TFRecord files");
+    images->needs(labels)->needs(out);
+    labels->needs(images);
+    out->needs(images);
+    check->type_name("FILE ...")->excludes(out)->excludes(images)->excludes(labels);
+    records.callback([out, check] {
+        if (out->count() + check->count() == 0) throw CLI::RequiredError("--images, --labels and --out, or --check");
+    });
 }
 
 int dispatch(int argc, char **argv) {
@@ -75,6 +98,11 @@ int dispatch(int argc, char **argv) {
     check->add_flag("--join", check_options.join,
                     "also form the group and sum; run it as every worker at the same time");
 
+    mdist::RecordsOptions records_options;
+    CLI::App *records =
+        app.add_subcommand("records", "TFRecord files from IDX files (MNIST), or whether they are whole");
+    add_records(*records, records_options);
+
     std::vector<std::string> arguments(argv + 1, argv + argc);
     if (!arguments.empty() && arguments[0] == "launch") mdist::take_program(arguments, launch_options);
     std::reverse(arguments.begin(), arguments.end()); // as this parser wants them
@@ -88,6 +116,9 @@ int dispatch(int argc, char **argv) {
     if (env->parsed()) return mdist::print_environment(json);
     if (check->parsed()) return mdist::run_check(check_options);
     if (launch->parsed()) return mdist::run_launch(launch_options);
+    if (records->parsed())
+        return records_options.check.empty() ? mdist::make_records(records_options)
+                                             : mdist::check_records(records_options);
     workers_options.quick = options.quick;
     if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
     if (bench->parsed() && *costs) return mdist::bench_job_costs(options, json);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Bytes to floats batch by batch: 60000 images as floats would be 188 MB.
@@ -24,26 +25,86 @@ static mdist_status_t from_set(const MnistSet *set, mdist_dataset_t **out, mdist
     return status;
 }
 
-mdist_status_t input_create(mdist_strategy_t *strategy, const MnistSet *set, uint64_t batch, uint64_t shuffle_seed,
-                            mdist_dataset_t **out, mdist_error_t **error) {
+// Shuffled, batched, made floats by `map`, and cut over the replicas.
+static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows, uint64_t count, uint64_t batch,
+                               uint64_t shuffle_seed, mdist_map_fn map, mdist_dataset_t **out, mdist_error_t **error) {
     const mdist_tensor_t normalised[] = {
         {.dtype = MDIST_FLOAT32, .rank = 2, .shape = {MDIST_ROWS, MNIST_PIXELS}},
         {.dtype = MDIST_UINT8, .rank = 1, .shape = {MDIST_ROWS}},
     };
-    mdist_dataset_t *rows = NULL, *shuffled = NULL, *batches = NULL, *floats = NULL, *ready = NULL;
-    mdist_status_t status = from_set(set, &rows, error);
-    if (status == MDIST_OK && shuffle_seed != 0)
-        status = mdist_dataset_shuffle(rows, set->count, shuffle_seed, 1, &shuffled, error);
+    // Every worker sees all rows and takes its own, also of files: so the batches are the same wherever they come from.
+    const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_DATA};
+    mdist_dataset_t *shuffled = NULL, *batches = NULL, *floats = NULL, *ready = NULL;
+    mdist_status_t status = MDIST_OK;
+    if (shuffle_seed != 0) status = mdist_dataset_shuffle(rows, count, shuffle_seed, 1, &shuffled, error);
     if (status == MDIST_OK) status = mdist_dataset_batch(shuffled ? shuffled : rows, batch, 0, &batches, error);
-    if (status == MDIST_OK) status = mdist_dataset_map(batches, normalise, NULL, NULL, normalised, 2, &floats, error);
+    if (status == MDIST_OK) status = mdist_dataset_map(batches, map, NULL, NULL, normalised, 2, &floats, error);
     if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, error);
-    if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, NULL, error);
+    if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, &options, error);
 
     // Each keeps what it is made from.
-    mdist_dataset_destroy(rows);
     mdist_dataset_destroy(shuffled);
     mdist_dataset_destroy(batches);
     mdist_dataset_destroy(floats);
     mdist_dataset_destroy(ready);
+    return status;
+}
+
+mdist_status_t input_create(mdist_strategy_t *strategy, const MnistSet *set, uint64_t batch, uint64_t shuffle_seed,
+                            mdist_dataset_t **out, mdist_error_t **error) {
+    mdist_dataset_t *rows = NULL;
+    mdist_status_t status = from_set(set, &rows, error);
+    if (status == MDIST_OK) status = deal_out(strategy, rows, set->count, batch, shuffle_seed, normalise, out, error);
+    mdist_dataset_destroy(rows);
+    return status;
+}
+
+// ---- From TFRecord files, as `mdist records` makes them: each record is an image and its label.
+
+static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                     size_t output_count, void *user_data) {
+    (void)input_count, (void)output_count, (void)user_data;
+    const uint8_t *records = inputs[0].data;
+    float *images = outputs[0].data;
+    uint8_t *labels = outputs[1].data;
+    if (inputs[0].shape[1] != MNIST_PIXELS + 1) return 1;
+    for (size_t row = 0; row < inputs[0].shape[0]; ++row, records += MNIST_PIXELS + 1, images += MNIST_PIXELS) {
+        for (size_t i = 0; i < MNIST_PIXELS; ++i) images[i] = (float)records[i] * (1.0f / 255.0f);
+        labels[row] = records[MNIST_PIXELS];
+        if (labels[row] >= MNIST_CLASSES) return 2;
+    }
+    return 0;
+}
+
+static mdist_status_t count_elements(const mdist_dataset_t *dataset, uint64_t *count, mdist_error_t **error) {
+    mdist_iterator_t *iterator = NULL;
+    mdist_value_t *value = NULL;
+    mdist_status_t status = mdist_iterator_create(dataset, &iterator, error);
+    for (*count = 0; status == MDIST_OK; ++*count) {
+        status = mdist_iterator_next(iterator, &value, 1, error);
+        if (status != MDIST_OK) break;
+        mdist_value_destroy(value);
+    }
+    mdist_iterator_destroy(iterator);
+    return status == MDIST_END ? MDIST_OK : status;
+}
+
+mdist_status_t input_create_from_records(mdist_strategy_t *strategy, const char *folder, const char *prefix,
+                                         uint64_t batch, uint64_t shuffle_seed, uint64_t *count, mdist_dataset_t **out,
+                                         mdist_error_t **error) {
+    char pattern[4096];
+    snprintf(pattern, sizeof pattern, "%s/%s-*.tfrecord", folder, prefix);
+    const char *const patterns[] = {pattern};
+    mdist_read_options_t options = {.struct_size = sizeof options, .block_length = 1};
+    mdist_dataset_t *names = NULL, *records = NULL;
+    mdist_status_t status = mdist_dataset_match_files(patterns, 1, &names, error);
+    // All files in turns, one record each: the order in which they were written, that of the images.
+    if (status == MDIST_OK) status = count_elements(names, &options.cycle_length, error);
+    options.parallel_files = options.cycle_length;
+    if (status == MDIST_OK) status = mdist_dataset_tfrecords(names, &options, &records, error);
+    if (status == MDIST_OK) status = count_elements(records, count, error);
+    if (status == MDIST_OK) status = deal_out(strategy, records, *count, batch, shuffle_seed, parse, out, error);
+    mdist_dataset_destroy(names);
+    mdist_dataset_destroy(records);
     return status;
 }

@@ -19,6 +19,12 @@
  *   fashion_mnist --replicas 4 --epochs 3
  *   MDIST_DATA_ORDER=replica mdist launch -n 2 -- fashion_mnist --replicas 2 --epochs 3
  *
+ * The images may also lie in TFRecord files, any number of them; the digest stays what it is:
+ *
+ *   mdist records --images DATA/train-images-idx3-ubyte.gz --labels DATA/train-labels-idx1-ubyte.gz --out /tmp/train \
+ *       --shards 4                                                                            and t10k to /tmp/t10k
+ *   fashion_mnist --records /tmp
+ *
  * With --checkpoint FOLDER it saves itself after each epoch, and begins behind the last one that it finds there. Kill
  * it whenever you like, and start it again: the digest is that of a training that nobody disturbed.
  */
@@ -40,7 +46,8 @@ static const uint64_t shuffle_seed = 1234; // any number but 0
 
 typedef struct Job {
     Options options;
-    MnistSet training_set, test_set;
+    MnistSet training_set, test_set; // empty with --records
+    uint64_t images;                 // to learn from
     mdist_config_t *config;
     mdist_strategy_t *strategy;
     Trainer trainer;
@@ -71,6 +78,25 @@ static mdist_status_t configure(Job *self) {
     return mdist_config_set(self->config, "devices", devices, &self->error);
 }
 
+static mdist_status_t create_input(Job *self) {
+    const char *const records = self->options.records;
+    const uint64_t batch = self->options.batch;
+    uint64_t tests = 0;
+    mdist_status_t status;
+    self->images = self->training_set.count;
+    if (records) {
+        status = input_create_from_records(self->strategy, records, "train", batch, shuffle_seed, &self->images,
+                                           &self->training, &self->error);
+        if (status == MDIST_OK)
+            status =
+                input_create_from_records(self->strategy, records, "t10k", batch, 0, &tests, &self->test, &self->error);
+        return status;
+    }
+    status = input_create(self->strategy, &self->training_set, batch, shuffle_seed, &self->training, &self->error);
+    if (status == MDIST_OK) status = input_create(self->strategy, &self->test_set, batch, 0, &self->test, &self->error);
+    return status;
+}
+
 static mdist_status_t prepare(Job *self) {
     // A sum cut over more threads is a sum in another order, with other bits: that of a replica is taken by one thread.
     // Replicas are what fills the cores here.
@@ -80,15 +106,13 @@ static mdist_status_t prepare(Job *self) {
     mdist_status_t status = configure(self);
     if (status == MDIST_OK) status = mdist_strategy_create(self->config, &self->strategy, &self->error);
     if (status == MDIST_OK) status = trainer_create(self->strategy, batch, &self->trainer, &self->error);
-    if (status == MDIST_OK)
-        status = input_create(self->strategy, &self->training_set, batch, shuffle_seed, &self->training, &self->error);
-    if (status == MDIST_OK) status = input_create(self->strategy, &self->test_set, batch, 0, &self->test, &self->error);
+    if (status == MDIST_OK) status = create_input(self);
     if (status == MDIST_OK) status = saved_open(&self->trainer, self->options.checkpoint, &self->saved, &self->error);
     return status;
 }
 
 static float falling_rate(const Job *self) {
-    const uint64_t per_epoch = (self->training_set.count + self->options.batch - 1) / self->options.batch;
+    const uint64_t per_epoch = (self->images + self->options.batch - 1) / self->options.batch;
     return first_rate * (1.0f - (float)self->steps / (float)(per_epoch * self->options.epochs));
 }
 
@@ -135,7 +159,7 @@ static mdist_status_t train(Job *self) {
     mdist_status_t status = skip_saved_epochs(self);
     for (int epoch = (int)self->saved.epochs + 1; epoch <= epochs && status == MDIST_OK && !stop_here(self); ++epoch) {
         Progress progress;
-        progress_start(&progress, self->out, epoch, epochs, self->training_set.count);
+        progress_start(&progress, self->out, epoch, epochs, self->images);
         status = train_epoch(self, &progress);
         progress_finish(&progress);
         if (status == MDIST_OK && !stop_here(self))
@@ -182,15 +206,16 @@ static int report(Job *self, double accuracy) {
 }
 
 static int work(Job *self) {
-    if (mnist_load(self->options.data, "train", &self->training_set) != 0) return 1;
-    if (mnist_load(self->options.data, "t10k", &self->test_set) != 0) return 1;
+    const char *const data = self->options.records ? NULL : self->options.data;
+    if (data && mnist_load(data, "train", &self->training_set) != 0) return 1;
+    if (data && mnist_load(data, "t10k", &self->test_set) != 0) return 1;
 
     double accuracy = 0;
     mdist_status_t status = prepare(self);
     if (status == MDIST_OK) {
         self->out = mdist_strategy_is_chief(self->strategy) ? stdout : NULL;
         if (self->out)
-            fprintf(self->out, "%zu images, %" PRIu32 " replicas, batches of %" PRIu64 "\n", self->training_set.count,
+            fprintf(self->out, "%" PRIu64 " images, %" PRIu32 " replicas, batches of %" PRIu64 "\n", self->images,
                     mdist_strategy_replica_count(self->strategy), self->options.batch);
         status = train(self);
     }

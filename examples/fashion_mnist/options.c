@@ -21,6 +21,8 @@ static const char help[] =
     "  --data DIR       folder of the four IDX files\n"
     "                   (default " MNIST_FOLDER
     ")\n"
+    "  --records DIR    take the images from TFRecord files of that folder instead,\n"
+    "                   train-*.tfrecord and t10k-*.tfrecord, as `mdist records` makes them\n"
     "  --help           this text\n";
 
 typedef struct Option {
@@ -64,6 +66,7 @@ int options_parse(int argument_count, char **arguments, Options *out) {
         {"checkpoint", NULL, 0, &out->checkpoint},
         {"limit-steps", &out->limit_steps, 1000000000, NULL},
         {"data", NULL, 0, &out->data},
+        {"records", NULL, 0, &out->records},
     };
     for (int i = 1; i < argument_count; ++i) {
         if (strcmp(arguments[i], "--help") == 0) {

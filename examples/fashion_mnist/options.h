@@ -12,6 +12,7 @@ typedef struct Options {
     const char *config;     // NULL: none
     const char *checkpoint; // NULL: none
     const char *data;
+    const char *records; // NULL: data
 } Options;
 
 // Returns -1 to go on, or the exit status: 0 after --help, 2 after a sentence on stderr.

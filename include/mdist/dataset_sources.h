@@ -98,6 +98,9 @@ typedef struct mdist_read_options {
     uint64_t cycle_length;     /* files that are open at a time and take turns, up to 1024; 0: 1 */
     uint64_t block_length;     /* records of a turn; 0: 1 */
     uint64_t max_record_bytes; /* a longer record, or line, is corrupt; 0: 1 GiB */
+    uint64_t parallel_files;   /* of those that are open, how many threads of each iterator read ahead at a time, up to
+                                  1024: the same records, errors and counts, in the same order; 0: none, they are read
+                                  on the thread that asks (TensorFlow: num_parallel_calls, num_parallel_reads) */
 } mdist_read_options_t;
 
 /**
@@ -130,6 +133,40 @@ MDIST_API mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, c
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_skipped(const mdist_iterator_t *iterator, uint64_t *out, mdist_error_t **error);
+
+/** A TFRecord file that is being written. */
+typedef struct mdist_record_writer mdist_record_writer_t;
+
+/**
+ * Begins a TFRecord file. Until mdist_record_writer_close it has another name, in the same folder: so at @p path there
+ * is what was there before, or the whole new file, also after a crash. (TensorFlow: TFRecordWriter.)
+ * @param compression  mdist_compression_t, which readers must be told: mdist_read_options_t
+ * @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_record_writer_create(const char *path, int32_t compression, mdist_record_writer_t **out,
+                                                    mdist_error_t **error);
+
+/**
+ * Adds a record. A writer that failed, as where the disk is full (MDIST_ERR_IO; mdist_error_native gives errno),
+ * returns that error for ever.
+ * @param data  may be NULL if @p bytes is 0: a record may be empty
+ * @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_record_writer_write(mdist_record_writer_t *writer, const void *data, size_t bytes,
+                                                   mdist_error_t **error);
+
+/**
+ * Ends the file, flushes it to the disk and gives it its name. Afterwards writing is MDIST_ERR_FAILED_PRECONDITION,
+ * reason `closed`, and closing again does nothing.
+ * @thread any   @blocks until the disk has it   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_record_writer_close(mdist_record_writer_t *writer, mdist_error_t **error);
+
+/**
+ * Frees a writer; a file that was not closed is removed. NULL is fine.
+ * @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_record_writer_destroy(mdist_record_writer_t *writer);
 
 #ifdef __cplusplus
 }

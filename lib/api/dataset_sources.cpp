@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <mdist/dataset_sources.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ std::vector<std::string> copied_names(const char *const *names, std::size_t coun
 
 Reading checked_reading(RecordFormat format, const mdist_read_options_t *given) {
     constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-    const mdist_read_options_t options = read_options(given, "mdist_read_options_t");
+    const mdist_read_options_t options =
+        read_options(given, "mdist_read_options_t", offsetof(mdist_read_options_t, parallel_files));
     need_zero(options.flags, "flags");
     if (options.compression < MDIST_COMPRESSION_NONE || options.compression > MDIST_COMPRESSION_ZLIB)
         throw invalid(text("compression is ", options.compression, "; it is an mdist_compression_t, 0 to 2"));
@@ -37,13 +39,16 @@ Reading checked_reading(RecordFormat format, const mdist_read_options_t *given) 
     format.max_record_bytes = options.max_record_bytes == 0 ? kMostBytes : options.max_record_bytes;
     const auto or_one = [](uint64_t length) { return length == 0 ? 1 : length; };
     return {format, options.on_corrupt == MDIST_ON_CORRUPT_SKIP, or_one(options.cycle_length),
-            or_one(options.block_length)};
+            or_one(options.block_length), options.parallel_files};
 }
 
 mdist_status_t read_files(const char *operation, const mdist_dataset_t *files, const RecordFormat &format,
                           const mdist_read_options_t *options, mdist_dataset_t **out, mdist_error_t **error) {
-    return make_dataset(operation, files, out, error,
-                        [&](Source from) { return make_records(std::move(from), checked_reading(format, options)); });
+    return make_dataset(operation, files, out, error, [&](Source from) {
+        const Reading reading = checked_reading(format, options);
+        if (reading.parallel_files != 0) watch_forks(); // its iterators have threads
+        return make_records(std::move(from), reading);
+    });
 }
 
 } // namespace

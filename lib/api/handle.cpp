@@ -124,9 +124,10 @@ constexpr KindName kNames[] = {
     {"a checkpoint", "a checkpoint that was destroyed"},
     {"gradients", "gradients that were destroyed"},
     {"a loop", "a loop that was destroyed, or failed"},
+    {"a record writer", "a record writer that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kLoop) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kRecordWriter) + 1, "every kind has a name");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 

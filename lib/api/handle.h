@@ -29,6 +29,7 @@ class StoreService;
 class Checkpoint;
 class Gradients;
 class Loop;
+class RecordWriter;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -46,6 +47,7 @@ enum class Kind : uint8_t {
     kCheckpoint,
     kGradients,
     kLoop,
+    kRecordWriter,
 };
 
 /// What stands behind a public type.
@@ -120,6 +122,11 @@ template <>
 struct HandleTraits<mdist_loop_t> {
     using Object = Loop;
     static constexpr Kind kKind = Kind::kLoop;
+};
+template <>
+struct HandleTraits<mdist_record_writer_t> {
+    using Object = RecordWriter;
+    static constexpr Kind kKind = Kind::kRecordWriter;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -9,7 +9,7 @@
 // Throws what files.h does, and DATA_LOSS for a list that is damaged. Not thread-safe.
 #pragma once
 
-#include "checkpoint/files.h"
+#include "util/files.h"
 
 #include <cstdint>
 #include <optional>

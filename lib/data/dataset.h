@@ -14,6 +14,8 @@
 // A position is saved as how many elements were taken, and restored by replay() of a new stream: so a stream has no
 // state to save, but gives the same elements each time it is opened with the same Series. One that does not says so
 // (Series::refuse).
+//
+// Rows of one block alone may go from stream to stream as numbers, many at a time: next_rows().
 #pragma once
 
 #include "data/element.h"
@@ -91,6 +93,17 @@ class Stream {
         ended_ = done < count;
         return done;
     }
+    /// The one block of which every element is a row, from a stream that can also give the rows' numbers alone, many at
+    /// a time: what costs little per element is worth neither a call nor an Element each. Null from others.
+    virtual std::shared_ptr<const Block> block() const { return nullptr; }
+    /// Of a stream with a block(): as up to `most` calls of next(), of which there is at least one; the rows' numbers
+    /// into `rows`. How many there were: at least one, or none at the end.
+    std::size_t next_rows(uint64_t *rows, std::size_t most) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
+        const std::size_t count = produce_rows(rows, most);
+        ended_ = count == 0;
+        return count;
+    }
     /// From the first element again, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -101,6 +114,8 @@ class Stream {
     /// Not called again once it has returned false.
     virtual bool produce(Element &out) = 0;
     virtual void rewind() = 0;
+    /// For streams with a block(). Not called again once it has returned 0.
+    virtual std::size_t produce_rows(uint64_t *, std::size_t) { return 0; }
     /// For streams that can do it without making the elements. Like produce(), not called again once it was false.
     virtual bool leave_out(uint64_t count, Element &scratch) {
         for (; count != 0; --count)

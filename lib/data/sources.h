@@ -45,6 +45,7 @@ struct Reading {
     bool skip_corrupt = false;
     uint64_t cycle_length = 1;
     uint64_t block_length = 1;
+    uint64_t parallel_files = 0; // read ahead on as many threads; 0: on the one that asks
 };
 /// The records of all of `files`, uint8 [length]: `cycle_length` files take turns of `block_length` records.
 std::shared_ptr<Dataset> make_records(std::shared_ptr<const Dataset> files, const Reading &reading);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -93,11 +94,7 @@ class Cpu final : public Device {
         const std::size_t alignment = huge ? kHugePage : kCacheLine;
         if (bytes > SIZE_MAX - alignment) throw no_memory(bytes);
         const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-        if (size < KeptBlocks::kLeast) {
-            void *const data = std::aligned_alloc(alignment, size);
-            if (data == nullptr) throw no_memory(bytes);
-            return Memory(data, std::free);
-        }
+        if (size < KeptBlocks::kLeast) return allocate_small(bytes);
         KeptBlocks::Block block = forever<KeptBlocks>().take(size);
         if (block.data == nullptr) block = {std::aligned_alloc(alignment, size), size};
         if (block.data == nullptr) throw no_memory(bytes);
@@ -116,6 +113,15 @@ class Cpu final : public Device {
     }
 
   private:
+    /// With the count of its references in one block. Not by aligned_alloc: glibc's takes nothing from what a thread
+    /// has just freed, and puts the places around the block back one by one.
+    static Memory allocate_small(std::size_t bytes) {
+        auto block = std::make_shared_for_overwrite<char[]>(std::max<std::size_t>(bytes, 1) + kCacheLine - 1);
+        const auto address = reinterpret_cast<std::uintptr_t>(block.get());
+        char *const data = block.get() + (kCacheLine - address % kCacheLine) % kCacheLine;
+        return Memory(std::move(block), data);
+    }
+
     static Failure no_memory(std::size_t bytes) {
         return Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes"));
     }

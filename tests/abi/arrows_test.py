@@ -29,7 +29,7 @@ THIRD_PARTY = {
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
     "mpi.h": r"tests/bench/peers/mpi\.c",
     "cblas": r"(examples|tests)/.*",
-    "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp|lib/data/files/unpack\.cpp",
+    "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp|lib/data/files/(un)?pack\.cpp",
     "CLI/": r"src/.*",
     "nlohmann/": r"src/.*|lib/util/json\.cpp",
     "cmocka.h": r"tests/.*",

@@ -51,6 +51,16 @@ FIELD(mdist_restore_options_t, struct_size, 0);
 FIELD(mdist_restore_options_t, flags, 4);
 FIELD(mdist_restore_options_t, timeout_ns, 8);
 
+SIZE(mdist_read_options_t, 48);
+FIELD(mdist_read_options_t, struct_size, 0);
+FIELD(mdist_read_options_t, flags, 4);
+FIELD(mdist_read_options_t, compression, 8);
+FIELD(mdist_read_options_t, on_corrupt, 12);
+FIELD(mdist_read_options_t, cycle_length, 16);
+FIELD(mdist_read_options_t, block_length, 24);
+FIELD(mdist_read_options_t, max_record_bytes, 32);
+FIELD(mdist_read_options_t, parallel_files, 40);
+
 SIZE(mdist_input_options_t, 48);
 FIELD(mdist_input_options_t, struct_size, 0);
 FIELD(mdist_input_options_t, flags, 4);

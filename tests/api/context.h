@@ -24,6 +24,7 @@ typedef struct World {
     mdist_preemption_t *preemption;
     mdist_checkpoint_t *checkpoint; // of the variable
     mdist_gradients_t *gradients;   // one
+    mdist_record_writer_t *writer, *closed_writer;
     float room[2][16];
 } World;
 

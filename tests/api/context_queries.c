@@ -17,6 +17,7 @@ CALL(queries) {
     mdist_iterator_destroy(NULL);
     mdist_work_destroy(NULL);
     mdist_loop_destroy(NULL);
+    mdist_record_writer_destroy(NULL);
     mdist_gradients_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
@@ -62,6 +63,7 @@ static const Entry entries[] = {
     QUERY(iterator_component_count),
     QUERY(loop_iterations),
     QUERY(loop_destroy),
+    QUERY(record_writer_destroy),
     QUERY(gradients_destroy),
     QUERY(error_status),
     QUERY(error_message),

@@ -54,10 +54,27 @@ CALL(dataset_tfrecords) {
     return drop_dataset(status, out);
 }
 
+CALL(record_writer_create) {
+    (void)w;
+    char path[128];
+    mdist_record_writer_t *writer = NULL;
+    snprintf(path, sizeof path, "%s/records-%p", checkpoint_folder, (void *)path); // each thread its own
+    const mdist_status_t status = mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &writer, error);
+    mdist_record_writer_destroy(writer);
+    return status;
+}
+CALL(record_writer_write) {
+    return mdist_record_writer_write(w->writer, "record", 6, error);
+}
+CALL(record_writer_close) {
+    return mdist_record_writer_close(w->closed_writer, error);
+}
+
 static const Entry entries[] = {
-    ENTRY(dataset_range, ANYWHERE),      ENTRY(dataset_from_generator, ANYWHERE),
-    ENTRY(dataset_files, ANYWHERE),      ENTRY(dataset_match_files, ANYWHERE),
-    ENTRY(dataset_text_lines, ANYWHERE), ENTRY(dataset_fixed_records, ANYWHERE),
-    ENTRY(dataset_tfrecords, ANYWHERE),
+    ENTRY(dataset_range, ANYWHERE),       ENTRY(dataset_from_generator, ANYWHERE),
+    ENTRY(dataset_files, ANYWHERE),       ENTRY(dataset_match_files, ANYWHERE),
+    ENTRY(dataset_text_lines, ANYWHERE),  ENTRY(dataset_fixed_records, ANYWHERE),
+    ENTRY(dataset_tfrecords, ANYWHERE),   ENTRY(record_writer_create, ANYWHERE),
+    ENTRY(record_writer_write, ANYWHERE), ENTRY(record_writer_close, ANYWHERE),
 };
 const Table sources_table = {entries, sizeof entries / sizeof *entries};

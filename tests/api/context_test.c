@@ -330,6 +330,7 @@ static int takes_no_handle(const char *name) {
         "mdist_value_from_dlpack",
         "mdist_value_from_dlpack_versioned",
         "mdist_input_context_batch_size",
+        "mdist_record_writer_create",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (strcmp(names[i], name) == 0) return 1;

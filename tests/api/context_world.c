@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context.h"
 
+#include <unistd.h>
+
 char checkpoint_folder[] = "/tmp/mdist-context-XXXXXX";
 
 int32_t idle_step(mdist_replica_t *replica, void *user_data) {
@@ -31,6 +33,17 @@ static mdist_work_t *done_work(mdist_strategy_t *strategy) {
     exit_all(&run);
     end_with(strategy, MDIST_OK, "");
     return work;
+}
+
+static mdist_record_writer_t *new_writer(int closed) {
+    char path[128];
+    mdist_error_t *error = NULL;
+    mdist_record_writer_t *out = NULL;
+    snprintf(path, sizeof path, "%s/records%d", checkpoint_folder, closed);
+    OK(mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &out, &error));
+    if (closed) OK(mdist_record_writer_close(out, &error));
+    unlink(path);
+    return out;
 }
 
 World make_world(void) {
@@ -71,6 +84,8 @@ World make_world(void) {
     OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
     const mdist_gradients_options_t missing = {.struct_size = sizeof missing, .flags = MDIST_GRADIENTS_ZERO_MISSING};
     OK(mdist_gradients_create(world.strategy, &two, 1, &world.gradients, &missing, &error));
+    world.writer = new_writer(0);
+    world.closed_writer = new_writer(1);
     return world;
 }
 
@@ -92,5 +107,7 @@ void end_world(World *world) {
     mdist_preemption_destroy(world->preemption);
     mdist_checkpoint_destroy(world->checkpoint);
     mdist_gradients_destroy(world->gradients);
+    mdist_record_writer_destroy(world->writer);
+    mdist_record_writer_destroy(world->closed_writer);
     mdist_strategy_destroy(world->strategy);
 }

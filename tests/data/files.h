@@ -100,9 +100,13 @@ MDIST_TEST_HELPER const char *write_out(const char *name, Text text) {
     return path;
 }
 
+/// Of all that read files: how many are read ahead.
+static uint64_t parallel_files;
+
 MDIST_TEST_HELPER mdist_read_options_t reading(void) {
     mdist_read_options_t options = {0};
     options.struct_size = sizeof options;
+    options.parallel_files = parallel_files;
     return options;
 }
 MDIST_TEST_HELPER mdist_dataset_t *names(const char *const *paths, size_t count) {
@@ -112,12 +116,19 @@ MDIST_TEST_HELPER mdist_dataset_t *file(const char *path) {
     return names(&path, 1);
 }
 MDIST_TEST_HELPER mdist_dataset_t *lines(mdist_dataset_t *files, const mdist_read_options_t *options) {
-    MADE(mdist_dataset_text_lines(files, options, &out, &error), files);
+    const mdist_read_options_t plain = reading();
+    MADE(mdist_dataset_text_lines(files, options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+         files);
 }
 MDIST_TEST_HELPER mdist_dataset_t *fixed(mdist_dataset_t *files, uint64_t record, uint64_t header, uint64_t footer,
                                          const mdist_read_options_t *options) {
-    MADE(mdist_dataset_fixed_records(files, record, header, footer, options, &out, &error), files);
+    const mdist_read_options_t plain = reading();
+    MADE(mdist_dataset_fixed_records(files, record, header, footer,
+                                     options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+         files);
 }
 MDIST_TEST_HELPER mdist_dataset_t *tfrecords(mdist_dataset_t *files, const mdist_read_options_t *options) {
-    MADE(mdist_dataset_tfrecords(files, options, &out, &error), files);
+    const mdist_read_options_t plain = reading();
+    MADE(mdist_dataset_tfrecords(files, options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+         files);
 }

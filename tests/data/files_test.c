@@ -44,6 +44,10 @@ static void patterns_give_sorted_names(void **state) {
     assert_int_equal(mdist_dataset_match_files(&patterns[2], 1, &out, &error), MDIST_ERR_NOT_FOUND);
     WORDS(error, "nothing-*");
     mdist_error_free(error);
+    error = NULL;
+    const char *elsewhere = path_of("no-folder/*");
+    assert_int_equal(mdist_dataset_match_files(&elsewhere, 1, &out, &error), MDIST_ERR_NOT_FOUND);
+    mdist_error_free(error);
 }
 
 static void lines_end_with_line_feeds_or_the_file(void **state) {
@@ -217,6 +221,9 @@ static void what_makes_no_sense_is_refused(void **state) {
     options.max_record_bytes = UINT64_MAX;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_text_lines(files, &options, &out, &error));
     options = reading();
+    options.parallel_files = 1025;
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_text_lines(files, &options, &out, &error));
+    options = reading();
     options.flags = 1;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_text_lines(files, &options, &out, &error));
     mdist_dataset_destroy(files);
@@ -238,5 +245,9 @@ int main(void) {
         cmocka_unit_test(files_of_names_are_datasets_of_names),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    // And all of it again with files that are read ahead.
+    int failed = cmocka_run_group_tests_name("on the thread that asks", tests, make_folder, remove_folder);
+    parallel_files = 3;
+    failed += cmocka_run_group_tests_name("ahead", tests, make_folder, remove_folder);
+    return failed;
 }

@@ -317,5 +317,9 @@ int main(void) {
         cmocka_unit_test(unpacked_data_without_end_of_line_is_not_kept),
         cmocka_unit_test(skipped_records_are_counted_per_iteration),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    // And all of it again with files that are read ahead: nothing else may come of it.
+    int failed = cmocka_run_group_tests_name("on the thread that asks", tests, make_folder, remove_folder);
+    parallel_files = 3;
+    failed += cmocka_run_group_tests_name("ahead", tests, make_folder, remove_folder);
+    return failed;
 }

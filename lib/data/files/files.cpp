@@ -93,10 +93,11 @@ void match(const std::string &pattern, std::vector<std::string> &paths) {
     Matches matches;
     // Sorted later, by bytes: the system would go by the locale. A folder that may not be read is an error, too.
     const int result = glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches.found);
-    if (result == GLOB_NOMATCH) return;
+    const int code = errno;
+    const bool no_folder = result == GLOB_ABORTED && (code == ENOENT || code == ENOTDIR);
+    if (result == GLOB_NOMATCH || no_folder) return;
     if (result == GLOB_NOSPACE) throw std::bad_alloc();
     if (result != 0) {
-        const int code = errno;
         throw Failure(MDIST_ERR_IO, text("cannot look for files that match ", quoted(pattern), ": ",
                                          std::generic_category().message(code)))
             .reason(code == EACCES || code == EPERM ? "permission" : "")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of files, several of which may be open and take turns.
-#include "data/files/records.h"
+#include "data/files/read_ahead.h"
 #include "data/sources.h"
 #include "util/failure.h"
-#include "util/log.h"
 #include "util/text.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace mdist {
@@ -49,40 +50,6 @@ class ReadFiles final : public Transform {
     Reading reading_;
 };
 
-/// A file being read, by the rule for what is corrupt.
-class OpenRecords {
-  public:
-    OpenRecords(std::string path, const Reading &reading, std::shared_ptr<std::atomic<uint64_t>> skipped)
-        : path_(std::move(path)),
-          skip_corrupt_(reading.skip_corrupt),
-          skipped_(std::move(skipped)),
-          records_(make_file_records(reading.format, open_file(path_), path_)) {}
-
-    bool next(Tensor &record) {
-        for (;;) {
-            try {
-                return records_->next(record);
-            } catch (const Failure &failure) {
-                if (!skip_corrupt_ || failure.status() != MDIST_ERR_DATA_LOSS) throw;
-                leave_out(failure);
-            }
-        }
-    }
-
-  private:
-    void leave_out(const Failure &failure) {
-        if (!told_) log_warn("left out: ", failure.message(), " (further ones of this file are counted alone)");
-        told_ = true;
-        if (skipped_ != nullptr) skipped_->fetch_add(1, std::memory_order_relaxed);
-    }
-
-    std::string path_;
-    bool skip_corrupt_;
-    std::shared_ptr<std::atomic<uint64_t>> skipped_; // may be null
-    std::unique_ptr<Records> records_;
-    bool told_ = false;
-};
-
 class ReadStream final : public Stream {
   public:
     ReadStream(std::shared_ptr<const ReadFiles> dataset, const Iteration &iteration)
@@ -90,20 +57,23 @@ class ReadStream final : public Stream {
           dataset_(std::move(dataset)),
           skipped_(iteration.skipped),
           files_(dataset_->source().open(iteration)),
-          open_(dataset_->reading().cycle_length) {}
+          open_(dataset_->reading().cycle_length) {
+        if (const uint64_t files = dataset_->reading().parallel_files; files != 0)
+            ahead_.emplace(std::min<uint64_t>(files, open_.size()), iteration);
+    }
 
   private:
     // As TensorFlow's interleave: a place of the cycle whose file has ended passes its turn on, and gets the next file
     // when the turn comes to it again.
     bool produce(Element &out) override {
         while (open_count_ != 0 || !no_more_files_) {
-            std::unique_ptr<OpenRecords> &here = open_[turn_];
+            std::unique_ptr<RecordFile> &here = open_[turn_];
             if (here == nullptr && (no_more_files_ || !open_next(here))) {
                 pass();
                 continue;
             }
             Tensor record;
-            if (here->next(record)) {
+            if (next(*here, record)) {
                 without_records_ = 0;
                 if (++taken_ == dataset_->reading().block_length) pass();
                 out = Element(std::move(record));
@@ -117,6 +87,17 @@ class ReadStream final : public Stream {
         return false;
     }
 
+    bool next(RecordFile &file, Tensor &record) {
+        struct Count { // also where there is a failure behind them
+            std::atomic<uint64_t> *all;
+            uint64_t left_out = 0;
+            ~Count() {
+                if (left_out != 0 && all != nullptr) all->fetch_add(left_out, std::memory_order_relaxed);
+            }
+        } count{skipped_.get()};
+        return file.next(record, count.left_out);
+    }
+
     /// Names without end, of files without records, would keep the caller here for ever.
     void check_end() {
         if (++without_records_ < kMostWithoutRecords) return;
@@ -125,13 +106,14 @@ class ReadStream final : public Stream {
                                                 "repeat the records and not the names"));
     }
 
-    bool open_next(std::unique_ptr<OpenRecords> &place) {
+    bool open_next(std::unique_ptr<RecordFile> &place) {
         Element name;
         if (!files_->next(name)) {
             no_more_files_ = true;
             return false;
         }
-        place = std::make_unique<OpenRecords>(std::string(name.data(0), name.bytes(0)), dataset_->reading(), skipped_);
+        place = open_record_file(std::string(name.data(0), name.bytes(0)), dataset_->reading());
+        if (ahead_) place = ahead_->ahead(std::move(place));
         ++open_count_;
         return true;
     }
@@ -154,7 +136,8 @@ class ReadStream final : public Stream {
     std::shared_ptr<const ReadFiles> dataset_;
     std::shared_ptr<std::atomic<uint64_t>> skipped_;
     std::unique_ptr<Stream> files_;
-    std::vector<std::unique_ptr<OpenRecords>> open_; // a place may be empty
+    std::optional<ReadAhead> ahead_;                // none: on the thread that asks
+    std::vector<std::unique_ptr<RecordFile>> open_; // a place may be empty
     std::size_t open_count_ = 0;
     std::size_t turn_ = 0;
     uint64_t taken_ = 0;           // records of this turn
@@ -196,6 +179,8 @@ std::shared_ptr<Dataset> make_records(std::shared_ptr<const Dataset> files, cons
     if (reading.cycle_length == 0 || reading.cycle_length > kMostFiles)
         throw invalid(
             text("cycle_length is ", reading.cycle_length, "; up to ", kMostFiles, " files may be open at a time"));
+    if (reading.parallel_files > kMostFiles)
+        throw invalid(text("parallel_files is ", reading.parallel_files, "; up to ", kMostFiles, " are possible"));
     check_names(*files);
     check_format(reading.format);
     return std::make_shared<ReadFiles>(std::move(files), reading);

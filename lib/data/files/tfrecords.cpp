@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files. A record is: its length (8 bytes, the lowest first), the length's checksum (4), the data, the data's
-// checksum (4). Checksums are CRC-32C, rotated and with a constant added, so that data which holds checksums itself
-// does not weaken them.
+// TFRecord files.
 #include "data/files/records.h"
-#include "util/crc32c.h"
+#include "data/files/tfrecord.h"
 #include "util/text.h"
 
-#include <bit>
-#include <cstring>
 #include <utility>
 
 namespace mdist {
 namespace {
 
-constexpr std::size_t kLength = 8, kChecksum = 4, kHeader = kLength + kChecksum;
+using namespace tfrecord;
 
-uint32_t masked(uint32_t crc) {
-    return std::rotr(crc, 15) + 0xa282ead8;
-}
-
-uint64_t little_endian(const char *from, std::size_t bytes) {
-    uint64_t number = 0;
-    for (std::size_t i = bytes; i != 0; --i) number = number << 8 | static_cast<unsigned char>(from[i - 1]);
-    return number;
-}
-
-bool agrees(const void *data, std::size_t bytes, const char *checksum) {
-    return masked(crc32c(data, bytes)) == little_endian(checksum, kChecksum);
+bool agrees(const void *data, std::size_t bytes, const char *sum) {
+    return checksum(data, bytes) == read_number(sum, kChecksum);
 }
 
 class TFRecords final : public Records {
@@ -38,12 +24,12 @@ class TFRecords final : public Records {
         uint64_t length = 0;
         if (!read_length(offset, length)) return false;
         Tensor data = input_.record(length);
-        const std::string_view checksum = data.defined() ? input_.peek(kChecksum) : std::string_view();
-        if (checksum.size() < kChecksum) {
+        const std::string_view sum = data.defined() ? input_.peek(kChecksum) : std::string_view();
+        if (sum.size() < kChecksum) {
             input_.abandon();
             throw input_.corrupt(offset, text("the file ends in the middle of a record of ", length, " bytes"));
         }
-        const bool good = agrees(data.data(), length, checksum.data());
+        const bool good = agrees(data.data(), length, sum.data());
         input_.skip(kChecksum);
         if (!good) throw input_.corrupt(offset, text("the checksum of a record of ", length, " bytes is wrong"));
         record = std::move(data);
@@ -64,7 +50,7 @@ class TFRecords final : public Records {
             input_.abandon(); // nobody knows where the next one begins
             throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is no TFRecord file");
         }
-        length = little_endian(header.data(), kLength);
+        length = read_number(header.data(), kLength);
         input_.skip(kHeader);
         if (length <= most_) return true;
         input_.skip(length);

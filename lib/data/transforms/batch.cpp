@@ -6,7 +6,9 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace mdist {
 namespace {
@@ -52,10 +54,16 @@ class Batch final : public Transform {
 class BatchStream final : public Stream {
   public:
     BatchStream(std::shared_ptr<const Batch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+        : Stream(iteration),
+          dataset_(std::move(dataset)),
+          upstream_(dataset_->source().open(iteration)),
+          block_(upstream_->block()) {}
 
   private:
-    bool produce(Element &out) override {
+    static constexpr uint64_t kChunk = 4096; // rows asked for at a time
+
+    bool produce(Element &out) override { return block_ != nullptr ? join_rows(out) : join_elements(out); }
+    bool join_elements(Element &out) {
         while (joiner_.count() < dataset_->batch_size() && upstream_->next(joiner_.place())) joiner_.accept();
         if (joiner_.count() == 0) return false;
         const bool whole = joiner_.count() == dataset_->batch_size();
@@ -66,6 +74,19 @@ class BatchStream final : public Stream {
     uint64_t leap(uint64_t count, Element &scratch) override {
         return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
     }
+    bool join_rows(Element &out) {
+        const uint64_t size = dataset_->batch_size();
+        rows_.clear();
+        for (std::size_t count = 1; count != 0 && rows_.size() < size;) {
+            const std::size_t before = rows_.size();
+            rows_.resize(before + std::min<uint64_t>(kChunk, size - before));
+            count = upstream_->next_rows(&rows_[before], rows_.size() - before);
+            rows_.resize(before + count);
+        }
+        if (rows_.empty() || (rows_.size() < size && dataset_->drop_remainder())) return false;
+        out = joined_rows(*block_, rows_);
+        return true;
+    }
     void rewind() override {
         upstream_->restart();
         joiner_ = Joiner();
@@ -73,6 +94,8 @@ class BatchStream final : public Stream {
 
     std::shared_ptr<const Batch> dataset_;
     std::unique_ptr<Stream> upstream_;
+    std::shared_ptr<const Block> block_; // null: elements are taken one by one
+    std::vector<uint64_t> rows_;         // of one batch
     Joiner joiner_;
 };
 

@@ -53,4 +53,7 @@ class Joiner {
     bool alike_ = true; // all are rows of one block
 };
 
+/// The same of rows of one block, whose numbers these are: at least one.
+Element joined_rows(const Block &block, const std::vector<uint64_t> &rows);
+
 } // namespace mdist

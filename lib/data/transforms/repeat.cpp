@@ -45,14 +45,8 @@ class RepeatStream final : public Stream {
 
   private:
     bool produce(Element &out) override {
-        while (left_ != 0) {
+        for (; left_ != 0; end_round())
             if (upstream_->next(out)) return empty_ = false, true;
-            // A round without elements would be followed by more of them, without end if forever.
-            if (empty_) return false;
-            if (left_ != MDIST_FOREVER && --left_ == 0) return false;
-            upstream_->restart();
-            empty_ = true;
-        }
         return false;
     }
     uint64_t leap(uint64_t count, Element &scratch) override {
@@ -66,6 +60,19 @@ class RepeatStream final : public Stream {
             empty_ = true;
         }
         return done;
+    }
+    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
+    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
+        for (; left_ != 0; end_round())
+            if (const std::size_t count = upstream_->next_rows(rows, most)) return empty_ = false, count;
+        return 0;
+    }
+    void end_round() {
+        // A round without elements would be followed by more of them, without end if forever.
+        if (empty_) left_ = 0;
+        if (left_ == 0 || (left_ != MDIST_FOREVER && --left_ == 0)) return;
+        upstream_->restart();
+        empty_ = true;
     }
     void rewind() override {
         upstream_->restart();

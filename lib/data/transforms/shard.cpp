@@ -6,6 +6,7 @@
 
 #include <mdist/input.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -61,6 +62,25 @@ class ShardStream final : public Stream {
         skip_ = shards - 1;
         return done;
     }
+    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
+    /// The numbers of other shards' rows are read with ours where that costs less than a call.
+    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
+        constexpr std::size_t kChunk = 256;
+        const uint64_t shards = dataset_->shards();
+        if (shards > kChunk / 2) {
+            if (skip_ != 0 && !upstream_->pass_over(skip_, passed_)) return 0;
+            skip_ = shards - 1;
+            return upstream_->next_rows(rows, 1);
+        }
+        uint64_t all[kChunk];
+        for (std::size_t ours = 0;;) {
+            const std::size_t count = upstream_->next_rows(all, std::min<std::size_t>(most, kChunk / shards) * shards);
+            if (count == 0) return 0;
+            for (; skip_ < count; skip_ += shards) rows[ours++] = all[skip_];
+            skip_ -= count;
+            if (ours != 0) return ours;
+        }
+    }
     void rewind() override {
         upstream_->restart();
         skip_ = dataset_->index();
@@ -69,6 +89,7 @@ class ShardStream final : public Stream {
     std::shared_ptr<const Shard> dataset_;
     std::unique_ptr<Stream> upstream_;
     uint64_t skip_; // elements of other shards before the next of ours
+    Element passed_;
 };
 
 std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {

@@ -41,6 +41,13 @@ class TakeStream final : public Stream {
         taken_ += done;
         return done;
     }
+    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
+    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
+        most = static_cast<std::size_t>(std::min<uint64_t>(most, count_ - taken_));
+        const std::size_t count = most == 0 ? 0 : upstream_->next_rows(rows, most);
+        taken_ += count;
+        return count;
+    }
     void rewind() override {
         upstream_->restart();
         taken_ = 0;
@@ -80,9 +87,14 @@ class SkipStream final : public Stream {
         : Stream(iteration), count_(dataset.count()), upstream_(dataset.source().open(iteration)) {}
 
   private:
-    bool produce(Element &out) override {
-        if (!std::exchange(begun_, true) && count_ != 0 && !upstream_->pass_over(count_, out)) return false;
-        return upstream_->next(out);
+    bool produce(Element &out) override { return begin(out) && upstream_->next(out); }
+    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
+    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
+        Element passed;
+        return begin(passed) ? upstream_->next_rows(rows, most) : 0;
+    }
+    bool begin(Element &passed) {
+        return std::exchange(begun_, true) || count_ == 0 || upstream_->pass_over(count_, passed);
     }
     uint64_t leap(uint64_t count, Element &scratch) override {
         const uint64_t first = std::exchange(begun_, true) ? 0 : count_;

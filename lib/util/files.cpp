@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/files.h"
+#include "util/files.h"
 
 #include "util/failure.h"
 #include "util/log.h"
