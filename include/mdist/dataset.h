@@ -40,7 +40,8 @@ MDIST_API mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays
                                                     mdist_dataset_t **out, mdist_error_t **error);
 
 /**
- * Keeps elements index, index + shards, index + 2 * shards ...
+ * Keeps elements index, index + shards, index + 2 * shards ... With MDIST_SHARD_HINT shards it stands for what each
+ * worker is to keep: see input.h.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,

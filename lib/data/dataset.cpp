@@ -35,12 +35,17 @@ void check_any_thread(const Dataset &source, const char *operation) {
         .reason("callers_thread");
 }
 
+std::shared_ptr<const Dataset> Dataset::with_sources(const Sources &sources) const {
+    if (!sources.empty()) throw Failure(MDIST_ERR_INTERNAL, text(traits().text, " cannot be made from other sources"));
+    return shared_from_this();
+}
+
 Transform::Transform(std::shared_ptr<const Dataset> source, std::vector<Spec> spec)
     : Dataset(std::move(spec)), source_(std::move(source)) {
     check_not_distributed(*source_);
 }
 
-Combination::Combination(std::vector<std::shared_ptr<const Dataset>> sources, std::vector<Spec> spec)
+Combination::Combination(Sources sources, std::vector<Spec> spec)
     : Dataset(std::move(spec)), sources_(std::move(sources)) {
     for (const auto &source : sources_) check_not_distributed(*source);
 }

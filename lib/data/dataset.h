@@ -6,8 +6,9 @@
 // A new source or transform is one file: a class derived from Dataset (Transform, if it has a source) that checks its
 // arguments in the constructor and says what its elements look like; a class derived from Stream whose produce() gives
 // the next element and whose rewind() makes it start again; and a make_ function in transforms.h or sources.h, which is
-// all that others see. What every stream must know (how to be told to stop, and later: saved positions, the worker it
-// runs for) travels in Iteration, through open(), from the iterator down to the source. State to be saved is what
+// all that others see. traits() and with_sources() serve those who explain it and deal it out. What every stream must
+// know (how to be told to stop, and later: saved positions, the worker it runs for) travels in Iteration, through
+// open(), from the iterator down to the source. State to be saved is what
 // rewind() resets. Several elements at a time, as of a parallel map, are that transform's own business: order counts.
 #pragma once
 
@@ -103,11 +104,25 @@ struct Spec {
     int32_t dtype = 0;
     Shape shape;
     std::string path = {}; // as the program named it; empty: not at all
+    bool by_count = false; // dims[0] is known only from how many elements there are, and might else be smaller
 };
 
 /// Where each component lies in an element that is seen as one value: as all of them are named, else by its position;
 /// "" if it is the only one.
 std::vector<std::string> paths_of(const std::vector<Spec> &spec);
+
+class Dataset;
+using Sources = std::vector<std::shared_ptr<const Dataset>>;
+
+/// What a dataset is to those who deal it out or explain it (distribute/plan.h).
+struct Traits {
+    enum class Role { kOrdinary, kReader, kShuffle, kShardHint };
+    std::string text = "dataset"; // a line for people, with its arguments: "batch(4)"
+    Role role = Role::kOrdinary;
+    std::optional<uint64_t> batch_size = {}; // its elements are that many others, but for the last
+    bool keeps_batch_size = false;           // its elements have as many rows as those it is made from
+    bool hides_files = false;                // auto-sharding does not look for files below it
+};
 
 class Dataset : public std::enable_shared_from_this<Dataset> {
   public:
@@ -124,6 +139,16 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     virtual std::size_t replica_count() const { return 0; }
     /// What an iteration of this takes along, made anew for each one.
     virtual std::shared_ptr<Agreement> agreement() const { return nullptr; }
+
+    /// What it is made from.
+    virtual Sources sources() const { return {}; }
+    /// The same over others in place of sources(), with elements alike. It counts with this one what is counted
+    /// (iterators of a shuffle), owns the same functions, and keeps nothing that came from the former sources (a
+    /// cache).
+    virtual std::shared_ptr<const Dataset> with_sources(const Sources &sources) const;
+    virtual Traits traits() const { return {}; }
+    /// Whether it certainly never ends, and has elements.
+    virtual bool endless() const { return false; }
 
     /// Whether it uses the caller's memory or function without a way to tell when it needs them no more. Its streams
     /// then must have come to rest before they are gone; else threads of theirs may finish later.
@@ -159,6 +184,9 @@ class Transform : public Dataset {
   public:
     Transform(std::shared_ptr<const Dataset> source, std::vector<Spec> spec);
     const Dataset &source() const { return *source_; }
+    Sources sources() const override { return {source_}; }
+    /// Most transforms end where their source does.
+    bool endless() const override { return source_->endless(); }
     bool borrows() const override { return source_->borrows(); }
     bool callers_thread_only() const override { return source_->callers_thread_only(); }
 
@@ -169,8 +197,8 @@ class Transform : public Dataset {
 /// A dataset made from several, none of them distributed.
 class Combination : public Dataset {
   public:
-    Combination(std::vector<std::shared_ptr<const Dataset>> sources, std::vector<Spec> spec);
-    const std::vector<std::shared_ptr<const Dataset>> &sources() const { return sources_; }
+    Combination(Sources sources, std::vector<Spec> spec);
+    Sources sources() const override { return sources_; }
     bool borrows() const override;
     bool callers_thread_only() const override;
 
@@ -178,7 +206,7 @@ class Combination : public Dataset {
     std::vector<std::unique_ptr<Stream>> open_all(const Iteration &iteration) const;
 
   private:
-    std::vector<std::shared_ptr<const Dataset>> sources_;
+    Sources sources_;
 };
 
 } // namespace mdist

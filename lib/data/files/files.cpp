@@ -22,6 +22,7 @@ class Files final : public Dataset {
     explicit Files(std::vector<Element> names) : Dataset({name_spec()}), names_(std::move(names)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    Traits traits() const override { return {.text = text("files(", names_.size(), ")")}; }
     std::optional<uint64_t> size() const override { return names_.size(); }
     bool borrows() const override { return false; }
     const std::vector<Element> &names() const { return names_; }

@@ -11,12 +11,30 @@
 namespace mdist {
 namespace {
 
+std::string described(const Reading &reading) {
+    const RecordFormat &format = reading.format;
+    std::string all = format.kind == RecordFormat::Kind::kLines ? "text_lines("
+                      : format.kind == RecordFormat::Kind::kFixed
+                          ? text("fixed_records(", format.record_bytes, " bytes, ")
+                          : "tfrecords(";
+    if (format.compression != MDIST_COMPRESSION_NONE)
+        all += format.compression == MDIST_COMPRESSION_GZIP ? "gzip, " : "zlib, ";
+    if (reading.skip_corrupt) all += "without corrupt ones, ";
+    return text(all, reading.cycle_length, reading.cycle_length == 1 ? " file" : " files", " at a time)");
+}
+
 class ReadFiles final : public Transform {
   public:
     ReadFiles(std::shared_ptr<const Dataset> files, const Reading &reading)
         : Transform(std::move(files), {record_spec(reading.format)}), reading_(reading) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<ReadFiles>(sources[0], reading_);
+    }
+    Traits traits() const override { return {.text = described(reading_), .role = Traits::Role::kReader}; }
+    /// Names without end may be of files without records, which is a failure.
+    bool endless() const override { return false; }
     const Reading &reading() const { return reading_; }
 
   private:

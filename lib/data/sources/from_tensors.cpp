@@ -15,6 +15,7 @@ class FromTensors final : public Dataset {
         : Dataset(std::move(spec)), arrays_(std::move(arrays)), rows_(arrays_->part(0).tensor.shape().dims[0]) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    Traits traits() const override { return {.text = text("from_tensors(", rows_, " rows)")}; }
     std::optional<uint64_t> size() const override { return rows_; }
     bool borrows() const override { return arrays_->part(0).tensor.owner() == nullptr; }
     const std::shared_ptr<const Block> &arrays() const { return arrays_; }

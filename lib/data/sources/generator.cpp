@@ -14,6 +14,7 @@ class FromGenerator final : public Dataset {
         : Dataset(std::move(outputs)), generator_(generator), owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    Traits traits() const override { return {.text = "from_generator"}; }
     bool borrows() const override { return owner_ == nullptr; }
     bool callers_thread_only() const override { return !generator_.any_thread; }
     const Generator &generator() const { return generator_; }

@@ -2,6 +2,7 @@
 // Numbers at equal distances.
 #include "data/sources.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +16,9 @@ class Range final : public Dataset {
         : Dataset({Spec{MDIST_INT64, Shape()}}), start_(start), step_(step), count_(count) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    Traits traits() const override {
+        return {.text = text("range(", count_, " numbers from ", start_, ", step ", step_, ")")};
+    }
     std::optional<uint64_t> size() const override { return count_; }
     bool borrows() const override { return false; }
     /// In unsigned numbers, which wrap around where the signed product would not fit though the sum does.

@@ -3,25 +3,36 @@
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <utility>
 
 namespace mdist {
 namespace {
 
-std::vector<Spec> batched(std::vector<Spec> spec, uint64_t rows) {
-    for (Spec &component : spec) component.shape = component.shape.with_first(rows);
+std::vector<Spec> batched(std::vector<Spec> spec, uint64_t rows, bool drop_remainder) {
+    for (Spec &component : spec) {
+        component.shape = component.shape.with_first(rows);
+        component.by_count = !drop_remainder;
+    }
     return spec;
 }
 
 class Batch final : public Transform {
   public:
     Batch(Source source, uint64_t batch_size, bool drop_remainder)
-        : Transform(source, batched(source->spec(), rows_of(*source, batch_size, drop_remainder))),
+        : Transform(source, batched(source->spec(), rows_of(*source, batch_size, drop_remainder), drop_remainder)),
           batch_size_(batch_size),
           drop_remainder_(drop_remainder) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Batch>(sources[0], batch_size_, drop_remainder_);
+    }
+    Traits traits() const override {
+        return {.text = text("batch(", batch_size_, drop_remainder_ ? ", whole ones" : "", ")"),
+                .batch_size = batch_size_};
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;

@@ -15,6 +15,10 @@ class Cache final : public Transform {
     explicit Cache(const Source &source) : Transform(source, source->spec()) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Cache>(sources[0]);
+    }
+    Traits traits() const override { return {.text = "cache", .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override { return source().size(); }
 
     /// Null until some run has come to its end.

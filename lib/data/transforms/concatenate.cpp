@@ -18,6 +18,7 @@ Spec common(const Spec &first, const Spec &second, std::size_t component) {
                            " in the first dataset and ", dtype_name(second.dtype), " of rank ", second.shape.rank,
                            " in the second; to concatenate them both must be alike"));
     Spec both = first;
+    both.by_count |= second.by_count;
     for (int32_t i = 0; i < both.shape.rank; ++i)
         if (first.shape.dims[i] != second.shape.dims[i]) both.shape.dims[i] = Spec::kUnknown;
     return both;
@@ -39,6 +40,11 @@ class Concatenate final : public Combination {
     Concatenate(const Source &first, const Source &second) : Combination({first, second}, common(*first, *second)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Concatenate>(sources[0], sources[1]);
+    }
+    Traits traits() const override { return {.text = "concatenate", .keeps_batch_size = true}; }
+    bool endless() const override { return sources()[0]->endless() || sources()[1]->endless(); }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> first = sources()[0]->size();
         const std::optional<uint64_t> second = sources()[1]->size();

@@ -14,6 +14,10 @@ class Filter final : public Transform {
         : Transform(source, source->spec()), filter_(filter), user_data_(user_data), owner_(std::move(owner)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Filter>(sources[0], filter_, user_data_, owner_);
+    }
+    Traits traits() const override { return {.text = "filter", .keeps_batch_size = true}; }
     bool borrows() const override { return owner_ == nullptr || source().borrows(); }
 
     bool keeps(const std::vector<mdist_tensor_t> &inputs) const {

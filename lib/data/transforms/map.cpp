@@ -13,6 +13,10 @@ class Map final : public Transform {
     Map(Source source, MapFunction map) : Transform(std::move(source), map.outputs()), map_(std::move(map)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Map>(sources[0], map_);
+    }
+    Traits traits() const override { return {.text = "map"}; }
     std::optional<uint64_t> size() const override { return source().size(); }
     bool borrows() const override { return map_.borrows() || source().borrows(); }
     const MapFunction &map() const { return map_; }

@@ -22,7 +22,18 @@ class Name final : public Transform {
     Name(Source source, std::vector<std::string> paths) : Transform(source, named(source->spec(), std::move(paths))) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override { return source().open(iteration); }
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Name>(sources[0], paths());
+    }
+    Traits traits() const override { return {.text = text("name(", joined(), ")"), .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override { return source().size(); }
+
+  private:
+    std::string joined() const {
+        std::string all;
+        for (const Spec &component : spec()) all += text(all.empty() ? "" : ", ", component.path);
+        return all;
+    }
 };
 
 } // namespace

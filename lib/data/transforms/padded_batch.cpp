@@ -60,6 +60,7 @@ std::vector<Spec> padded(std::vector<Spec> spec, const std::vector<Padding> &pad
         for (int32_t d = 0; d < shape.rank; ++d)
             if (paddings[i].shape.dims[d] != Spec::kUnknown) shape.dims[d] = paddings[i].shape.dims[d];
         shape = shape.with_first(rows);
+        spec[i].by_count = false;
     }
     return spec;
 }
@@ -73,6 +74,13 @@ class PaddedBatch final : public Transform {
           paddings_(std::move(paddings)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<PaddedBatch>(sources[0], batch_size_, drop_remainder_, paddings_);
+    }
+    Traits traits() const override {
+        return {.text = text("padded_batch(", batch_size_, drop_remainder_ ? ", whole ones" : "", ")"),
+                .batch_size = batch_size_};
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;

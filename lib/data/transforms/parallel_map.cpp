@@ -26,6 +26,12 @@ class ParallelMap final : public Transform {
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<ParallelMap>(sources[0], map_, parallel_calls_, ordered_);
+    }
+    Traits traits() const override {
+        return {.text = text("map_parallel(", parallel_calls_, " calls", ordered_ ? "" : ", in any order", ")")};
+    }
     std::optional<uint64_t> size() const override { return source().size(); }
     bool borrows() const override { return map_.borrows() || source().borrows(); }
     const MapFunction &map() const { return map_; }

@@ -5,6 +5,7 @@
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/forced_unwind.h"
+#include "util/text.h"
 
 #include <condition_variable>
 #include <deque>
@@ -21,6 +22,10 @@ class Prefetch final : public Transform {
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Prefetch>(sources[0], elements_);
+    }
+    Traits traits() const override { return {.text = text("prefetch(", elements_, ")"), .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override { return source().size(); }
     uint64_t elements() const { return elements_; }
 

@@ -4,6 +4,7 @@
 #include "data/transforms/joiner.h"
 #include "data/transforms/row_sequence.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,8 +14,16 @@ namespace {
 
 std::vector<Spec> cut(std::vector<Spec> spec, const std::vector<uint64_t> &sizes, bool drop_remainder) {
     check_has_rows(spec);
-    const bool alike = drop_remainder && std::ranges::all_of(sizes, [&](uint64_t size) { return size == sizes[0]; });
-    for (Spec &component : spec) component.shape.dims[0] = alike ? sizes[0] : Spec::kUnknown;
+    const bool alike = std::ranges::all_of(sizes, [&](uint64_t size) { return size == sizes[0]; });
+    const auto comes_out = [&](const Spec &component) {
+        const uint64_t rows = component.shape.dims[0];
+        return rows != Spec::kUnknown && rows % sizes[0] == 0;
+    };
+    const bool whole = alike && (drop_remainder || std::ranges::any_of(spec, comes_out));
+    for (Spec &component : spec) {
+        component.shape.dims[0] = whole ? sizes[0] : Spec::kUnknown;
+        component.by_count &= !drop_remainder;
+    }
     return spec;
 }
 
@@ -26,6 +35,12 @@ class Rebatch final : public Transform {
           drop_remainder_(drop_remainder) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Rebatch>(sources[0], sizes_, drop_remainder_);
+    }
+    Traits traits() const override {
+        return {.text = text("rebatch(", listed(sizes_), drop_remainder_ ? ", whole ones" : "", ")")};
+    }
     const std::vector<uint64_t> &sizes() const { return sizes_; }
     bool drop_remainder() const { return drop_remainder_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source several times over.
 #include "data/transforms.h"
+#include "util/text.h"
 
 #include <utility>
 
@@ -12,6 +13,15 @@ class Repeat final : public Transform {
     Repeat(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Repeat>(sources[0], count_);
+    }
+    Traits traits() const override {
+        return {.text = count_ == MDIST_FOREVER ? "repeat" : text("repeat(", count_, ")"), .keeps_batch_size = true};
+    }
+    bool endless() const override {
+        return count_ != 0 && (source().endless() || (count_ == MDIST_FOREVER && source().size().value_or(0) != 0));
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> once = source().size();
         if (count_ == 0 || once == 0u) return 0;

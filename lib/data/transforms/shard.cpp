@@ -4,6 +4,8 @@
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <mdist/input.h>
+
 #include <utility>
 
 namespace mdist {
@@ -15,6 +17,12 @@ class Shard final : public Transform {
         : Transform(source, source->spec()), shards_(shards), index_(index) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Shard>(sources[0], shards_, index_);
+    }
+    Traits traits() const override {
+        return {.text = text("shard(", shards_, ", ", index_, ")"), .keeps_batch_size = true};
+    }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;
@@ -56,9 +64,29 @@ std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {
     return std::make_unique<ShardStream>(self(*this), iteration);
 }
 
+/// Stands where a worker's own shard is to be put.
+class ShardHint final : public Transform {
+  public:
+    explicit ShardHint(const Source &source) : Transform(source, source->spec()) {}
+
+    std::unique_ptr<Stream> open(const Iteration &) const override {
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "a shard with MDIST_SHARD_HINT stands for a worker's own one; give its dataset to "
+                      "mdist_distribute_dataset with policy MDIST_SHARD_BY_HINT before it is iterated")
+            .reason("shard_hint");
+    }
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<ShardHint>(sources[0]);
+    }
+    Traits traits() const override {
+        return {.text = "shard(hint)", .role = Traits::Role::kShardHint, .keeps_batch_size = true};
+    }
+};
+
 } // namespace
 
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index) {
+    if (shards == MDIST_SHARD_HINT) return std::make_shared<ShardHint>(source);
     if (shards == 0) throw invalid(text("shard ", index, " of 0 shards; there must be at least 1"));
     if (index >= shards)
         throw invalid(text("shard ", index, " of ", shards, " shards; the index goes from 0 to ", shards - 1));

@@ -3,7 +3,9 @@
 #include "data/random.h"
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -13,9 +15,24 @@ namespace {
 class Shuffle final : public Transform {
   public:
     Shuffle(Source source, uint64_t buffer_size, uint64_t seed, bool reshuffle)
-        : Transform(source, source->spec()), buffer_size_(buffer_size), seed_(seed), reshuffle_(reshuffle) {}
+        : Transform(source, source->spec()),
+          // More than there are: should this come to stand over an endless source, it would fill for ever.
+          buffer_size_(std::min(buffer_size, std::max<uint64_t>(source->size().value_or(UINT64_MAX), 1))),
+          seed_(seed),
+          reshuffle_(reshuffle),
+          iterators_(std::make_shared<std::atomic<uint64_t>>(0)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        auto other = std::make_shared<Shuffle>(sources[0], buffer_size_, seed_, reshuffle_);
+        other->iterators_ = iterators_;
+        return other;
+    }
+    Traits traits() const override {
+        return {.text = text("shuffle(", buffer_size_, ", seed ", seed_, reshuffle_ ? ")" : ", every time alike)"),
+                .role = Traits::Role::kShuffle,
+                .keeps_batch_size = true};
+    }
     std::optional<uint64_t> size() const override { return source().size(); }
     uint64_t buffer_size() const { return buffer_size_; }
     Random order(uint64_t iterator, uint64_t epoch) const {
@@ -28,7 +45,7 @@ class Shuffle final : public Transform {
     bool reshuffle_;
     // Counted when an iterator is made, in the caller's thread; epochs within it are counted by the stream. So the
     // numbers do not depend on how far a prefetching thread happened to get.
-    mutable std::atomic<uint64_t> iterators_{0};
+    std::shared_ptr<std::atomic<uint64_t>> iterators_;
 };
 
 class ShuffleStream final : public Stream {
@@ -81,7 +98,7 @@ class ShuffleStream final : public Stream {
 };
 
 std::unique_ptr<Stream> Shuffle::open(const Iteration &iteration) const {
-    return std::make_unique<ShuffleStream>(self(*this), iterators_.fetch_add(1, std::memory_order_relaxed), iteration);
+    return std::make_unique<ShuffleStream>(self(*this), iterators_->fetch_add(1, std::memory_order_relaxed), iteration);
 }
 
 } // namespace

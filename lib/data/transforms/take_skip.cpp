@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first elements alone, or all but the first.
 #include "data/transforms.h"
+#include "util/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,11 @@ class Take final : public Transform {
     Take(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Take>(sources[0], count_);
+    }
+    Traits traits() const override { return {.text = text("take(", count_, ")"), .keeps_batch_size = true}; }
+    bool endless() const override { return false; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         return all ? std::optional(std::min(*all, count_)) : std::nullopt;
@@ -49,6 +55,10 @@ class Skip final : public Transform {
     Skip(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Skip>(sources[0], count_);
+    }
+    Traits traits() const override { return {.text = text("skip(", count_, ")"), .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         return all ? std::optional(*all - std::min(*all, count_)) : std::nullopt;

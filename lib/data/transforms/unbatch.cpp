@@ -10,7 +10,10 @@ namespace {
 
 std::vector<Spec> unbatched(std::vector<Spec> spec) {
     check_has_rows(spec);
-    for (Spec &component : spec) component.shape = component.shape.without_first();
+    for (Spec &component : spec) {
+        component.shape = component.shape.without_first();
+        component.by_count = false;
+    }
     return spec;
 }
 
@@ -19,6 +22,10 @@ class Unbatch final : public Transform {
     explicit Unbatch(const Source &source) : Transform(source, unbatched(source->spec())) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Unbatch>(sources[0]);
+    }
+    Traits traits() const override { return {.text = "unbatch", .hides_files = true}; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> elements = source().size();
         const uint64_t rows = source().spec()[0].shape.dims[0];

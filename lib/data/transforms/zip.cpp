@@ -21,6 +21,13 @@ class Zip final : public Combination {
     explicit Zip(const std::vector<Source> &sources) : Combination(sources, side_by_side(sources)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        return std::make_shared<Zip>(sources);
+    }
+    Traits traits() const override { return {.text = "zip", .keeps_batch_size = true}; }
+    bool endless() const override {
+        return std::ranges::all_of(sources(), [](const Source &source) { return source->endless(); });
+    }
     /// Not known if any is not: that one may be endless or the shortest.
     std::optional<uint64_t> size() const override {
         uint64_t least = UINT64_MAX;
