@@ -7,7 +7,8 @@
 
 namespace mdist {
 
-Block::Block(std::vector<Tensor> tensors) {
+Block::Block(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows)
+    : step_rows_(std::move(step_rows)) {
     parts_.reserve(tensors.size());
     for (Tensor &tensor : tensors) add(std::move(tensor));
 }
@@ -19,6 +20,9 @@ void Block::add(Tensor tensor) {
 }
 
 Element::Element(std::vector<Tensor> tensors) : block_(std::make_shared<const Block>(std::move(tensors))) {}
+
+Element::Element(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows)
+    : block_(std::make_shared<const Block>(std::move(tensors), std::move(step_rows))) {}
 
 Element::Element(Tensor tensor) : block_(std::make_shared<const Block>(std::move(tensor))) {}
 

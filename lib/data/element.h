@@ -16,6 +16,9 @@
 
 namespace mdist {
 
+/// Rows of each replica of a job in one step, by id.
+using StepRows = std::vector<uint64_t>;
+
 class Block {
   public:
     struct Part {
@@ -24,16 +27,18 @@ class Block {
         std::size_t row_bytes; // likewise
     };
 
-    explicit Block(std::vector<Tensor> tensors);
+    explicit Block(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows = nullptr);
     explicit Block(Tensor tensor) { add(std::move(tensor)); }
 
     std::size_t count() const { return parts_.size(); }
     const Part &part(std::size_t component) const { return parts_[component]; }
+    const std::shared_ptr<const StepRows> &step_rows() const { return step_rows_; }
 
   private:
     void add(Tensor tensor);
 
     std::vector<Part> parts_;
+    std::shared_ptr<const StepRows> step_rows_ = nullptr;
 };
 
 class Element {
@@ -42,6 +47,8 @@ class Element {
     /// All of a block made of these.
     explicit Element(std::vector<Tensor> tensors);
     explicit Element(Tensor tensor);
+    /// What one replica gets of a batch that all workers see, which so know everybody's rows of it.
+    Element(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows);
 
     /// Becomes row `row` of every tensor of `block`.
     void set_row(const std::shared_ptr<const Block> &block, uint64_t row) {
@@ -76,6 +83,9 @@ class Element {
     Tensor tensor(std::size_t component) const {
         return is_row() ? part(component).tensor.row(row_) : part(component).tensor;
     }
+
+    /// Null where the element was not made with them.
+    std::shared_ptr<const StepRows> step_rows() const { return block_ && !is_row() ? block_->step_rows() : nullptr; }
 
     /// Which row it is, if it is one.
     uint64_t row() const { return row_; }

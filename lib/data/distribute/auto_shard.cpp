@@ -21,13 +21,13 @@ void check_enough(const Sharing &sharing, uint64_t workers) {
                 .reason("too_few_files");
 }
 
-Sharing by_file(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+Sharing by_file(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     Sharing sharing = shard_files(source, layout);
     if (sharing.dataset != nullptr) check_enough(sharing, layout.workers);
     return sharing;
 }
 
-Sharing by_file_alone(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+Sharing by_file_alone(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     Sharing sharing = by_file(source, layout);
     if (sharing.dataset != nullptr) return sharing;
     // One worker reads all there is, whatever that is.
@@ -36,20 +36,20 @@ Sharing by_file_alone(const std::shared_ptr<const Dataset> &source, const Layout
                                             "; take policy DATA, or AUTO, which then does the same"));
 }
 
-Sharing by_file_or_data(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+Sharing by_file_or_data(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     Sharing sharing = by_file(source, layout);
     if (sharing.dataset != nullptr) return sharing;
     return {source, MDIST_SHARD_DATA, sharing.why};
 }
 
-Sharing by_hint(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+Sharing by_hint(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     const auto dataset = replace_hints(source, layout);
     return {dataset, MDIST_SHARD_BY_HINT, dataset == source ? "there is no shard of MDIST_SHARD_HINT" : ""};
 }
 
 } // namespace
 
-Sharing share(const std::shared_ptr<const Dataset> &source, const Layout &layout, int32_t policy) {
+Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy) {
     switch (policy) {
         case MDIST_SHARD_OFF:
             return {source, MDIST_SHARD_OFF, ""};

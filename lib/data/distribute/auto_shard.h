@@ -27,14 +27,14 @@ struct Sharing {
 
 /// By `policy`, before anything is cut. Policy DATA leaves the dataset as it is: it is what comes of cutting that is
 /// shared then. Throws NOT_FOUND and FAILED_PRECONDITION as make_plan does.
-Sharing share(const std::shared_ptr<const Dataset> &source, const Layout &layout, int32_t policy);
+Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy);
 
 /// Every reader of `source` gets each layout.workers-th name; shuffles of names move behind that, so that all workers
 /// agree who reads what, with whatever seeds. `dataset` is null, and `why` says it, where there is something between
 /// the readers and the end that TensorFlow doesn't look through, or any branch without a reader.
-Sharing shard_files(const std::shared_ptr<const Dataset> &source, const Layout &layout);
+Sharing shard_files(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
 
 /// Every shard of MDIST_SHARD_HINT becomes a shard of the workers; `source` itself if there is none.
-std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const Layout &layout);
+std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
 
 } // namespace mdist

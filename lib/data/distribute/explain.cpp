@@ -43,13 +43,13 @@ std::string policy_line(const Sharing &sharing, int32_t asked) {
                 sharing.why.empty() ? "" : ": ", sharing.why, "\n");
 }
 
-std::string workers_line(const Sharing &sharing, const Layout &layout) {
+std::string workers_line(const Sharing &sharing, const InputLayout &layout) {
     const std::string replicas = text(layout.replicas, layout.replicas == 1 ? " replica" : " replicas");
     if (layout.workers == 1) return text("workers: 1, with ", replicas, "\n");
     return text("workers: ", layout.workers, ", with ", replicas, " each; ", meaning_of(sharing.policy), "\n");
 }
 
-std::string files_line(const FileList &list, const Layout &layout) {
+std::string files_line(const FileList &list, const InputLayout &layout) {
     if (!list.files) return text("files: ", list.reader, " of a number of files that is not known\n");
     std::vector<uint64_t> each;
     for (uint64_t worker = 0; worker < layout.workers; ++worker)
@@ -58,21 +58,20 @@ std::string files_line(const FileList &list, const Layout &layout) {
                 layout.workers == 1 ? "" : text("; each worker ", listed(each)), "\n");
 }
 
-std::string order_of(const Cutting &cutting, const Layout &layout, bool by_replica) {
-    if (cutting.kind != Cutting::Kind::kSlices || layout.workers == 1 || cutting.own.size() == layout.total())
-        return "";
+std::string order_of(const Cutting &cutting, const InputLayout &layout, bool by_replica) {
+    if (layout.workers == 1 || cutting.slicing.replicas.empty()) return "";
     if (by_replica) return "; slice j is for replica j";
     return text("; slice j is for worker j mod ", layout.workers, ", there for each replica in turn");
 }
 
 /// Of the steps until they begin again, while they fit on a page.
-std::string first_steps(const Plan &plan, const Layout &layout, const Dealing &dealing) {
+std::string first_steps(const Plan &plan, const InputLayout &layout, const Dealing &dealing) {
     constexpr uint64_t kMostReplicas = 16, kMostSteps = 4;
     if (!plan.global_batch || layout.total() > kMostReplicas) return "";
     const bool shared = plan.policy == MDIST_SHARD_DATA;
     std::vector<std::string> lines;
     for (uint64_t worker = 0; worker < layout.workers; ++worker) {
-        const Layout there = {layout.workers, worker, layout.replicas};
+        const InputLayout there = {layout.workers, worker, layout.replicas};
         const Cutting cutting = choose_cutting(there, dealing, shared, plan.global_batch);
         const std::vector<uint64_t> rows = cutting.rows(*plan.global_batch);
         if (rows.empty()) return "";
@@ -87,7 +86,7 @@ std::string first_steps(const Plan &plan, const Layout &layout, const Dealing &d
 
 } // namespace
 
-std::string explain(const Plan &plan, const Sharing &sharing, const Layout &layout, const Dealing &dealing) {
+std::string explain(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing) {
     const bool shared = sharing.policy == MDIST_SHARD_DATA;
     const Cutting cutting = choose_cutting(layout, dealing, shared, plan.global_batch);
     std::string all = policy_line(sharing, dealing.policy) + workers_line(sharing, layout);

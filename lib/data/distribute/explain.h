@@ -9,6 +9,6 @@
 namespace mdist {
 
 /// Lines for people: policy and why, who reads what, how batches are cut, rows in the first steps, the pipeline.
-std::string explain(const Plan &plan, const Sharing &sharing, const Layout &layout, const Dealing &dealing);
+std::string explain(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing);
 
 } // namespace mdist

@@ -13,7 +13,7 @@ namespace {
 
 class FileSharding {
   public:
-    explicit FileSharding(const Layout &layout) : layout_(layout) {}
+    explicit FileSharding(const InputLayout &layout) : layout_(layout) {}
 
     Sharing result(const Source &source) {
         Sharing sharing;
@@ -85,7 +85,7 @@ class FileSharding {
         return in_order_[at.get()] = made;
     }
 
-    const Layout layout_;
+    const InputLayout layout_;
     std::string why_not_;
     std::vector<FileList> lists_;
     std::map<const Dataset *, Source> sharded_;
@@ -94,7 +94,7 @@ class FileSharding {
 
 } // namespace
 
-Sharing shard_files(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+Sharing shard_files(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     return FileSharding(layout).result(source);
 }
 

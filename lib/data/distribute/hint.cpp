@@ -12,7 +12,7 @@ namespace {
 
 class HintReplacing {
   public:
-    explicit HintReplacing(const Layout &layout) : layout_(layout) {}
+    explicit HintReplacing(const InputLayout &layout) : layout_(layout) {}
 
     /// A dataset that is used twice stays one.
     Source replaced(const Source &at) {
@@ -43,13 +43,13 @@ class HintReplacing {
         return make_shard(source, layout_.workers, layout_.worker);
     }
 
-    const Layout layout_;
+    const InputLayout layout_;
     std::map<const Dataset *, Source> replaced_;
 };
 
 } // namespace
 
-std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const Layout &layout) {
+std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     return HintReplacing(layout).replaced(source);
 }
 

@@ -25,7 +25,7 @@ void check_rows(const std::vector<Spec> &spec) {
                                "the dataset a batch first (mdist_dataset_batch)"));
 }
 
-void check_weights(const Layout &layout, const Dealing &dealing) {
+void check_weights(const InputLayout &layout, const Dealing &dealing) {
     const std::vector<double> &weights = dealing.weights;
     if (dealing.uneven != MDIST_UNEVEN_DEFAULT || !dealing.split)
         throw invalid(
@@ -40,7 +40,7 @@ void check_weights(const Layout &layout, const Dealing &dealing) {
         throw invalid("all weights are 0; one at least must be more");
 }
 
-void check(const Dataset &source, const Layout &layout, const Dealing &dealing) {
+void check(const Dataset &source, const InputLayout &layout, const Dealing &dealing) {
     if (dealing.uneven < MDIST_UNEVEN_DEFAULT || dealing.uneven > MDIST_UNEVEN_DROP)
         throw invalid(text("uneven ", dealing.uneven, " is none of mdist_uneven_t"));
     if (!dealing.split && dealing.uneven != MDIST_UNEVEN_DEFAULT)
@@ -50,7 +50,7 @@ void check(const Dataset &source, const Layout &layout, const Dealing &dealing) 
 }
 
 /// As for files: TensorFlow fails on those workers that got an element, here all do.
-void check_enough(const Dataset &source, const Layout &layout) {
+void check_enough(const Dataset &source, const InputLayout &layout) {
     const uint64_t elements = source.size().value_or(0);
     if (elements == 0 || elements >= layout.workers) return;
     throw Failure(MDIST_ERR_FAILED_PRECONDITION,
@@ -61,7 +61,7 @@ void check_enough(const Dataset &source, const Layout &layout) {
 
 } // namespace
 
-Plan make_plan(std::shared_ptr<const Dataset> source, const Layout &layout, const Dealing &dealing) {
+Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing) {
     check(*source, layout, dealing);
     const Sharing sharing = share(source, layout, dealing.policy);
     const bool shared = sharing.policy == MDIST_SHARD_DATA;

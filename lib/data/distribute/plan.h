@@ -18,7 +18,7 @@
 namespace mdist {
 
 /// Whom input is dealt out to, and who asks.
-struct Layout {
+struct InputLayout {
     uint64_t workers = 1;
     uint64_t worker = 0;
     uint64_t replicas = 1; // of each worker
@@ -35,7 +35,7 @@ struct Dealing {
     /// the first. Under policies other than DATA, where no batch is seen by all, n is the batch size and must be known.
     std::vector<double> weights = {};
     bool by_replica = false; // data.order: replica; matters to policy DATA
-    bool split = true;       // false: whole elements to each replica in turn (MDIST_INPUT_NO_SPLIT)
+    bool split = true; // false: whole elements to each replica in turn (MDIST_INPUT_NO_SPLIT)
 };
 
 struct Plan {
@@ -53,6 +53,6 @@ struct Plan {
 /// Throws INVALID_ARGUMENT for a source that can't be split (no batch, scalars), NOT_FOUND for policy FILE without
 /// files, and FAILED_PRECONDITION, reason "too_few_files" or, where whole elements are shared out, "too_few_elements":
 /// the same on every worker.
-Plan make_plan(std::shared_ptr<const Dataset> source, const Layout &layout, const Dealing &dealing);
+Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing);
 
 } // namespace mdist

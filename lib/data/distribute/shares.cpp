@@ -95,7 +95,7 @@ std::string Shares::text() const {
     return "";
 }
 
-std::vector<uint64_t> batch_sizes_for_worker(uint64_t batch_size, const Layout &layout) {
+std::vector<uint64_t> batch_sizes_for_worker(uint64_t batch_size, const InputLayout &layout) {
     return even(batch_size, layout.total(), layout.worker * layout.replicas);
 }
 

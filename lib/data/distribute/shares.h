@@ -30,7 +30,7 @@ struct Shares {
 
 /// Rows of the successive sub-batches of `layout.worker`, again and again: the first `layout.replicas` are its first
 /// step's. They add up to `batch_size`, as do those of all workers in each step; any two differ by one at most.
-std::vector<uint64_t> batch_sizes_for_worker(uint64_t batch_size, const Layout &layout);
+std::vector<uint64_t> batch_sizes_for_worker(uint64_t batch_size, const InputLayout &layout);
 
 /// Rows of the elements of `dataset`, but maybe the last, if that can be told from how it is made.
 std::optional<uint64_t> batch_size_of(const Dataset &dataset);
