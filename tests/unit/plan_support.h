@@ -97,6 +97,7 @@ class NumberFiles {
         for (int64_t number = first; number < first + count; ++number)
             file.write(reinterpret_cast<const char *>(&number), sizeof number);
     }
+    const std::vector<std::string> &paths() const { return paths_; }
     std::shared_ptr<Dataset> names() const { return make_files(paths_); }
 
   private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/cutting.h"
 
-#include "data/distribute/slices.h"
 #include "data/distribute/turns.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -27,13 +26,12 @@ std::vector<uint64_t> all_slices(const InputLayout &layout) {
     return all;
 }
 
-/// What each slice weighs: as the replica that gets it.
-std::vector<double> by_slice(const InputLayout &layout, const Dealing &dealing) {
-    if (dealing.by_replica) return dealing.weights;
-    std::vector<double> weights;
-    for (uint64_t slice = 0; slice < layout.total(); ++slice)
-        weights.push_back(dealing.weights[slice % layout.workers * layout.replicas + slice / layout.workers]);
-    return weights;
+/// Whom the slices of a batch that all see are for, by id.
+std::vector<uint64_t> replica_of_each(const InputLayout &layout, bool by_replica) {
+    std::vector<uint64_t> replicas = all_slices(layout);
+    for (uint64_t &slice : replicas)
+        if (!by_replica) slice = slice % layout.workers * layout.replicas + slice / layout.workers;
+    return replicas;
 }
 
 /// A worker of slow devices takes fewer rows of its own in each step, and so is longer about them.
@@ -56,27 +54,28 @@ Cutting weighted_stream(const InputLayout &layout, const Dealing &dealing, std::
 
 Cutting slices(const InputLayout &layout, const Dealing &dealing, bool shared, Shares::Rule rule) {
     Cutting cutting = {.kind = Cutting::Kind::kSlices};
-    cutting.shares.rule = rule;
-    cutting.shares.slices = layout.total();
-    if (shared) {
-        cutting.own = own_slices(layout, dealing.by_replica);
-        for (uint64_t worker = 0; worker < layout.workers; ++worker) {
-            const auto theirs = own_slices({layout.workers, worker, layout.replicas}, dealing.by_replica);
-            cutting.everybodys.insert(cutting.everybodys.end(), theirs.begin(), theirs.end());
-        }
+    Slicing &slicing = cutting.slicing;
+    slicing.shares.rule = rule;
+    slicing.shares.slices = layout.total();
+    if (!shared) {
+        // A batch of its own lasts a worker for as many steps as there are workers, each with other slices that are
+        // larger.
+        slicing.own = all_slices(layout);
+        slicing.shares.turn = layout.worker * layout.replicas;
         return cutting;
     }
-    // A batch of its own lasts a worker for as many steps as there are workers, each with other slices that are larger.
-    cutting.own = all_slices(layout);
-    cutting.shares.turn = layout.worker * layout.replicas;
+    slicing.own = own_slices(layout, dealing.by_replica);
+    slicing.replicas = replica_of_each(layout, dealing.by_replica);
+    for (const uint64_t replica : slicing.replicas)
+        if (!dealing.weights.empty()) slicing.shares.weights.push_back(dealing.weights[replica]);
     return cutting;
 }
 
 Cutting whole_elements(const InputLayout &layout, const Dealing &dealing, bool shared) {
     if (!shared || layout.workers == 1) return {};
     Cutting cutting = {.kind = Cutting::Kind::kTurns};
-    cutting.shares.slices = dealing.by_replica ? layout.total() : layout.workers;
-    cutting.own = dealing.by_replica ? own_slices(layout, true) : std::vector<uint64_t>{layout.worker};
+    cutting.slicing.shares.slices = dealing.by_replica ? layout.total() : layout.workers;
+    cutting.slicing.own = dealing.by_replica ? own_slices(layout, true) : std::vector<uint64_t>{layout.worker};
     return cutting;
 }
 
@@ -86,12 +85,9 @@ Cutting choose_cutting(const InputLayout &layout, const Dealing &dealing, bool s
                        std::optional<uint64_t> batch_size) {
     if (layout.total() == 1) return {};
     if (!dealing.split) return whole_elements(layout, dealing, shared);
-    if (!dealing.weights.empty()) {
-        if (!shared) return weighted_stream(layout, dealing, batch_size);
-        Cutting cutting = slices(layout, dealing, shared, Shares::Rule::kWeighted);
-        cutting.shares.weights = by_slice(layout, dealing);
-        return cutting;
-    }
+    if (!dealing.weights.empty())
+        return shared ? slices(layout, dealing, shared, Shares::Rule::kWeighted)
+                      : weighted_stream(layout, dealing, batch_size);
     if (dealing.uneven == MDIST_UNEVEN_SPREAD) return slices(layout, dealing, shared, Shares::Rule::kEven);
     if (dealing.uneven == MDIST_UNEVEN_DROP) return slices(layout, dealing, shared, Shares::Rule::kEqual);
     if (shared || batch_size.value_or(0) == 0) return slices(layout, dealing, shared, Shares::Rule::kCeiling);
@@ -105,18 +101,18 @@ std::shared_ptr<const Dataset> Cutting::applied(const std::shared_ptr<const Data
         case Kind::kStream:
             return make_rebatch(mine, sizes, false);
         case Kind::kSlices:
-            return make_slices(mine, shares, own, everybodys);
+            return make_slices(mine, slicing);
         case Kind::kTurns:
-            return make_turns(mine, shares.slices, own);
+            return make_turns(mine, slicing.shares.slices, slicing.own);
     }
     return mine;
 }
 
 std::vector<uint64_t> Cutting::rows(uint64_t batch_size) const {
     if (kind != Kind::kSlices) return sizes;
-    const std::vector<uint64_t> all = shares.of(batch_size);
+    const std::vector<uint64_t> all = slicing.shares.of(batch_size);
     std::vector<uint64_t> mine;
-    for (const uint64_t slice : own) mine.push_back(all[slice]);
+    for (const uint64_t slice : slicing.own) mine.push_back(all[slice]);
     return mine;
 }
 
@@ -127,9 +123,9 @@ std::string Cutting::text() const {
         case Kind::kStream:
             return "consecutive rows, whatever the borders of batches";
         case Kind::kSlices:
-            return mdist::text("each batch in ", shares.slices, " slices: ", shares.text());
+            return mdist::text("each batch in ", slicing.shares.slices, " slices: ", slicing.shares.text());
         case Kind::kTurns:
-            return mdist::text("whole elements: of each ", shares.slices, " in a row those of its own");
+            return mdist::text("whole elements: of each ", slicing.shares.slices, " in a row those of its own");
     }
     return "";
 }

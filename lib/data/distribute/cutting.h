@@ -2,7 +2,7 @@
 // Cutting: how what a worker reads becomes sub-batches of its replicas.
 #pragma once
 
-#include "data/distribute/shares.h"
+#include "data/distribute/slices.h"
 
 #include <memory>
 #include <string>
@@ -14,14 +14,12 @@ struct Cutting {
     enum class Kind {
         kNone,   // elements are sub-batches already
         kStream, // consecutive rows, `sizes` in turn, whatever the borders of batches (TensorFlow: rebatch)
-        kSlices, // each batch into `shares`, of which those in `own` are this worker's (its legacy rebatch)
-        kTurns,  // whole elements: of each `shares.slices` in a row those in `own`
+        kSlices, // each batch in slices, as `slicing` says (its legacy rebatch, with the shard behind it)
+        kTurns,  // whole elements: of each `slicing.shares.slices` in a row those in `slicing.own`
     };
     Kind kind = Kind::kNone;
     std::vector<uint64_t> sizes = {};
-    Shares shares = {};
-    std::vector<uint64_t> own = {};
-    std::vector<uint64_t> everybodys = {}; // kSlices: of each replica of the job, by id, if all see each batch
+    Slicing slicing = {};
 
     std::shared_ptr<const Dataset> applied(const std::shared_ptr<const Dataset> &mine) const;
     /// Rows of its successive sub-batches, from batches of `batch_size`, until they begin again; empty where they are

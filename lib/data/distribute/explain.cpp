@@ -64,8 +64,7 @@ std::string batch_line(const Plan &plan) {
 }
 
 std::string order_of(const Cutting &cutting, const InputLayout &layout, bool by_replica) {
-    if (cutting.kind != Cutting::Kind::kSlices || layout.workers == 1 || cutting.own.size() == layout.total())
-        return "";
+    if (layout.workers == 1 || cutting.slicing.replicas.empty()) return "";
     if (by_replica) return "; slice j is for replica j";
     return text("; slice j is for worker j mod ", layout.workers, ", there for each replica in turn");
 }

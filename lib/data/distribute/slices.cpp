@@ -10,46 +10,39 @@
 namespace mdist {
 namespace {
 
-std::vector<Spec> sliced(std::vector<Spec> spec, const Shares &shares, const std::vector<uint64_t> &own) {
+std::vector<Spec> sliced(std::vector<Spec> spec, const Slicing &slicing) {
     for (Spec &component : spec) {
         uint64_t &rows = component.shape.dims[0];
         if (rows == Spec::kUnknown) continue;
-        const std::vector<uint64_t> all = shares.of(rows);
-        const bool alike = std::ranges::all_of(own, [&](uint64_t slice) { return all[slice] == all[own[0]]; });
-        rows = alike ? all[own[0]] : Spec::kUnknown;
+        const std::vector<uint64_t> all = slicing.shares.of(rows);
+        const uint64_t first = all[slicing.own[0]];
+        rows = std::ranges::all_of(slicing.own, [&](uint64_t i) { return all[i] == first; }) ? first : Spec::kUnknown;
     }
     return spec;
 }
 
 class Slices final : public Transform {
   public:
-    Slices(std::shared_ptr<const Dataset> source, Shares shares, std::vector<uint64_t> own,
-           std::vector<uint64_t> everybodys)
-        : Transform(source, sliced(source->spec(), shares, own)),
-          shares_(std::move(shares)),
-          own_(std::move(own)),
-          everybodys_(std::move(everybodys)) {}
+    Slices(std::shared_ptr<const Dataset> source, Slicing slicing)
+        : Transform(source, sliced(source->spec(), slicing)), slicing_(std::move(slicing)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> batches = source().size();
-        if (!batches || shares_.rule == Shares::Rule::kEqual) return std::nullopt;
-        return *batches * own_.size();
+        if (!batches || slicing_.shares.rule == Shares::Rule::kEqual) return std::nullopt;
+        return *batches * slicing_.own.size();
     }
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Slices>(sources[0], shares_, own_, everybodys_);
+        return std::make_shared<Slices>(sources[0], slicing_);
     }
     Traits traits() const override {
-        return {.text = text("slices(", listed(own_), " of ", shares_.slices, ": ", shares_.text(), ")")};
+        return {.text = text("slices(", listed(slicing_.own), " of ", slicing_.shares.slices, ": ",
+                             slicing_.shares.text(), ")")};
     }
-    const Shares &shares() const { return shares_; }
-    const std::vector<uint64_t> &own() const { return own_; }
-    const std::vector<uint64_t> &everybodys() const { return everybodys_; }
+    const Slicing &slicing() const { return slicing_; }
 
   private:
-    Shares shares_;
-    std::vector<uint64_t> own_;
-    std::vector<uint64_t> everybodys_;
+    Slicing slicing_;
 };
 
 class SlicesStream final : public Stream {
@@ -60,17 +53,17 @@ class SlicesStream final : public Stream {
   private:
     bool produce(Element &out) override {
         if (batch_.empty() && !next_batch()) return false;
-        const uint64_t slice = dataset_->own()[at_++];
+        const uint64_t slice = dataset_->slicing().own[at_++];
         std::vector<Tensor> parts;
         parts.reserve(batch_.size());
         for (const Tensor &component : batch_) parts.push_back(component.rows(borders_[slice], borders_[slice + 1]));
         out = Element(std::move(parts), step_rows_);
-        if (at_ == dataset_->own().size()) batch_.clear();
+        if (at_ == dataset_->slicing().own.size()) batch_.clear();
         return true;
     }
 
     bool next_batch() {
-        const bool equal = dataset_->shares().rule == Shares::Rule::kEqual;
+        const bool equal = dataset_->slicing().shares.rule == Shares::Rule::kEqual;
         do {
             Element element;
             if (!upstream_->next(element)) return false;
@@ -82,17 +75,15 @@ class SlicesStream final : public Stream {
         return true;
     }
 
-    /// Most batches have as many rows as the one before.
     void cut(uint64_t rows) {
-        if (!borders_.empty() && rows == rows_) return;
-        const std::vector<uint64_t> all = dataset_->shares().of(rows);
-        rows_ = rows;
+        const Slicing &slicing = dataset_->slicing();
+        const std::vector<uint64_t> all = slicing.shares.of(rows);
         borders_.assign(1, 0);
         for (const uint64_t share : all) borders_.push_back(borders_.back() + share);
-        if (dataset_->everybodys().empty()) return;
-        StepRows step;
-        for (const uint64_t slice : dataset_->everybodys()) step.push_back(all[slice]);
-        step_rows_ = std::make_shared<const StepRows>(std::move(step));
+        if (slicing.replicas.empty()) return;
+        StepRows step_rows(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) step_rows[slicing.replicas[i]] = all[i];
+        step_rows_ = std::make_shared<const StepRows>(std::move(step_rows));
     }
 
     uint64_t checked_rows() const {
@@ -114,11 +105,10 @@ class SlicesStream final : public Stream {
 
     std::shared_ptr<const Slices> dataset_;
     std::unique_ptr<Stream> upstream_;
-    std::vector<Tensor> batch_; // empty when its last slice is out
-    uint64_t rows_ = 0;         // of it
-    std::shared_ptr<const StepRows> step_rows_;
+    std::vector<Tensor> batch_;     // empty when its last slice is out
     std::vector<uint64_t> borders_; // slice i: rows borders_[i] to borders_[i + 1]
-    std::size_t at_ = 0;            // in own()
+    std::size_t at_ = 0;            // in own
+    std::shared_ptr<const StepRows> step_rows_;
 };
 
 std::unique_ptr<Stream> Slices::open(const Iteration &iteration) const {
@@ -127,9 +117,8 @@ std::unique_ptr<Stream> Slices::open(const Iteration &iteration) const {
 
 } // namespace
 
-std::shared_ptr<Dataset> make_slices(std::shared_ptr<const Dataset> source, Shares shares, std::vector<uint64_t> own,
-                                     std::vector<uint64_t> everybodys) {
-    return std::make_shared<Slices>(std::move(source), std::move(shares), std::move(own), std::move(everybodys));
+std::shared_ptr<Dataset> make_slices(std::shared_ptr<const Dataset> source, Slicing slicing) {
+    return std::make_shared<Slices>(std::move(source), std::move(slicing));
 }
 
 } // namespace mdist

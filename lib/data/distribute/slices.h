@@ -9,12 +9,18 @@
 
 namespace mdist {
 
-/// Each batch of `source` cut by `shares`; its slices `own` come out, in that order, as views of the batch. A batch of
-/// which no slice would have a row comes out of kEqual as nothing, and else as slices of no rows. While iterated, a
-/// batch whose components differ in rows is INVALID_ARGUMENT.
-/// With `everybodys` slices, one for each replica of the job by id, each slice comes with all rows of its step
-/// (Element::step_rows).
-std::shared_ptr<Dataset> make_slices(std::shared_ptr<const Dataset> source, Shares shares, std::vector<uint64_t> own,
-                                     std::vector<uint64_t> everybodys = {});
+/// How each batch is cut, and which of its slices come out, in which order.
+struct Slicing {
+    Shares shares = {};
+    std::vector<uint64_t> own = {};
+    /// Of batches that make a step of the whole job: whom each slice is for, by id. The slices of `own` then come with
+    /// everybody's rows (Element::step_rows).
+    std::vector<uint64_t> replicas = {};
+};
+
+/// Slices of each batch of `source`, which are views of it. A batch of which no slice would have a row comes out of
+/// kEqual as nothing, and else as slices of no rows. While iterated, a batch whose components differ in rows is
+/// INVALID_ARGUMENT.
+std::shared_ptr<Dataset> make_slices(std::shared_ptr<const Dataset> source, Slicing slicing);
 
 } // namespace mdist
