@@ -9,6 +9,7 @@
 #include "api/guard.h"
 #include "api/input_options.h"
 #include "data/distribute/deal.h"
+#include "data/distribute/describe.h"
 #include "data/iterator.h"
 #include "strategy/input/distribute.h"
 #include "util/callback.h"
@@ -19,17 +20,13 @@ using namespace mdist;
 
 namespace {
 
-std::string text_of(const std::optional<uint64_t> &number) {
-    return number ? text(*number) : "not known beforehand";
-}
-
 std::string ahead_text(uint64_t ahead) {
     return ahead == 0 ? "" : text("made ahead, on a thread: ", ahead, " of each replica\n");
 }
 
 Contribution contribution_of(Plan plan, const InputChoices &choices) {
     Contribution out;
-    out.alike = text("policy ", plan.policy, "\nrows of a step: ", text_of(plan.global_batch), '\n', choices.text());
+    out.alike = plan.alike + choices.text();
     out.text = plan.text + ahead_text(choices.ahead);
     out.parts = {std::move(plan.parts)};
     out.common_knowledge = plan.common_knowledge;
@@ -124,7 +121,8 @@ mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, char *text,
                                      mdist_error_t **error) {
     return guard("mdist_dataset_explain", error, [&] {
         const auto pinned = pin(dataset);
-        copy_text(text_of_deal(*pinned), text, capacity, needed);
+        const std::string dealt = text_of_deal(*pinned);
+        copy_text(dealt.empty() ? describe(*pinned) : dealt, text, capacity, needed);
     });
 }
 

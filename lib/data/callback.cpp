@@ -22,6 +22,7 @@ Spec checked_output(mdist_tensor_t output, std::size_t index, const Spec *rows_o
     if (rows_of->shape.rank == 0)
         throw invalid(what + " has MDIST_ROWS rows, but component 0 of the input is a scalar and has none to count");
     spec.shape.dims[0] = rows_of->shape.dims[0];
+    spec.by_count = rows_of->by_count;
     return spec;
 }
 

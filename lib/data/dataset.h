@@ -141,6 +141,7 @@ struct Spec {
     int32_t dtype = 0;
     Shape shape;
     std::string path = {}; // as the program named it; empty: not at all
+    bool by_count = false; // dims[0] is known only from how many elements there are, and might else be smaller
 };
 
 /// Where each component lies in an element that is seen as one value: as all of them are named, else by its position;

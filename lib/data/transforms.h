@@ -11,6 +11,7 @@ namespace mdist {
 
 using Source = std::shared_ptr<const Dataset>;
 
+/// With MDIST_SHARD_HINT shards it can't be iterated, but stands for each worker's own (distribute/auto_shard.h).
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index);
 
 /// The order is a function of the seed alone or, with `reshuffle`, of the seed, of how many iterators were made before

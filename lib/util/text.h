@@ -2,9 +2,11 @@
 // Text: putting sentences together. `text("batch ", n, " of ", m)` joins whatever has an operator<<-like meaning here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace mdist {
 
@@ -25,6 +27,14 @@ std::string text(const Parts &...parts) {
     std::string out;
     (append_text(out, parts), ...);
     return out;
+}
+
+/// "1, 2, 3"; of many the first, and how many there are.
+inline std::string listed(const std::vector<uint64_t> &numbers) {
+    constexpr std::size_t kShown = 16;
+    std::string all;
+    for (std::size_t i = 0; i < numbers.size() && i < kShown; ++i) all += text(i == 0 ? "" : ", ", numbers[i]);
+    return numbers.size() > kShown ? text(all, " ... (", numbers.size(), " in all)") : all;
 }
 
 } // namespace mdist

@@ -50,6 +50,17 @@ static void elements_go_to_replicas_in_turn_where_nothing_is_split(void **state)
     expect_dealt(3, numbers_in_batches(7, 2, 0), &turns, "[0,1] [2,3] [4,5] | [6] [] []", "2 2 2 | 1 0 0");
 }
 
+static void rows_can_be_shared_otherwise(void **state) {
+    (void)state;
+    const double weights[] = {1, 2, 1};
+    const mdist_input_options_t spread = {.struct_size = sizeof spread, .uneven = MDIST_UNEVEN_SPREAD};
+    const mdist_input_options_t drop = {.struct_size = sizeof drop, .uneven = MDIST_UNEVEN_DROP};
+    const mdist_input_options_t weighted = {.struct_size = sizeof weighted, .weights = weights, .weight_count = 3};
+    expect_dealt(3, numbers_in_batches(6, 4, 0), &spread, "[0,1] [2] [3] | [4] [5] []", "2 1 1 | 1 1 0");
+    expect_dealt(3, numbers_in_batches(6, 4, 0), &drop, "[0] [1] [2]", "1 1 1");
+    expect_dealt(3, numbers_in_batches(6, 4, 0), &weighted, "[0] [1,2] [3] | [4] [5] []", "1 2 1 | 1 1 0");
+}
+
 /// A promised shape is kept: nobody can get a shorter one.
 static void elements_of_one_shape_come_in_whole_steps(void **state) {
     (void)state;
@@ -134,6 +145,10 @@ static void how_a_dataset_is_dealt_out_can_be_told(void **state) {
     assert_int_equal(strlen(text) + 1, needed);
     assert_non_null(strstr(text, "DATA"));
     mdist_dataset_destroy(distributed);
+    source = numbers_in_batches(8, 4, 0);
+    OK(mdist_dataset_explain(source, text, sizeof text, NULL, &error));
+    assert_non_null(strstr(text, "batch(4"));
+    mdist_dataset_destroy(source);
     mdist_strategy_destroy(strategy);
 }
 
@@ -206,6 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_cut_over_replicas),
         cmocka_unit_test(elements_go_to_replicas_in_turn_where_nothing_is_split),
+        cmocka_unit_test(rows_can_be_shared_otherwise),
         cmocka_unit_test(elements_of_one_shape_come_in_whole_steps),
         cmocka_unit_test(the_next_elements_are_made_ahead),
         cmocka_unit_test(rows_are_known_where_all_batches_are_full_and_shared_evenly),

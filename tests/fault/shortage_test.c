@@ -16,8 +16,8 @@ typedef struct Life {
     mdist_variable_t *variable;
     mdist_gradients_t *gradients;
     mdist_value_t *argument, *result, *reduced, *gathered, *read, *mirrored;
-    mdist_dataset_t *datasets[5];
-    mdist_iterator_t *iterator;
+    mdist_dataset_t *datasets[6];
+    mdist_iterator_t *iterator, *of_function;
     mdist_value_t *element;
     mdist_status_t status; // the first that failed
     const char *call;
@@ -123,6 +123,31 @@ static void read_data(Life *life) {
     }
 }
 
+static int32_t make_batches(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    Life *life = user_data;
+    mdist_dataset_t *batches = NULL;
+    mdist_status_t status = mdist_dataset_batch(life->datasets[1], 5, 0, &batches, NULL);
+    if (status == MDIST_OK)
+        status = mdist_dataset_shard(batches, context->pipeline_count, context->pipeline, out, NULL);
+    mdist_dataset_destroy(batches);
+    return status != MDIST_OK;
+}
+
+static void read_data_of_function(Life *life) {
+    const mdist_input_options_t options = {
+        .struct_size = sizeof options, .replication_mode = MDIST_REPLICATION_PER_REPLICA, .fetch_to_device = 1};
+    char text[64];
+    uint64_t seen[REPLICAS];
+    GO(mdist_distribute_from_function(life->strategy, make_batches, life, &life->datasets[5], &options, &error));
+    GO(mdist_dataset_explain(life->datasets[5], text, sizeof text, NULL, &error));
+    GO(mdist_iterator_create(life->datasets[5], &life->of_function, &error));
+    mdist_value_destroy(life->element);
+    life->element = NULL;
+    GO(mdist_iterator_next(life->of_function, &life->element, 1, &error));
+    GO(mdist_iterator_rows(life->of_function, seen, REPLICAS, &error));
+    if (seen[0] != 5 || seen[1] != 5 || seen[2] != 2) snprintf(life->wrong, sizeof life->wrong, "wrong rows");
+}
+
 static void live(Life *life) {
     float one = 1;
     mdist_tensor_t seen;
@@ -147,6 +172,7 @@ static void live(Life *life) {
     GO(mdist_value_tensor(life->read, 0, &seen, &error));
     if (*(float *)seen.data != 4) snprintf(life->wrong, sizeof life->wrong, "a wrong variable");
     read_data(life);
+    if (life->status == 0) read_data_of_function(life);
 }
 
 // ---- The same in brackets, on threads of the test's own.
@@ -260,7 +286,8 @@ static void live_in_brackets(Life *life) {
 static void end(Life *life) {
     mdist_value_destroy(life->element);
     mdist_iterator_destroy(life->iterator);
-    for (int i = 0; i < 5; ++i) mdist_dataset_destroy(life->datasets[i]);
+    mdist_iterator_destroy(life->of_function);
+    for (int i = 0; i < 6; ++i) mdist_dataset_destroy(life->datasets[i]);
     mdist_strategy_abort(life->strategy);
     mdist_strategy_destroy(life->strategy);
     mdist_variable_destroy(life->variable);

@@ -161,6 +161,16 @@ static void iterators_end_with_their_strategy(void) {
     Asked asked = {.iterator = mapped_numbers(strategy)};
     GIVES(MDIST_OK, mdist_run(strategy, take_in_step, &asked, NULL, 0, NULL, 0, NULL, &error));
     REQUIRE(asked.wrong[0] == 0 && asked.wrong[1] == 0);
+    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_ERR_FAILED_PRECONDITION, take(asked.iterator, &error));
+    REQUIRE(strcmp(reason, "busy") == 0);
+    for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy); ++i) {
+        mdist_replica_t *replica = NULL;
+        GIVES(MDIST_OK, mdist_replica_enter(strategy, i, &replica, &error));
+        GIVES(MDIST_ERR_FAILED_PRECONDITION, take(asked.iterator, &error));
+        GIVES(MDIST_OK, mdist_replica_exit(replica, 0, &error));
+    }
+    GIVES(MDIST_OK, mdist_run_end(strategy, NULL, 0, &error));
     GIVES(MDIST_OK, take(asked.iterator, &error)); // none the worse
     require_collectives(strategy);
     mdist_strategy_destroy(strategy);

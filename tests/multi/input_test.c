@@ -2,6 +2,8 @@
 // Datasets dealt out to several workers: who gets which rows, workers that run dry, and loops over all of it.
 #include "multi.h"
 
+#include <unistd.h>
+
 #include "dealt.h"
 
 /// What each worker is to get, by rank, and everybody's rows in each step.
@@ -62,6 +64,87 @@ static void data_on_three_by_one(void) {
     const Expected five = {{"[0,1] | [5,6] | [10]", "[2,3] | [7,8] | []", "[4] | [9] | []"}, "2 2 1 | 2 2 1 | 1 0 0"};
     require_dealt(strategy, dealt_out(strategy, numbers_in_batches(11, 5, 0), NULL), &five);
     mdist_strategy_destroy(strategy);
+}
+
+// ---- By files: each worker reads its own.
+
+/// "A 5 B 7": files of so many lines "A0", "A1" ..., here for each worker.
+static mdist_dataset_t *lines_in_batches(const char *folder, const char *names, const int *lines, uint64_t batch) {
+    char paths[8][128];
+    const char *pointers[8];
+    size_t count = 0;
+    for (; names[count] != '\0'; ++count) {
+        snprintf(paths[count], sizeof paths[count], "%s/%c.%u", folder, names[count], rank);
+        pointers[count] = paths[count];
+        FILE *file = fopen(paths[count], "w");
+        REQUIRE(file != NULL);
+        for (int i = 0; i < lines[count]; ++i) fprintf(file, "%c%d\n", names[count], i);
+        REQUIRE(fclose(file) == 0);
+    }
+    mdist_dataset_t *files = NULL, *rows = NULL, *batches = NULL;
+    GIVES(MDIST_OK, mdist_dataset_files(pointers, count, &files, &error));
+    GIVES(MDIST_OK, mdist_dataset_text_lines(files, NULL, &rows, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(rows, batch, 0, &batches, &error));
+    mdist_dataset_destroy(files);
+    mdist_dataset_destroy(rows);
+    return batches;
+}
+
+static char *new_folder(void) {
+    static char folder[] = "/tmp/mdist-input-XXXXXX";
+    REQUIRE(mkdtemp(folder) != NULL);
+    return folder;
+}
+
+static void remove_folder(const char *folder, const char *names) {
+    char path[128];
+    for (; *names != '\0'; ++names) {
+        snprintf(path, sizeof path, "%s/%c.%u", folder, *names, rank);
+        remove(path);
+    }
+    rmdir(folder);
+}
+
+static void files_on_two_by_one(void) {
+    mdist_strategy_t *strategy = join();
+    const char *const folder = new_folder();
+    const int lines[] = {5, 7, 4};
+    mdist_dataset_t *source = lines_in_batches(folder, "ABC", lines, 4);
+    const Expected by_file = {
+        {"[A0,A1] | [A2,A3] | [A4,C0] | [C1,C2] | [C3]", "[B0,B1] | [B2,B3] | [B4,B5] | [B6] | []"},
+        "2 2 | 2 2 | 2 2 | 2 1 | 1 0"};
+    mdist_dataset_t *out = NULL;
+    GIVES(MDIST_OK, mdist_distribute_dataset(strategy, source, &out, NULL, &error));
+    require_dealt(strategy, out, &by_file);
+    mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_OFF};
+    const int few[] = {3};
+    mdist_dataset_t *one = lines_in_batches(folder, "D", few, 2);
+    const Expected off = {{"[D0] | [D1] | [D2]", "[D0] | [D1] | [D2]"}, "1 1 | 1 1 | 1 1"};
+    GIVES(MDIST_OK, mdist_distribute_dataset(strategy, one, &out, &options, &error));
+    require_dealt(strategy, out, &off);
+    out = NULL;
+    GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_distribute_dataset(strategy, one, &out, NULL, &error));
+    REQUIRE(strcmp(reason, "too_few_files") == 0 && out == NULL);
+    // Workers that have not the same number of files.
+    mdist_dataset_t *unlike = rank == 0 ? source : lines_in_batches(folder, "ABCD", (const int[]){5, 7, 4, 3}, 4);
+    GIVES(MDIST_ERR_MISMATCH, mdist_distribute_dataset(strategy, unlike, &out, NULL, &error));
+    REQUIRE(strstr(message, "of 3") != NULL && strstr(message, "of 4") != NULL);
+    if (rank != 0) mdist_dataset_destroy(unlike);
+    mdist_dataset_destroy(one);
+    mdist_dataset_destroy(source);
+    mdist_strategy_destroy(strategy);
+    remove_folder(folder, "ABCD");
+}
+
+static void files_on_two_by_two(void) {
+    mdist_strategy_t *strategy = join();
+    const char *const folder = new_folder();
+    const int lines[] = {7, 7};
+    const Expected by_file = {{"[A0,A1] [A2,A3] | [A4,A5] [A6]", "[B0,B1] [B2] | [B3,B4] [B5,B6]"},
+                              "2 2 2 1 | 2 1 2 2"};
+    require_dealt(strategy, dealt_out(strategy, lines_in_batches(folder, "AB", lines, 7), NULL), &by_file);
+    mdist_strategy_destroy(strategy);
+    remove_folder(folder, "AB");
 }
 
 // ---- Where nobody knows what others have.
@@ -180,6 +263,12 @@ static void a_worker_without_rows_takes_part_until_nobody_has_any(void **unused)
     check("one_by_one_without_splitting", 2, "cpu*1");
 }
 
+static void each_worker_reads_files_of_its_own(void **unused) {
+    (void)unused;
+    check("files_on_two_by_one", 2, "cpu*1");
+    check("files_on_two_by_two", 2, "cpu*2");
+}
+
 static void iterators_are_told_apart(void **unused) {
     (void)unused;
     check("iterators_take_turns", 2, "cpu*1");
@@ -195,6 +284,7 @@ static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_cut_over_all_replicas),
         cmocka_unit_test(a_worker_without_rows_takes_part_until_nobody_has_any),
+        cmocka_unit_test(each_worker_reads_files_of_its_own),
         cmocka_unit_test(iterators_are_told_apart),
         cmocka_unit_test(loops_go_on_until_nobody_has_rows),
     };
@@ -208,6 +298,8 @@ int main(int argument_count, char **arguments) {
         {"data_on_three_by_one", data_on_three_by_one},
         {"dry_workers_go_on", dry_workers_go_on},
         {"one_by_one_without_splitting", one_by_one_without_splitting},
+        {"files_on_two_by_one", files_on_two_by_one},
+        {"files_on_two_by_two", files_on_two_by_two},
         {"iterators_take_turns", iterators_take_turns},
         {"loops_go_on_for_dry_workers", loops_go_on_for_dry_workers},
     };

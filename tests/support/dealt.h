@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an iterator of a distributed dataset of int64 rows gives, as text: "[0,1] [2] | [3] []" for two steps of two
-// local replicas. A scalar element is "7".
+// local replicas. A scalar element is "7"; rows of uint8 are words, "[A0,A1]".
 #pragma once
 
 #include "mdist_test.h"
@@ -34,7 +34,13 @@ MDIST_TEST_HELPER void dealt_put_tensor(Dealt *self, const mdist_tensor_t *tenso
     if (tensor->rank != 0) dealt_put(self, "[");
     const uint64_t count = tensor->rank == 0 ? 1 : tensor->shape[0];
     for (uint64_t i = 0; i < count; ++i) {
-        snprintf(number, sizeof number, "%s%" PRId64, i == 0 ? "" : ",", ((const int64_t *)tensor->data)[i]);
+        if (i != 0) dealt_put(self, ",");
+        if (tensor->dtype == MDIST_UINT8) {
+            const int length = (int)tensor->shape[1];
+            snprintf(number, sizeof number, "%.*s", length, (const char *)tensor->data + i * (uint64_t)length);
+        } else {
+            snprintf(number, sizeof number, "%" PRId64, ((const int64_t *)tensor->data)[i]);
+        }
         dealt_put(self, number);
     }
     if (tensor->rank != 0) dealt_put(self, "]");

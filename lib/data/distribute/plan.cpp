@@ -1,82 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
+// What comes out is not prefetched here, as TensorFlow prefetches one step. Its sub-batches are mostly views, so that a
+// thread of each iterator would buy little; what is slow stands before the cutting, where the program puts a prefetch
+// of its own, and data.prefetch_on_device puts one behind it. No thread of the library may run a source that has
+// callers_thread_only() in any case.
 #include "data/distribute/plan.h"
 
-#include "data/transforms.h"
+#include "data/distribute/auto_shard.h"
+#include "data/distribute/cutting.h"
+#include "data/distribute/explain.h"
+#include "util/failure.h"
 #include "util/text.h"
 
-#include <deque>
+#include <algorithm>
+#include <cmath>
 
 namespace mdist {
 namespace {
 
-/// The elements of a dataset over replicas, one replica after the other.
-class InTurn final : public Dataset {
-  public:
-    InTurn(std::shared_ptr<const Dataset> split, uint64_t total)
-        : Dataset(split->spec()), split_(std::move(split)), total_(total) {}
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    bool borrows() const override { return split_->borrows(); }
-    bool callers_thread_only() const override { return split_->callers_thread_only(); }
-    const Dataset &split() const { return *split_; }
-    uint64_t total() const { return total_; }
+void check_rows(const std::vector<Spec> &spec) {
+    for (std::size_t i = 0; i < spec.size(); ++i)
+        if (spec[i].shape.rank == 0)
+            throw invalid(text("component ", i,
+                               " of the dataset is a scalar, which cannot be split over replicas; give "
+                               "the dataset a batch first (mdist_dataset_batch)"));
+}
 
-  private:
-    std::shared_ptr<const Dataset> split_;
-    uint64_t total_;
-};
+void check_weights(const InputLayout &layout, const Dealing &dealing) {
+    const std::vector<double> &weights = dealing.weights;
+    if (dealing.uneven != MDIST_UNEVEN_DEFAULT || !dealing.split)
+        throw invalid(
+            "weights say how many rows of a batch each replica gets; without splitting, or with uneven other "
+            "than MDIST_UNEVEN_DEFAULT, that is said already");
+    if (weights.size() != layout.total())
+        throw invalid(text(weights.size(), " weights for ", layout.total(), " replicas of the job; each needs one"));
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        if (!std::isfinite(weights[i]) || weights[i] < 0)
+            throw invalid(text("weight ", i, " is ", weights[i], "; weights are finite, and 0 or more"));
+    if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
+        throw invalid("all weights are 0; one at least must be more");
+}
 
-class InTurnStream final : public Stream {
-  public:
-    InTurnStream(std::shared_ptr<const InTurn> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->split().open(iteration)) {}
+void check(const Dataset &source, const InputLayout &layout, const Dealing &dealing) {
+    if (dealing.uneven < MDIST_UNEVEN_DEFAULT || dealing.uneven > MDIST_UNEVEN_DROP)
+        throw invalid(text("uneven ", dealing.uneven, " is none of mdist_uneven_t"));
+    if (!dealing.split && dealing.uneven != MDIST_UNEVEN_DEFAULT)
+        throw invalid("elements that are not split are never uneven; uneven must be MDIST_UNEVEN_DEFAULT");
+    if (!dealing.weights.empty()) check_weights(layout, dealing);
+    if (dealing.split) check_rows(source.spec());
+}
 
-  private:
-    bool produce(Element &out) override {
-        if (parts_.empty() && !refill()) return false;
-        out = std::move(parts_.front());
-        parts_.pop_front();
-        return true;
-    }
-    bool refill() {
-        Element step;
-        if (!upstream_->next(step)) return false;
-        const std::size_t replicas = dataset_->split().replica_count();
-        for (std::size_t i = 0; i < replicas; ++i) {
-            std::vector<Tensor> tensors;
-            for (std::size_t c = 0; c < dataset_->component_count(); ++c)
-                tensors.push_back(step.tensor(c * replicas + i));
-            parts_.emplace_back(std::move(tensors));
-        }
-        return true;
-    }
-    void rewind() override {
-        parts_.clear();
-        upstream_->restart();
-    }
-
-    std::shared_ptr<const InTurn> dataset_;
-    std::unique_ptr<Stream> upstream_;
-    std::deque<Element> parts_;
-};
-
-std::unique_ptr<Stream> InTurn::open(const Iteration &iteration) const {
-    return std::make_unique<InTurnStream>(self(*this), iteration);
+/// As for files: TensorFlow fails on those workers that got an element, here all do.
+void check_enough(const Dataset &source, const InputLayout &layout) {
+    const uint64_t elements = source.size().value_or(0);
+    if (elements == 0 || elements >= layout.workers) return;
+    throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                  text("cannot share out whole elements: there are ", elements, " for ", layout.workers,
+                       " workers; take at least one for each, or policy OFF"))
+        .reason("too_few_elements");
 }
 
 } // namespace
 
 Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing) {
+    check(*source, layout, dealing);
+    const Sharing sharing = share(source, layout, dealing.policy);
+    const bool shared = sharing.policy == MDIST_SHARD_DATA;
+    if (shared && !dealing.split && !dealing.by_replica) check_enough(*source, layout);
     Plan plan;
-    if (!dealing.split) {
-        plan.parts = make_shard(std::move(source), layout.workers, layout.worker);
-        plan.common_knowledge = layout.workers == 1;
-        return plan;
-    }
-    plan.parts = std::make_shared<InTurn>(
-        make_split(std::move(source), layout.workers, layout.worker, layout.replicas, dealing.by_replica),
-        layout.total());
-    plan.common_knowledge = layout.workers == 1;
-    plan.text = "policy DATA\n";
+    plan.policy = sharing.policy;
+    plan.global_batch = batch_size_of(*source);
+    plan.parts = choose_cutting(layout, dealing, shared, plan.global_batch).applied(sharing.dataset);
+    // Who takes whole elements in turns finds the end between two workers.
+    plan.common_knowledge = layout.workers == 1 || (shared && dealing.split);
+    // Of the source: a shard of it may have nothing to repeat.
+    plan.endless = source->endless();
+    plan.alike = alike_lines(plan, sharing, layout, dealing);
+    plan.text = explain(plan, sharing, layout, dealing);
     return plan;
 }
 

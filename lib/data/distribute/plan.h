@@ -30,9 +30,12 @@ struct InputLayout {
 struct Dealing {
     int32_t policy = MDIST_SHARD_AUTO;     // mdist_shard_policy_t
     int32_t uneven = MDIST_UNEVEN_DEFAULT; // mdist_uneven_t
-    std::vector<double> weights = {};      // rows of each replica of the job, in proportion; none: alike
-    bool by_replica = false;               // data.order: replica
-    bool split = true;                     // else elements are dealt out as they are, whatever they are
+    /// Rows of each replica of the job, by id, in proportion; none: alike. Of each batch of n rows, replica i of weight
+    /// w gets floor(n w / sum of weights); rows that are left go to the largest remainders, one each, of equal ones to
+    /// the first. Under policies other than DATA, where no batch is seen by all, n is the batch size and must be known.
+    std::vector<double> weights = {};
+    bool by_replica = false; // data.order: replica; matters to policy DATA
+    bool split = true;       // false: whole elements to each replica in turn (MDIST_INPUT_NO_SPLIT)
 };
 
 struct Plan {
@@ -41,14 +44,16 @@ struct Plan {
     int32_t policy = MDIST_SHARD_DATA; // what was done: never AUTO
     /// Whether every worker sees the whole source, and so knows without a word when each step and the end comes.
     bool common_knowledge = true;
-    /// Whether it never ends, as far as can be told.
+    /// Whether it certainly never ends, on any worker.
     bool endless = false;
     std::optional<uint64_t> global_batch; // where known beforehand
+    std::string alike;                    // lines that must be the same on all workers
     std::string text;                     // what mdist_dataset_explain says: lines
 };
 
 /// Throws INVALID_ARGUMENT for a source that can't be split (no batch, scalars), NOT_FOUND for policy FILE without
-/// files, and FAILED_PRECONDITION, reason "too_few_files", the same on every worker.
+/// files, and FAILED_PRECONDITION, reason "too_few_files" or, where whole elements are shared out, "too_few_elements":
+/// the same on every worker.
 Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing);
 
 } // namespace mdist

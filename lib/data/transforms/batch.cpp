@@ -13,15 +13,18 @@
 namespace mdist {
 namespace {
 
-std::vector<Spec> batched(std::vector<Spec> spec, uint64_t rows) {
-    for (Spec &component : spec) component.shape = component.shape.with_first(rows);
+std::vector<Spec> batched(std::vector<Spec> spec, uint64_t rows, bool drop_remainder) {
+    for (Spec &component : spec) {
+        component.shape = component.shape.with_first(rows);
+        component.by_count = !drop_remainder;
+    }
     return spec;
 }
 
 class Batch final : public Transform {
   public:
     Batch(Source source, uint64_t batch_size, bool drop_remainder)
-        : Transform(source, batched(source->spec(), rows_of(*source, batch_size, drop_remainder))),
+        : Transform(source, batched(source->spec(), rows_of(*source, batch_size, drop_remainder), drop_remainder)),
           batch_size_(batch_size),
           drop_remainder_(drop_remainder) {}
 

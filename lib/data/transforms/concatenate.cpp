@@ -18,6 +18,7 @@ Spec common(const Spec &first, const Spec &second, std::size_t component) {
                            " in the first dataset and ", dtype_name(second.dtype), " of rank ", second.shape.rank,
                            " in the second; to concatenate them both must be alike"));
     Spec both = first;
+    both.by_count |= second.by_count;
     for (int32_t i = 0; i < both.shape.rank; ++i)
         if (first.shape.dims[i] != second.shape.dims[i]) both.shape.dims[i] = Spec::kUnknown;
     return both;

@@ -61,6 +61,7 @@ std::vector<Spec> padded(std::vector<Spec> spec, const std::vector<Padding> &pad
         for (int32_t d = 0; d < shape.rank; ++d)
             if (paddings[i].shape.dims[d] != Spec::kUnknown) shape.dims[d] = paddings[i].shape.dims[d];
         shape = shape.with_first(rows);
+        spec[i].by_count = false;
     }
     return spec;
 }

@@ -20,15 +20,11 @@ std::vector<Spec> cut(std::vector<Spec> spec, const std::vector<uint64_t> &sizes
         return rows != Spec::kUnknown && rows % sizes[0] == 0;
     };
     const bool whole = alike && (drop_remainder || std::ranges::any_of(spec, comes_out));
-    for (Spec &component : spec) component.shape.dims[0] = whole ? sizes[0] : Spec::kUnknown;
+    for (Spec &component : spec) {
+        component.shape.dims[0] = whole ? sizes[0] : Spec::kUnknown;
+        component.by_count &= !drop_remainder;
+    }
     return spec;
-}
-
-std::string listed(const std::vector<uint64_t> &sizes) {
-    constexpr std::size_t kShown = 32;
-    std::string all;
-    for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i) all += text(i == 0 ? "" : ", ", sizes[i]);
-    return sizes.size() > kShown ? text(all, " ... (", sizes.size(), ")") : all;
 }
 
 class Rebatch final : public Transform {

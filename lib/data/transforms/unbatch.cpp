@@ -10,7 +10,10 @@ namespace {
 
 std::vector<Spec> unbatched(std::vector<Spec> spec) {
     check_has_rows(spec);
-    for (Spec &component : spec) component.shape = component.shape.without_first();
+    for (Spec &component : spec) {
+        component.shape = component.shape.without_first();
+        component.by_count = false;
+    }
     return spec;
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files dealt out to workers: TensorFlow's auto-sharding by file.
+#include "data/distribute/auto_shard.h"
+#include "data/transforms.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <map>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+class FileSharding {
+  public:
+    explicit FileSharding(const InputLayout &layout) : layout_(layout) {}
+
+    Sharing result(const Source &source) {
+        Sharing sharing;
+        sharing.policy = MDIST_SHARD_FILE;
+        sharing.dataset = sharded(source);
+        sharing.why = sharing.dataset != nullptr ? "records are read from files" : why_not_;
+        sharing.lists = std::move(lists_);
+        return sharing;
+    }
+
+  private:
+    /// Null, and why_not_, where no files are found below. A dataset that is used twice stays one.
+    Source sharded(const Source &at) {
+        const auto known = sharded_.find(at.get());
+        if (known != sharded_.end()) return known->second;
+        const Source made = made_of(at);
+        if (made != nullptr) sharded_[at.get()] = made;
+        return made;
+    }
+
+    Source made_of(const Source &at) {
+        const Traits traits = at->traits();
+        if (traits.role == Traits::Role::kReader) return read_by(at, traits.text);
+        Sources sources = at->sources();
+        if (sources.empty() || traits.hides_files) {
+            why_not_ = text(traits.text, traits.hides_files ? " hides what is below it" : " reads no files");
+            return nullptr;
+        }
+        bool changed = false;
+        for (Source &source : sources) {
+            const Source other = sharded(source);
+            if (other == nullptr) return nullptr;
+            changed |= other != source;
+            source = other;
+        }
+        return changed ? at->with_sources(sources) : at;
+    }
+
+    Source read_by(const Source &reader, const std::string &called) {
+        const Source names = reader->sources()[0];
+        if (layout_.workers == 1) {
+            lists_.push_back({called, names->size()});
+            return reader;
+        }
+        Sources shuffles;
+        Source mine = in_order(names, shuffles);
+        lists_.push_back({called, mine->size()});
+        mine = make_shard(std::move(mine), layout_.workers, layout_.worker);
+        for (const Source &shuffle : shuffles) mine = shuffle->with_sources({mine});
+        return reader->with_sources({mine});
+    }
+
+    /// Names without their shuffles, which are put into `shuffles`, the first of them first.
+    Source in_order(const Source &at, Sources &shuffles) {
+        const auto known = in_order_.find(at.get());
+        if (known != in_order_.end()) return known->second;
+        Sources sources = at->sources();
+        bool changed = false;
+        for (Source &source : sources) {
+            const Source other = in_order(source, shuffles);
+            changed |= other != source;
+            source = other;
+        }
+        Source made = changed ? at->with_sources(sources) : at;
+        if (at->traits().role == Traits::Role::kShuffle) {
+            shuffles.push_back(at);
+            made = sources[0];
+        }
+        return in_order_[at.get()] = made;
+    }
+
+    const InputLayout layout_;
+    std::string why_not_;
+    std::vector<FileList> lists_;
+    std::map<const Dataset *, Source> sharded_;
+    std::map<const Dataset *, Source> in_order_;
+};
+
+} // namespace
+
+Sharing shard_files(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
+    return FileSharding(layout).result(source);
+}
+
+} // namespace mdist

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shards that the program has put where it wants them, but could not number.
+#include "data/distribute/auto_shard.h"
+#include "data/transforms.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <map>
+
+namespace mdist {
+namespace {
+
+class HintReplacing {
+  public:
+    explicit HintReplacing(const InputLayout &layout) : layout_(layout) {}
+
+    /// A dataset that is used twice stays one.
+    Source replaced(const Source &at) {
+        const auto known = replaced_.find(at.get());
+        if (known != replaced_.end()) return known->second;
+        Sources sources = at->sources();
+        bool changed = false;
+        for (Source &source : sources) {
+            const Source other = replaced(source);
+            changed |= other != source;
+            source = other;
+        }
+        Source made = changed ? at->with_sources(sources) : at;
+        if (at->traits().role == Traits::Role::kShardHint) made = shard(sources[0]);
+        return replaced_[at.get()] = made;
+    }
+
+  private:
+    /// Some get elements and others none where there are too few: told to all, here.
+    Source shard(const Source &source) const {
+        const uint64_t elements = source->size().value_or(0);
+        if (elements != 0 && elements < layout_.workers)
+            throw Failure(
+                MDIST_ERR_FAILED_PRECONDITION,
+                text("policy HINT shards ", source->traits().text, ", which has ", elements, " elements, over ",
+                     layout_.workers, " workers; that takes at least one for each, or policy DATA or OFF"))
+                .reason("too_few_elements");
+        return make_shard(source, layout_.workers, layout_.worker);
+    }
+
+    const InputLayout layout_;
+    std::map<const Dataset *, Source> replaced_;
+};
+
+} // namespace
+
+std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
+    return HintReplacing(layout).replaced(source);
+}
+
+} // namespace mdist
