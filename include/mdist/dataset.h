@@ -52,7 +52,8 @@ MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint
  * programs, or two workers, that do the same with one seed see one order.
  * @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all
  *                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat
- *                                  within each; a restarted program begins with the first. 0: the same order every time
+ *                                  within each; a restarted program begins with the first, or goes on where an
+ *                                  iterator is restored. 0: the same order every time
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
@@ -145,8 +146,8 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
 /**
  * The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the
  * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
- * returns that error for ever; make a new one. In a step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as
- * arguments.
+ * returns that error until it is restored (mdist_iterator_restore); else make a new one. In a step of mdist_run it is
+ * MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
  * @collective all workers for a distributed dataset
