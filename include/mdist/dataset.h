@@ -201,8 +201,9 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * reshuffle as they would have there. If this fails the iterator is as before.
  *
  * Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are
- * skipped, whatever they are mapped to; records of files are read and checked; a filter, a generator, what is below a
- * cache, a filter or a shuffle are run. Functions are trusted to make of one element the same each time.
+ * skipped, whatever they are mapped to; records of files are read and checked, those of all epochs of a
+ * mdist_dataset_repeat, so rather make an iterator for each epoch; filters and generators are called, and so is what is
+ * below a filter, cache or shuffle. Functions are trusted to make of one element the same each time.
  *
  * MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for
  * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose
@@ -211,7 +212,7 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * what strangers wrote, who may say that 2^63 elements of a dataset without end were taken.
  * @thread one at a time per iterator   @blocks until it is there
  * @collective no; all workers do it with the same text for a distributed dataset
- * @calls-back as mdist_iterator_next does   @since 0.1
+ * @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_restore(mdist_iterator_t *iterator, const char *text, mdist_error_t **error);
 
