@@ -53,7 +53,8 @@ MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint
  * programs, or two workers, that do the same with one seed see one order.
  * @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all
  *                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat
- *                                  within each; a restarted program begins with the first. 0: the same order every time
+ *                                  within each; a restarted program begins with the first, or goes on where an
+ *                                  iterator is restored. 0: the same order every time
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
@@ -146,8 +147,8 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
 /**
  * The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the
  * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
- * returns that error for ever; make a new one. In a step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as
- * arguments.
+ * returns that error until it is restored (mdist_iterator_restore); else make a new one. In a step of mdist_run it is
+ * MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
  * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
@@ -205,8 +206,9 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * reshuffle as they would have there. If this fails the iterator is as before.
  *
  * Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are
- * skipped, whatever they are mapped to; records of files are read and checked; a filter, a generator, what is below a
- * cache, a filter or a shuffle are run. Functions are trusted to make of one element the same each time.
+ * skipped, whatever they are mapped to; records of files are read and checked, those of all epochs of a
+ * mdist_dataset_repeat, so rather make an iterator for each epoch; filters and generators are called, and so is what is
+ * below a filter, cache or shuffle. Functions are trusted to make of one element the same each time.
  *
  * MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for
  * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose
@@ -215,7 +217,7 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * what strangers wrote, who may say that 2^63 elements of a dataset without end were taken.
  * @thread one at a time per iterator   @blocks until it is there
  * @collective no; all workers do it with the same text for a distributed dataset
- * @calls-back as mdist_iterator_next does   @since 0.1
+ * @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_restore(mdist_iterator_t *iterator, const char *text, mdist_error_t **error);
 

@@ -46,7 +46,9 @@ void write_again(SafetensorsHeader header) {
     const std::string bytes = encode_header(header);
     const SafetensorsHeader again =
         parse_header(std::string_view(bytes).substr(sizeof(std::uint64_t)), header.data_bytes());
-    require(again.texts == header.texts && again.tensors.size() == header.tensors.size(), "what is written is read");
+    require(again.texts == header.texts && again.iterators == header.iterators &&
+                again.tensors.size() == header.tensors.size(),
+            "what is written is read");
 }
 
 void read_file(std::string_view file) {
