@@ -28,6 +28,8 @@ Contribution contribution_of(Plan plan, const InputChoices &choices) {
     Contribution out;
     out.alike = plan.alike + choices.text();
     out.text = plan.text + ahead_text(choices.ahead);
+    out.source = std::move(plan.source);
+    out.place = std::move(plan.place);
     out.parts = {std::move(plan.parts)};
     out.common_knowledge = plan.common_knowledge;
     out.whole_steps = choices.whole_steps();
@@ -60,6 +62,8 @@ Contribution made_by_function(mdist_dataset_fn function, void *user_data, const 
                                      span.workers * span.replicas};
     Contribution out;
     for (uint32_t i = 0; i < here; ++i, ++context.pipeline) out.parts.push_back(made_by(function, context, user_data));
+    out.source = "made by a function"; // workers may be given others
+    out.place = text("made by a function for ", span.workers, " workers of ", span.replicas, " replicas");
     out.whole_steps = choices.whole_steps();
     out.ahead = choices.ahead;
     out.alike = choices.text();

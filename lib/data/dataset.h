@@ -192,7 +192,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     virtual Traits traits() const { return {}; }
     /// What it is made of, all below it included, in a line: equal for datasets that give equal elements in one
     /// order, as far as can be told, and so without what changes neither (prefetch, names, distribution).
-    std::string description() const;
+    virtual std::string description() const;
     /// Whether it certainly never ends, and has elements.
     virtual bool endless() const { return false; }
 

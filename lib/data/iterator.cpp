@@ -132,6 +132,7 @@ void Restoring::commit() noexcept {
     }
     iterator.element_ = Element();
     iterator.failure_.reset();
+    iterator.step_rows_->clear();
 }
 
 } // namespace mdist

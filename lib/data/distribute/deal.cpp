@@ -58,6 +58,8 @@ class Dealt final : public Combination {
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::size_t replica_count() const override { return deal_.replicas; }
     std::shared_ptr<Agreement> agreement() const override { return deal_.agreement ? deal_.agreement() : nullptr; }
+    std::string description() const override { return deal_.source; }
+    std::string layout(uint64_t taken) const override { return taken == 0 ? "" : deal_.place; }
     const Deal &deal() const { return deal_; }
 
     std::vector<std::unique_ptr<Stream>> open_parts(const Iteration &iteration) const { return open_all(iteration); }
@@ -126,6 +128,21 @@ class DealtStream final : public Stream {
                 tensors.push_back(part.count() != 0 ? part.tensor(component) : nothing_of(dataset_->spec()[component]));
         std::fill(step_.begin(), step_.end(), Element());
         return Element(std::move(tensors));
+    }
+
+    /// Without a word to the others, who replay as many: a worker that had nothing any more has nothing later.
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        const uint64_t each = step_.size() / parts_.size(); // of one part's elements in a step
+        uint64_t all = 0;
+        if (__builtin_mul_overflow(count, each, &all)) all = UINT64_MAX;
+        uint64_t most = 0, least = UINT64_MAX;
+        for (const auto &part : parts_) {
+            const uint64_t done = part->replay(all, scratch);
+            most = std::max(most, done / each + (done % each != 0 ? 1 : 0));
+            least = std::min(least, done / each);
+        }
+        if (agreement_) return count;
+        return std::min(count, dataset_->deal().partial ? most : least);
     }
 
     void rewind() override {

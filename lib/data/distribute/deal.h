@@ -33,7 +33,9 @@ struct Deal {
     bool partial = true;
     /// Makes what an iteration agrees by; none: this worker knows alone when a step takes place.
     std::function<std::shared_ptr<Agreement>()> agreement = nullptr;
-    std::string text = {}; // how it was dealt out, for people
+    std::string text = {};   // how it was dealt out, for people
+    std::string source = {}; // Dataset::description of the result
+    std::string place = {};  // what positions but the first depend on, as in Dataset::layout
 };
 
 /// Elements of `deal.replicas` sub-batches, one for each replica: consecutive ones of `parts`; or, if there is one of

@@ -69,7 +69,10 @@ Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout,
     Plan plan;
     plan.policy = sharing.policy;
     plan.global_batch = batch_size_of(*source);
-    plan.parts = choose_cutting(layout, dealing, shared, plan.global_batch).applied(sharing.dataset);
+    const Cutting cutting = choose_cutting(layout, dealing, shared, plan.global_batch);
+    plan.parts = cutting.applied(sharing.dataset);
+    plan.source = source->description();
+    plan.place = cutting.place(*source, layout, shared);
     // Who takes whole elements in turns finds the end between two workers.
     plan.common_knowledge = layout.workers == 1 || (shared && dealing.split);
     // Of the source: a shard of it may have nothing to repeat.

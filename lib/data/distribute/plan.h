@@ -47,6 +47,8 @@ struct Plan {
     /// Whether it certainly never ends, on any worker.
     bool endless = false;
     std::optional<uint64_t> global_batch; // where known beforehand
+    std::string source;                   // Dataset::description of what is dealt out
+    std::string place;                    // what positions depend on, as in Dataset::layout
     std::string alike;                    // lines that must be the same on all workers
     std::string text;                     // what mdist_dataset_explain says: lines
 };

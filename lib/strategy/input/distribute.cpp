@@ -61,6 +61,8 @@ std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, C
     deal.replicas = span.replicas;
     deal.partial = !mine.whole_steps;
     deal.text = std::move(mine.text);
+    deal.source = std::move(mine.source);
+    deal.place = std::move(mine.place);
     if (span.workers != 1 && !mine.common_knowledge)
         deal.agreement = [strategy, number = strategy->next_input(),
                           iterators = std::make_shared<std::atomic<uint64_t>>(0)] {

@@ -20,6 +20,8 @@ struct Contribution {
     bool common_knowledge = false;                     // as in Plan
     bool whole_steps = false;                          // MDIST_INPUT_WHOLE_STEPS
     uint64_t ahead = 0;                                // sub-batches of each replica, made on a thread; 0: none
+    std::string source;                                // as in Plan
+    std::string place;                                 // likewise
     std::string alike;                                 // lines that must be the same on all workers
     std::string text;                                  // for people
 };
