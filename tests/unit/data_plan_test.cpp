@@ -34,6 +34,13 @@ void auto_and_data_deal_slices_of_batches_out_in_turn(void **) {
     }
 }
 
+void a_batch_smaller_than_the_job_leaves_some_without(void **) {
+    for (const bool drop : {false, true}) {
+        assert_dealt(dealt(batches(2, 2, drop), 1, 2, by(MDIST_SHARD_AUTO)), {"[0] [1]"});
+        assert_dealt(dealt(batches(2, 1, drop), 1, 2, by(MDIST_SHARD_AUTO)), {"[0] [] | [1] []"});
+    }
+}
+
 void off_deals_rows_out_across_the_borders_of_batches(void **) {
     const Dealing off = by(MDIST_SHARD_OFF);
     const std::string all = "[0] [1] | [2] [3] | [4] [5] | [6] [7] | [8] [9]";
@@ -291,6 +298,7 @@ void what_cannot_be_split_is_refused_with_the_remedy(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(auto_and_data_deal_slices_of_batches_out_in_turn),
+        cmocka_unit_test(a_batch_smaller_than_the_job_leaves_some_without),
         cmocka_unit_test(off_deals_rows_out_across_the_borders_of_batches),
         cmocka_unit_test(one_worker_gets_the_old_rule_from_memory_and_the_new_one_with_off),
         cmocka_unit_test(one_replica_gets_the_dataset_as_it_is),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out is not prefetched here, as TensorFlow prefetches one step. Its sub-batches are mostly views, so that a
-// thread of each iterator would buy little; what is slow stands before the cutting, where the program puts a prefetch
+// What comes out is not prefetched here, as TensorFlow prefetches one step. Sub-batches are views, or one copy, so that
+// a thread of each iterator would buy little; what is slow stands before the cutting, where the program puts a prefetch
 // of its own, and data.prefetch_on_device puts one behind it. No thread of the library may run a source that has
 // callers_thread_only() in any case.
 #include "data/distribute/plan.h"
