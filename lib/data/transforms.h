@@ -50,11 +50,4 @@ std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void
 /// `paths` make a tree, one for each component.
 std::shared_ptr<Dataset> make_named(Source source, std::vector<std::string> paths);
 
-/// The part of worker `worker` of `workers` with `replicas` replicas each. Every element (a batch) of n rows is cut
-/// into N = workers * replicas slices of ceil(n / N) rows, later ones shorter or empty; slice j belongs to worker j mod
-/// workers, whose replicas get theirs in turn. `by_replica`: slice j belongs to the replica with id j instead, so that
-/// each sees the same rows in every layout.
-std::shared_ptr<Dataset> make_split(Source source, uint64_t workers, uint64_t worker, uint64_t replicas,
-                                    bool by_replica = false);
-
 } // namespace mdist
