@@ -21,7 +21,8 @@ struct IteratorState {
 /// As it is, or what it begins with, and a checksum.
 std::string short_description(const std::string &description);
 
-/// {"mdist.iterator":"1","dataset":"range(0, +1, 9) | batch(2)","layout":"","taken":3,"orders":[0],"crc32c":123}
+/// {"mdist.iterator":"1","dataset":"range(9 numbers from 0, step 1) | batch(2)","layout":"","taken":3,"orders":[0],
+/// "crc32c":123}
 std::string encode_iterator_state(const IteratorState &state);
 
 /// Throws DATA_LOSS, reason "corrupt", for what is none, or has a wrong checksum.

@@ -32,7 +32,8 @@ static void the_text_says_what_it_is_about(void **state) {
     free(elements_from(iterator, 2));
     char *text = state_of(iterator);
     const char *wanted =
-        "{\"mdist.iterator\":\"1\",\"dataset\":\"range(0, +1, 10) | batch(3) | shuffle(2, seed 7) | take(9)\","
+        "{\"mdist.iterator\":\"1\",\"dataset\":\"range(10 numbers from 0, step 1) | batch(3) | shuffle(2, seed 7) | "
+        "take(9)\","
         "\"layout\":\"\",\"taken\":2,\"orders\":[0],\"crc32c\":";
     assert_memory_equal(text, wanted, strlen(wanted));
     free(text);

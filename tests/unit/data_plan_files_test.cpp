@@ -215,7 +215,7 @@ void a_plan_says_what_it_does(void **) {
                         "files(5)\n"
                         "shard(2, 0)\n"
                         "fixed_records(8 bytes, 1 file at a time)\n"
-                        "map\n"
+                        "map(int64 [])\n"
                         "batch(7)\n"
                         "rebatch(2, 2, 2, 1)\n");
 }

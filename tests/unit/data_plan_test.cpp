@@ -283,7 +283,7 @@ void what_cannot_be_split_is_refused_with_the_remedy(void **) {
     assert_says(failure_of([] {
                     make_plan(batches(1024, 4)(), {10, 0, 1}, by(MDIST_SHARD_FILE));
                 }),
-                MDIST_ERR_NOT_FOUND, "from_tensors(1024 rows) reads no files");
+                MDIST_ERR_NOT_FOUND, "from_tensors(1024 rows of int64 []) reads no files");
     std::vector<int64_t> room(12);
     mdist_tensor_t arrays[2] = {output(MDIST_INT64, {2, 6}), output(MDIST_INT64, {2, 3})};
     arrays[0].data = arrays[1].data = room.data();
