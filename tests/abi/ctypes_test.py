@@ -29,7 +29,8 @@ class Layout(unittest.TestCase):
                    implementation=24, reserved=28)
         self.check(mdist.VariableOptions, 24, struct_size=0, synchronization=4, aggregation=8, reserved=12,
                    colocate_with=16)
-        self.check(mdist.InputOptions, 8, struct_size=0, flags=4)
+        self.check(mdist.InputOptions, 48, struct_size=0, flags=4, policy=8, uneven=12, replication_mode=16,
+                   fetch_to_device=20, buffer_size=24, weights=32, weight_count=40)
 
     def test_a_tensor_is_filled_where_python_expects_it(self):
         tensor, memory = mdist.Tensor(), (ctypes.c_float * 15)()

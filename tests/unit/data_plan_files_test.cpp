@@ -226,7 +226,7 @@ void a_pipeline_is_told_from_its_sources_on(void **) {
                         "zip of\n"
                         "  1: range(9 numbers from 0, step 1)\n"
                         "     take(3)\n"
-                        "  2: from_tensors(2 rows)\n"
+                        "  2: from_tensors(2 rows of int64 [])\n"
                         "     cache\n"
                         "     repeat\n"
                         "batch(2, whole ones)\n"

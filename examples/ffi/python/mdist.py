@@ -58,6 +58,10 @@ RESTORE_PARTIAL = 1
 ROWS = 9223372036854775807
 UNKNOWN = 9223372036854775807
 GENERATOR_ANY_THREAD = 1
+SHARD_HINT = 9223372036854775807
+INPUT_NO_SPLIT = 1
+INPUT_WHOLE_STEPS = 2
+INPUT_PLACE_ON_DEVICE = 4
 MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
 
@@ -93,6 +97,25 @@ class GradientsFlags(IntEnum):
     GRADIENTS_ZERO_MISSING = 1
     GRADIENTS_ZERO_NONFINITE = 2
     GRADIENTS_NO_NORM = 4
+
+
+class ShardPolicy(IntEnum):
+    SHARD_OFF = -1
+    SHARD_AUTO = 0
+    SHARD_FILE = 1
+    SHARD_DATA = 2
+    SHARD_BY_HINT = 3
+
+
+class Uneven(IntEnum):
+    UNEVEN_DEFAULT = 0
+    UNEVEN_SPREAD = 1
+    UNEVEN_DROP = 2
+
+
+class ReplicationMode(IntEnum):
+    REPLICATION_PER_WORKER = 0
+    REPLICATION_PER_REPLICA = 1
 
 
 class LogLevel(IntEnum):
@@ -197,13 +220,6 @@ class RestoreOptions(Structure):
     ]
 
 
-class InputOptions(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("flags", c_uint32),
-    ]
-
-
 class ReadOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -213,6 +229,7 @@ class ReadOptions(Structure):
         ("cycle_length", c_uint64),
         ("block_length", c_uint64),
         ("max_record_bytes", c_uint64),
+        ("parallel_files", c_uint64),
     ]
 
 
@@ -224,6 +241,29 @@ class GradientsOptions(Structure):
         ("reserved", c_int32),
         ("bucket_bytes", c_uint64),
         ("clip_norm", c_double),
+    ]
+
+
+class InputOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("policy", c_int32),
+        ("uneven", c_int32),
+        ("replication_mode", c_int32),
+        ("fetch_to_device", c_int32),
+        ("buffer_size", c_uint64),
+        ("weights", POINTER(c_double)),
+        ("weight_count", c_size_t),
+    ]
+
+
+class InputContext(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("pipeline_count", c_uint32),
+        ("pipeline", c_uint32),
+        ("replica_count", c_uint32),
     ]
 
 
@@ -281,6 +321,7 @@ FetchFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_void_pp, c_void_p)
 MapFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, c_void_p)
 GenerateFn = CFUNCTYPE(c_int32, c_uint64, POINTER(Tensor), c_size_t, c_void_pp, c_void_p)
 FilterFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(c_int32), c_void_p)
+DatasetFn = CFUNCTYPE(c_int32, POINTER(InputContext), c_void_pp, c_void_p)
 LogFn = CFUNCTYPE(None, c_int32, c_char_p, c_size_t, c_void_p)
 LoopFn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
 StepFn = CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -294,6 +335,7 @@ FUNCTIONS = {
     "mdist_has": (c_int32, [c_char_p]),
     "mdist_checkpoint_create": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
     "mdist_checkpoint_add": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
+    "mdist_checkpoint_add_iterator": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
     "mdist_checkpoint_set_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
     "mdist_checkpoint_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_checkpoint_save": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
@@ -369,7 +411,6 @@ FUNCTIONS = {
     "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
     "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
     "mdist_dataset_name": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
-    "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
     "mdist_dataset_component_count": (c_size_t, [c_void_p]),
     "mdist_dataset_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
         c_void_pp]),
@@ -380,6 +421,8 @@ FUNCTIONS = {
     "mdist_iterator_component_count": (c_size_t, [c_void_p]),
     "mdist_iterator_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
         c_void_pp]),
+    "mdist_iterator_save": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_iterator_restore": (c_int32, [c_void_p, c_char_p, c_void_pp]),
     "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_iterator_destroy": (None, [c_void_p]),
     "mdist_iterators_settle": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
@@ -393,6 +436,10 @@ FUNCTIONS = {
         c_void_pp]),
     "mdist_dataset_tfrecords": (c_int32, [c_void_p, POINTER(ReadOptions), c_void_pp, c_void_pp]),
     "mdist_iterator_skipped": (c_int32, [c_void_p, POINTER(c_uint64), c_void_pp]),
+    "mdist_record_writer_create": (c_int32, [c_char_p, c_int32, c_void_pp, c_void_pp]),
+    "mdist_record_writer_write": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
+    "mdist_record_writer_close": (c_int32, [c_void_p, c_void_pp]),
+    "mdist_record_writer_destroy": (None, [c_void_p]),
     "mdist_dataset_filter": (c_int32, [c_void_p, FilterFn, c_void_p, FreeFn, c_void_pp, c_void_pp]),
     "mdist_dataset_take": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
     "mdist_dataset_skip": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
@@ -416,6 +463,12 @@ FUNCTIONS = {
     "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
     "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
     "mdist_gradients_destroy": (None, [c_void_p]),
+    "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
+    "mdist_input_context_batch_size": (c_int32, [POINTER(InputContext), c_uint64, POINTER(c_uint64), c_void_pp]),
+    "mdist_distribute_from_function": (c_int32, [c_void_p, DatasetFn, c_void_p, c_void_pp, POINTER(InputOptions),
+        c_void_pp]),
+    "mdist_dataset_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_iterator_rows": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_void_pp]),
     "mdist_log_set_sink": (c_int32, [LogFn, c_void_p, FreeFn, c_void_pp]),
     "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
     "mdist_run_steps": (c_int32, [c_void_p, c_void_p, c_uint64, LoopFn, c_void_p, c_void_p, c_void_pp,

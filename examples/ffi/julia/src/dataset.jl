@@ -105,7 +105,7 @@ end
 
 "Cuts each batch over the replicas of a strategy. The last of the transformations."
 function distribute(strategy::Strategy, source::Dataset)
-    options = Ref(mdist_input_options_t(sizeof(mdist_input_options_t), 0))
+    options = Ref(mdist_input_options_t(sizeof(mdist_input_options_t), 0, 0, 0, 0, 0, 0, C_NULL, 0))
     return transformed(strategy) do out, error
         @ccall libmdist.mdist_distribute_dataset(
             strategy::Ptr{mdist_strategy_t}, source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t},

@@ -56,6 +56,13 @@ end
 struct mdist_input_options_t
     struct_size::UInt32
     flags::UInt32
+    policy::Int32
+    uneven::Int32
+    replication_mode::Int32
+    fetch_to_device::Int32
+    buffer_size::UInt64
+    weights::Ptr{Cdouble}
+    weight_count::Csize_t
 end
 
 struct mdist_restore_options_t

@@ -7,11 +7,15 @@ pub const MDIST_VERSION_PATCH: u32 = 0;
 pub const MDIST_VERSION: u32 = 100;
 pub const MDIST_FOREVER: u64 = 9223372036854775807;
 pub const MDIST_MAX_RANK: u32 = 8;
-pub const MDIST_LATEST: u64 = 9223372036854775807;
-pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_ROWS: u64 = 9223372036854775807;
 pub const MDIST_UNKNOWN: u64 = 9223372036854775807;
+pub const MDIST_LATEST: u64 = 9223372036854775807;
+pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_GENERATOR_ANY_THREAD: u32 = 1;
+pub const MDIST_SHARD_HINT: u64 = 9223372036854775807;
+pub const MDIST_INPUT_NO_SPLIT: u32 = 1;
+pub const MDIST_INPUT_WHOLE_STEPS: u32 = 2;
+pub const MDIST_INPUT_PLACE_ON_DEVICE: u32 = 4;
 pub type __int32_t = ::std::os::raw::c_int;
 pub type __uint32_t = ::std::os::raw::c_uint;
 pub type __int64_t = ::std::os::raw::c_long;
@@ -1072,6 +1076,298 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_dataset {
+    _unused: [u8; 0],
+}
+pub type mdist_dataset_t = mdist_dataset;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_iterator {
+    _unused: [u8; 0],
+}
+pub type mdist_iterator_t = mdist_iterator;
+extern "C" {
+    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;"]
+    #[doc = " they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made"]
+    #[doc = " from it, their iterators or their elements live."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_dataset_from_tensors(
+        arrays: *const mdist_tensor_t,
+        component_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Keeps elements index, index + shards, index + 2 * shards ... With MDIST_SHARD_HINT shards it stands for what each"]
+    #[doc = " worker is to keep: see input.h."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shard(
+        source: *const mdist_dataset_t,
+        shards: u64,
+        index: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the"]
+    #[doc = " dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two"]
+    #[doc = " programs, or two workers, that do the same with one seed see one order."]
+    #[doc = " @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all"]
+    #[doc = "                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat"]
+    #[doc = "                                  within each; a restarted program begins with the first, or goes on where an"]
+    #[doc = "                                  iterator is restored. 0: the same order every time"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shuffle(
+        source: *const mdist_dataset_t,
+        buffer_size: u64,
+        seed: u64,
+        reshuffle_each_iteration: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The source @p count times over, or MDIST_FOREVER."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_repeat(
+        source: *const mdist_dataset_t,
+        count: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
+#[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
+#[doc = " mdist_error_native then gives. Runs on the thread"]
+#[doc = " that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per"]
+#[doc = " iterator. Must not call the iterator it serves."]
+pub type mdist_map_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        inputs: *const mdist_tensor_t,
+        input_count: usize,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Applies @p map to every element."]
+    #[doc = " @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
+    #[doc = " @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
+    pub fn mdist_dataset_map(
+        source: *const mdist_dataset_t,
+        map: mdist_map_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins @p batch_size consecutive elements along a new first dimension. The last batch may be shorter; with"]
+    #[doc = " @p drop_remainder non-zero it is left out then. Elements of one batch have equal shapes, else MDIST_ERR_MISMATCH."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_batch(
+        source: *const mdist_dataset_t,
+        batch_size: u64,
+        drop_remainder: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Prepares up to @p elements ahead, on a thread of each iterator."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_prefetch(
+        source: *const mdist_dataset_t,
+        elements: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same elements, with their components at @p paths, names and positions as in value.h: where components lie when"]
+    #[doc = " an element is taken as one value. Transforms keep names, but for those that make components of their own (map)."]
+    #[doc = " (TensorFlow: elements that are dictionaries.)"]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_name(
+        source: *const mdist_dataset_t,
+        paths: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Components of an element; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
+}
+extern "C" {
+    #[doc = " What is known of a component before there is an element (TensorFlow: element_spec). Of a distributed dataset, what"]
+    #[doc = " each replica gets."]
+    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data NULL"]
+    #[doc = " @param path  receives where it lies in an element taken as one value, borrowed from the handle; may be NULL"]
+    #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component(
+        dataset: *const mdist_dataset_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a dataset; those made from it, and iterators, live on. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
+}
+extern "C" {
+    #[doc = " Starts an iteration."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_create(
+        dataset: *const mdist_dataset_t,
+        out: *mut *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
+    #[doc = " last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator"]
+    #[doc = " returns that error until it is restored (mdist_iterator_restore); else make a new one. In a step of mdist_run it is"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
+    #[doc = "             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread"]
+    #[doc = "             works with the strategy"]
+    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same element as one value, as said at the top of this header: the one argument of a run, whose steps read"]
+    #[doc = " mdist_replica_argument_at(replica, 0, \"label\", ...). (TensorFlow: get_next and get_next_as_optional, which tells the"]
+    #[doc = " end by an optional without a value as this one by MDIST_END.)"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
+    #[doc = "             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread"]
+    #[doc = "             works with the strategy"]
+    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next_value(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Components of an element, as mdist_dataset_component_count, also when the dataset is destroyed or the iteration"]
+    #[doc = " closed; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
+}
+extern "C" {
+    #[doc = " What is known of a component, as mdist_dataset_component says, likewise at any time."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component(
+        iterator: *const mdist_iterator_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Where the iteration stands, behind the last element that was given, as a line of printable text; text, capacity and"]
+    #[doc = " needed as in mdist_config_get. It holds how many elements were taken, the orders of shuffles that reshuffle, and what"]
+    #[doc = " the dataset is made of. An element of a distributed dataset is a step of all replicas, so with policy DATA or"]
+    #[doc = " `data.order: replica` any number of workers and replicas goes on from there; every worker saves the same text."]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `unordered`, where nobody can say which elements were given: after"]
+    #[doc = " mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator has shuffled. After"]
+    #[doc = " a failure it is that failure."]
+    #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_save(
+        iterator: *mut mdist_iterator_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Moves an iterator, fresh or used, failed or at its end, to where another one of an equal dataset was saved, perhaps"]
+    #[doc = " in another process: it gives the elements that were left there, in the same order. Later iterators of the dataset"]
+    #[doc = " reshuffle as they would have there. If this fails the iterator is as before."]
+    #[doc = ""]
+    #[doc = " Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are"]
+    #[doc = " skipped, whatever they are mapped to; records of files are read and checked, those of all epochs of a"]
+    #[doc = " mdist_dataset_repeat, so rather make an iterator for each epoch; filters and generators are called, and so is what is"]
+    #[doc = " below a filter, cache or shuffle. Functions are trusted to make of one element the same each time."]
+    #[doc = ""]
+    #[doc = " MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for"]
+    #[doc = " a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose"]
+    #[doc = " workers read files of their own, for other workers or replicas. What arrays, files and functions hold is not known"]
+    #[doc = " and so not compared; nor are folders of files. It never takes longer than taking the elements did; do not restore"]
+    #[doc = " what strangers wrote, who may say that 2^63 elements of a dataset without end were taken."]
+    #[doc = " @thread one at a time per iterator   @blocks until it is there"]
+    #[doc = " @collective no; all workers do it with the same text for a distributed dataset"]
+    #[doc = " @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1"]
+    pub fn mdist_iterator_restore(
+        iterator: *mut mdist_iterator_t,
+        text: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
+    #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
+    #[doc = " @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns"]
+    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_close(
+        iterator: *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source"]
+    #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
+    #[doc = " all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions."]
+    #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
+    #[doc = " @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
+}
+extern "C" {
+    #[doc = " Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for"]
+    #[doc = " @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
+    #[doc = " afterwards may take the process with it."]
+    #[doc = " @param done  receives 1, or 0 if some are still at work"]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterators_settle(
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 pub const MDIST_SUM: mdist_reduce_op = 1;
 pub const MDIST_MEAN: mdist_reduce_op = 2;
 pub const MDIST_MIN: mdist_reduce_op = 3;
@@ -1827,6 +2123,21 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Adds an iterator (kept), whose position is saved along and restored with the variables, as mdist_iterator_save and"]
+    #[doc = " mdist_iterator_restore do it: all of them or none. All workers add the same, in any order, each its own iterator, and"]
+    #[doc = " have taken equally many elements when they save (MDIST_ERR_MISMATCH). No other call may use it meanwhile. A"]
+    #[doc = " file without it, or with others, is MDIST_ERR_MISMATCH, reason `different_variables`, when restoring; with"]
+    #[doc = " MDIST_RESTORE_PARTIAL the first stay where they are, and the second are passed over."]
+    #[doc = " @param name  in files, UTF-8, not empty; two iterators may not share it"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_checkpoint_add_iterator(
+        checkpoint: *mut mdist_checkpoint_t,
+        name: *const ::std::os::raw::c_char,
+        iterator: *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Sets a text that is saved along, over the one that @p key has. The chief's are saved; restoring gives them to all."]
     #[doc = " @param key  UTF-8, not empty, not beginning with \"mdist.\""]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -1910,7 +2221,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a checkpoint object and lets go of its variables; files stay. NULL is fine."]
+    #[doc = " Frees a checkpoint object and lets go of its variables and iterators; files stay. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_destroy(checkpoint: *mut mdist_checkpoint_t);
 }
@@ -2172,322 +2483,6 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_dataset {
-    _unused: [u8; 0],
-}
-pub type mdist_dataset_t = mdist_dataset;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_iterator {
-    _unused: [u8; 0],
-}
-pub type mdist_iterator_t = mdist_iterator;
-extern "C" {
-    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;"]
-    #[doc = " they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made"]
-    #[doc = " from it, their iterators or their elements live."]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
-    pub fn mdist_dataset_from_tensors(
-        arrays: *const mdist_tensor_t,
-        component_count: usize,
-        user_data: *mut ::std::os::raw::c_void,
-        free_user_data: mdist_free_fn,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Keeps elements index, index + shards, index + 2 * shards ..."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_shard(
-        source: *const mdist_dataset_t,
-        shards: u64,
-        index: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the"]
-    #[doc = " dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two"]
-    #[doc = " programs, or two workers, that do the same with one seed see one order."]
-    #[doc = " @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all"]
-    #[doc = "                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat"]
-    #[doc = "                                  within each; a restarted program begins with the first. 0: the same order every time"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_shuffle(
-        source: *const mdist_dataset_t,
-        buffer_size: u64,
-        seed: u64,
-        reshuffle_each_iteration: i32,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The source @p count times over, or MDIST_FOREVER."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_repeat(
-        source: *const mdist_dataset_t,
-        count: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
-#[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
-#[doc = " mdist_error_native then gives. Runs on the thread"]
-#[doc = " that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per"]
-#[doc = " iterator. Must not call the iterator it serves."]
-pub type mdist_map_fn = ::std::option::Option<
-    unsafe extern "C" fn(
-        inputs: *const mdist_tensor_t,
-        input_count: usize,
-        outputs: *const mdist_tensor_t,
-        output_count: usize,
-        user_data: *mut ::std::os::raw::c_void,
-    ) -> i32,
->;
-extern "C" {
-    #[doc = " Applies @p map to every element."]
-    #[doc = " @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
-    #[doc = " @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone"]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
-    pub fn mdist_dataset_map(
-        source: *const mdist_dataset_t,
-        map: mdist_map_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        free_user_data: mdist_free_fn,
-        outputs: *const mdist_tensor_t,
-        output_count: usize,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Joins @p batch_size consecutive elements along a new first dimension. The last batch may be shorter; with"]
-    #[doc = " @p drop_remainder non-zero it is left out then. Elements of one batch have equal shapes, else MDIST_ERR_MISMATCH."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_batch(
-        source: *const mdist_dataset_t,
-        batch_size: u64,
-        drop_remainder: i32,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Prepares up to @p elements ahead, on a thread of each iterator."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_prefetch(
-        source: *const mdist_dataset_t,
-        elements: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The same elements, with their components at @p paths, names and positions as in value.h: where components lie when"]
-    #[doc = " an element is taken as one value. Transforms keep names, but for those that make components of their own (map)."]
-    #[doc = " (TensorFlow: elements that are dictionaries.)"]
-    #[doc = " @param count  must be mdist_dataset_component_count"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_name(
-        source: *const mdist_dataset_t,
-        paths: *const *const ::std::os::raw::c_char,
-        count: usize,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_input_options {
-    pub struct_size: u32,
-    pub flags: u32,
-}
-#[test]
-fn bindgen_test_layout_mdist_input_options() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_input_options>(),
-        8usize,
-        concat!("Size of: ", stringify!(mdist_input_options))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_input_options>(),
-        4usize,
-        concat!("Alignment of ", stringify!(mdist_input_options))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_input_options),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_flags() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_input_options),
-                "::",
-                stringify!(flags)
-            )
-        );
-    }
-    test_field_flags();
-}
-#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
-pub type mdist_input_options_t = mdist_input_options;
-extern "C" {
-    #[doc = " Splits each batch of @p source over the replicas, by TensorFlow's rule for data in memory: of n rows, each of N"]
-    #[doc = " replicas in turn gets ceil(n / N), later ones fewer or none. A replica that gets none still takes part, with a tensor"]
-    #[doc = " of no rows. The source must be batched: every component has a first dimension, the same for all."]
-    #[doc = " The result can be iterated, but not transformed further; batch, shuffle and the like come before."]
-    #[doc = " @thread any   @blocks no, later until all workers have called it   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_distribute_dataset(
-        strategy: *mut mdist_strategy_t,
-        source: *const mdist_dataset_t,
-        out: *mut *mut mdist_dataset_t,
-        options: *const mdist_input_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Components of an element; 0 for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
-}
-extern "C" {
-    #[doc = " What is known of a component before there is an element (TensorFlow: element_spec). Of a distributed dataset, what"]
-    #[doc = " each replica gets."]
-    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data NULL"]
-    #[doc = " @param path  receives where it lies in an element taken as one value, borrowed from the handle; may be NULL"]
-    #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_component(
-        dataset: *const mdist_dataset_t,
-        component: usize,
-        out: *mut mdist_tensor_t,
-        path: *mut *const ::std::os::raw::c_char,
-        kind: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a dataset; those made from it, and iterators, live on. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
-}
-extern "C" {
-    #[doc = " Starts an iteration."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_create(
-        dataset: *const mdist_dataset_t,
-        out: *mut *mut mdist_iterator_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
-    #[doc = " last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator"]
-    #[doc = " returns that error for ever; make a new one. In a step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as"]
-    #[doc = " arguments."]
-    #[doc = " @param count  must be mdist_dataset_component_count"]
-    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset"]
-    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
-    pub fn mdist_iterator_next(
-        iterator: *mut mdist_iterator_t,
-        out: *mut *mut mdist_value_t,
-        count: usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " The same element as one value, as said at the top of this header: the one argument of a run, whose steps read"]
-    #[doc = " mdist_replica_argument_at(replica, 0, \"label\", ...). (TensorFlow: get_next and get_next_as_optional, which tells the"]
-    #[doc = " end by an optional without a value as this one by MDIST_END.)"]
-    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset"]
-    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
-    pub fn mdist_iterator_next_value(
-        iterator: *mut mdist_iterator_t,
-        out: *mut *mut mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Components of an element, as mdist_dataset_component_count, also when the dataset is destroyed or the iteration"]
-    #[doc = " closed; 0 for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
-}
-extern "C" {
-    #[doc = " What is known of a component, as mdist_dataset_component says, likewise at any time."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_component(
-        iterator: *const mdist_iterator_t,
-        component: usize,
-        out: *mut mdist_tensor_t,
-        path: *mut *const ::std::os::raw::c_char,
-        kind: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
-    #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
-    #[doc = " @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns"]
-    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_iterator_close(
-        iterator: *mut mdist_iterator_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source"]
-    #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
-    #[doc = " all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions."]
-    #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
-    #[doc = " @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
-}
-extern "C" {
-    #[doc = " Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for"]
-    #[doc = " @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
-    #[doc = " afterwards may take the process with it."]
-    #[doc = " @param done  receives 1, or 0 if some are still at work"]
-    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterators_settle(
-        timeout_ns: u64,
-        done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
 extern "C" {
     #[doc = " Scalars of int64: @p start, @p start + @p step ... as long as they lie before @p stop (past it, for a negative step)."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -2582,12 +2577,13 @@ pub struct mdist_read_options {
     pub cycle_length: u64,
     pub block_length: u64,
     pub max_record_bytes: u64,
+    pub parallel_files: u64,
 }
 #[test]
 fn bindgen_test_layout_mdist_read_options() {
     assert_eq!(
         ::std::mem::size_of::<mdist_read_options>(),
-        40usize,
+        48usize,
         concat!("Size of: ", stringify!(mdist_read_options))
     );
     assert_eq!(
@@ -2714,6 +2710,23 @@ fn bindgen_test_layout_mdist_read_options() {
         );
     }
     test_field_max_record_bytes();
+    fn test_field_parallel_files() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_read_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).parallel_files) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_read_options),
+                "::",
+                stringify!(parallel_files)
+            )
+        );
+    }
+    test_field_parallel_files();
 }
 #[doc = " How files are read. NULL, or all zero but struct_size: one after the other, uncompressed."]
 pub type mdist_read_options_t = mdist_read_options;
@@ -2760,6 +2773,51 @@ extern "C" {
         out: *mut u64,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_record_writer {
+    _unused: [u8; 0],
+}
+#[doc = " A TFRecord file that is being written."]
+pub type mdist_record_writer_t = mdist_record_writer;
+extern "C" {
+    #[doc = " Begins a TFRecord file. Until mdist_record_writer_close it has another name, in the same folder: so at @p path there"]
+    #[doc = " is what was there before, or the whole new file, also after a crash. (TensorFlow: TFRecordWriter.)"]
+    #[doc = " @param compression  mdist_compression_t, which readers must be told: mdist_read_options_t"]
+    #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_record_writer_create(
+        path: *const ::std::os::raw::c_char,
+        compression: i32,
+        out: *mut *mut mdist_record_writer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Adds a record. A writer that failed, as where the disk is full (MDIST_ERR_IO; mdist_error_native gives errno),"]
+    #[doc = " returns that error for ever."]
+    #[doc = " @param data  may be NULL if @p bytes is 0: a record may be empty"]
+    #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_record_writer_write(
+        writer: *mut mdist_record_writer_t,
+        data: *const ::std::os::raw::c_void,
+        bytes: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the file, flushes it to the disk and gives it its name. Afterwards writing is MDIST_ERR_FAILED_PRECONDITION,"]
+    #[doc = " reason `closed`, and closing again does nothing."]
+    #[doc = " @thread any   @blocks until the disk has it   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_record_writer_close(
+        writer: *mut mdist_record_writer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a writer; a file that was not closed is removed. NULL is fine."]
+    #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_record_writer_destroy(writer: *mut mdist_record_writer_t);
 }
 #[doc = " Whether an element stays: sets @p keep, which is 0 at first, to non-zero. Returns and runs as mdist_map_fn does."]
 pub type mdist_filter_fn = ::std::option::Option<
@@ -3167,6 +3225,387 @@ extern "C" {
     #[doc = " Frees it. Where a step is within a round of it, the memory stays until that step ends. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_destroy(gradients: *mut mdist_gradients_t);
+}
+pub const MDIST_SHARD_OFF: mdist_shard_policy = -1;
+pub const MDIST_SHARD_AUTO: mdist_shard_policy = 0;
+pub const MDIST_SHARD_FILE: mdist_shard_policy = 1;
+pub const MDIST_SHARD_DATA: mdist_shard_policy = 2;
+pub const MDIST_SHARD_BY_HINT: mdist_shard_policy = 3;
+pub const MDIST_SHARD_PIN_INT32: mdist_shard_policy = -2147483648;
+#[doc = " Who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+pub type mdist_shard_policy = ::std::os::raw::c_int;
+#[doc = " Who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+pub use self::mdist_shard_policy as mdist_shard_policy_t;
+pub const MDIST_UNEVEN_DEFAULT: mdist_uneven = 0;
+pub const MDIST_UNEVEN_SPREAD: mdist_uneven = 1;
+pub const MDIST_UNEVEN_DROP: mdist_uneven = 2;
+pub const MDIST_UNEVEN_PIN_INT32: mdist_uneven = -2147483648;
+#[doc = " What becomes of rows that are not shared out evenly."]
+pub type mdist_uneven = ::std::os::raw::c_int;
+#[doc = " What becomes of rows that are not shared out evenly."]
+pub use self::mdist_uneven as mdist_uneven_t;
+pub const MDIST_REPLICATION_PER_WORKER: mdist_replication_mode = 0;
+pub const MDIST_REPLICATION_PER_REPLICA: mdist_replication_mode = 1;
+pub const MDIST_REPLICATION_PIN_INT32: mdist_replication_mode = -2147483648;
+#[doc = " For whom the function of mdist_distribute_from_function makes a dataset."]
+pub type mdist_replication_mode = ::std::os::raw::c_int;
+#[doc = " For whom the function of mdist_distribute_from_function makes a dataset."]
+pub use self::mdist_replication_mode as mdist_replication_mode_t;
+#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_input_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub policy: i32,
+    pub uneven: i32,
+    pub replication_mode: i32,
+    pub fetch_to_device: i32,
+    pub buffer_size: u64,
+    pub weights: *const f64,
+    pub weight_count: usize,
+}
+#[test]
+fn bindgen_test_layout_mdist_input_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_input_options>(),
+        48usize,
+        concat!("Size of: ", stringify!(mdist_input_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_input_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_input_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_policy() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).policy) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(policy)
+            )
+        );
+    }
+    test_field_policy();
+    fn test_field_uneven() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).uneven) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(uneven)
+            )
+        );
+    }
+    test_field_uneven();
+    fn test_field_replication_mode() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).replication_mode) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(replication_mode)
+            )
+        );
+    }
+    test_field_replication_mode();
+    fn test_field_fetch_to_device() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).fetch_to_device) as usize - ptr as usize
+            },
+            20usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(fetch_to_device)
+            )
+        );
+    }
+    test_field_fetch_to_device();
+    fn test_field_buffer_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).buffer_size) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(buffer_size)
+            )
+        );
+    }
+    test_field_buffer_size();
+    fn test_field_weights() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).weights) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(weights)
+            )
+        );
+    }
+    test_field_weights();
+    fn test_field_weight_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).weight_count) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_options),
+                "::",
+                stringify!(weight_count)
+            )
+        );
+    }
+    test_field_weight_count();
+}
+#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+pub type mdist_input_options_t = mdist_input_options;
+extern "C" {
+    #[doc = " Deals out @p source, a dataset of global batches, to the replicas of the job, as said at the top of this header. The"]
+    #[doc = " source must be batched: every component has a first dimension, the same for all. The result can be iterated, but not"]
+    #[doc = " transformed further; batch, shuffle and the like come before. Shuffles must have the same seed on all workers, which"]
+    #[doc = " is the program's part. (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.)"]
+    #[doc = " MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `too_few_files`, on all workers, if there are fewer files than workers. What fails on one worker, be it its own"]
+    #[doc = " arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike"]
+    #[doc = " (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then."]
+    #[doc = " @thread any, outside of steps   @blocks until all workers have called it, with several workers"]
+    #[doc = " @collective all workers   @calls-back never   @since 0.1"]
+    pub fn mdist_distribute_dataset(
+        strategy: *mut mdist_strategy_t,
+        source: *const mdist_dataset_t,
+        out: *mut *mut mdist_dataset_t,
+        options: *const mdist_input_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " For whom a dataset is made. (TensorFlow: InputContext.)"]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_input_context {
+    pub struct_size: u32,
+    pub pipeline_count: u32,
+    pub pipeline: u32,
+    pub replica_count: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_input_context() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_input_context>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_input_context))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_input_context>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_input_context))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_context>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_context),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_pipeline_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_context>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).pipeline_count) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_context),
+                "::",
+                stringify!(pipeline_count)
+            )
+        );
+    }
+    test_field_pipeline_count();
+    fn test_field_pipeline() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_context>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).pipeline) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_context),
+                "::",
+                stringify!(pipeline)
+            )
+        );
+    }
+    test_field_pipeline();
+    fn test_field_replica_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_input_context>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).replica_count) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_input_context),
+                "::",
+                stringify!(replica_count)
+            )
+        );
+    }
+    test_field_replica_count();
+}
+#[doc = " For whom a dataset is made. (TensorFlow: InputContext.)"]
+pub type mdist_input_context_t = mdist_input_context;
+extern "C" {
+    #[doc = " The rows of @p global_batch_size for one replica. MDIST_ERR_INVALID_ARGUMENT if they can't be shared out evenly."]
+    #[doc = " (TensorFlow: get_per_replica_batch_size.)"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_input_context_batch_size(
+        context: *const mdist_input_context_t,
+        global_batch_size: u64,
+        out: *mut u64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Makes a dataset, whose elements are batches of one replica. @p out receives a handle that is the library's from then"]
+#[doc = " on, also if this fails. Returns 0, or any other number to fail the distribution with MDIST_ERR_CALLBACK, which"]
+#[doc = " mdist_error_native then gives."]
+pub type mdist_dataset_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        context: *const mdist_input_context_t,
+        out: *mut *mut mdist_dataset_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Deals out the dataset that @p function makes: nothing is split or shared, each step takes an element for each replica"]
+    #[doc = " of this worker in turn. What fails on one worker, or is not alike, fails on all, as in mdist_distribute_dataset."]
+    #[doc = " (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)"]
+    #[doc = " @param options  policy, uneven and weights must be 0: they are the function's part"]
+    #[doc = " @thread any, outside of steps   @blocks until all workers have called it, with several workers"]
+    #[doc = " @collective all workers"]
+    #[doc = " @calls-back function, on this thread, in this call   @since 0.1"]
+    pub fn mdist_distribute_from_function(
+        strategy: *mut mdist_strategy_t,
+        function: mdist_dataset_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        out: *mut *mut mdist_dataset_t,
+        options: *const mdist_input_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Tells, in lines for people, how a dataset is made; of a distributed one which policy was taken and why, who reads"]
+    #[doc = " what, and how many rows each replica gets in a step. text, capacity and needed as in mdist_config_get."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_explain(
+        dataset: *const mdist_dataset_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The rows of each replica of the job, by id, in the element that the iterator of a distributed dataset gave last: the"]
+    #[doc = " denominators of means, where steps are not even; a scalar counts as a row. MDIST_ERR_FAILED_PRECONDITION before the"]
+    #[doc = " first element."]
+    #[doc = " @param count  replicas of the job"]
+    #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_rows(
+        iterator: *mut mdist_iterator_t,
+        rows: *mut u64,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }
 pub const MDIST_LOG_OFF: mdist_log_level = 0;
 pub const MDIST_LOG_ERROR: mdist_log_level = 1;
