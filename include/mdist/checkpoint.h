@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Checkpoint: variables in files, and back.
+ * Checkpoint: variables and positions of iterators in files, and back.
  *
  * A checkpoint object says what is saved: variables by their names, positions of iterators, and texts, such as how far
- * the training is. Each
- * save makes one file, `checkpoint-NUMBER.safetensors`, in its folder; `checkpoints.json` there lists them. The files
- * are safetensors, which libraries for Python, Rust and others read, with the texts as metadata.
+ * the training is. Each save makes one file, `checkpoint-NUMBER.safetensors`, in its folder; `checkpoints.json` there
+ * lists them. The files are safetensors, which libraries for Python, Rust and others read, with the texts as metadata.
  *
  * A file holds each variable once, as mdist_variable_read gives it, so any number of workers and replicas may restore
- * what any other number saved. Rank 0 writes and reads; the others need not see the folder. A file is written under
- * another name, flushed to the disk and then renamed, and the list comes last: whatever happens while saving, the
- * checkpoints before it are still there. Every tensor has a checksum, which restoring verifies.
+ * what any other number saved (iterators: as mdist_iterator_save says). Rank 0 writes and reads; the others need not
+ * see the folder. A file is written under another name, flushed to the disk and then renamed, and the list comes last:
+ * whatever happens while saving, the checkpoints before it are still there. Every tensor has a checksum, which
+ * restoring verifies.
  *
  *     mdist_checkpoint_create(strategy, "checkpoints", 3, &checkpoint, &error);
  *     mdist_checkpoint_add(checkpoint, NULL, weights, &error);
@@ -47,7 +47,7 @@ typedef struct mdist_restore_options {
 } mdist_restore_options_t;
 
 /**
- * A checkpoint object without variables and texts. Does not look at the folder.
+ * A checkpoint object that holds nothing yet. Does not look at the folder.
  * @param folder  of rank 0; made by the first save. For one job at a time
  * @param keep    how many checkpoints stay there: a save removes those saved before the last @p keep. 0: all stay
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
@@ -97,7 +97,9 @@ MDIST_API mdist_status_t mdist_checkpoint_text(const mdist_checkpoint_t *checkpo
  * NONE are MDIST_ERR_FAILED_PRECONDITION.
  * A failure is the same on all workers, and the strategy goes on working: MDIST_ERR_IO with errno as mdist_error_native
  * where the disk is full or refuses; MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another process saves there;
- * MDIST_ERR_MISMATCH where workers have other numbers or variables. The checkpoints that were there still are.
+ * MDIST_ERR_MISMATCH where workers have other numbers, variables or iterators, or
+ * these elsewhere; MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`, of an iterator. The checkpoints
+ * that were there still are.
  * @param number   less than MDIST_LATEST; of a step or epoch, say
  * @param options  timeout_ns must be enough for the chief to write: the others wait for it
  * @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never
@@ -107,17 +109,18 @@ MDIST_API mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, u
                                                const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Gives variables and texts the values of checkpoint @p number, on all workers. Mirrored variables, and sync-on-read
- * ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it (integers: cut
- * off towards zero). Texts that the file lacks are gone.
- * A failure is the same on all workers, and comes before anything has changed: MDIST_ERR_NOT_FOUND, reason
- * `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file, saying what is wrong; MDIST_ERR_MISMATCH, reason
- * `different_variables`, naming variables that are not in the file, tensors that are no variables, and those of another
- * dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they are, and the second are passed over. (If the file
- * can be read once and not again, or workers are lost meanwhile, some variables may have changed.)
+ * Gives variables, iterators and texts what checkpoint @p number has, on all workers. Mirrored variables, and
+ * sync-on-read ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it
+ * (integers: cut off towards zero). Texts that the file lacks are gone. A failure is the same on all workers, and comes
+ * before anything has changed: MDIST_ERR_NOT_FOUND, reason `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file,
+ * saying what is wrong; MDIST_ERR_MISMATCH, reason `different_variables`, naming variables that are not in the file,
+ * tensors that are no variables, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they
+ * are, and the second are passed over. (If the file can be read once and not again, or workers are lost meanwhile, some
+ * variables may have changed.)
  * @param number    MDIST_LATEST: what the list says; else it need not be on the list: any safetensors file of that name
  * @param restored  may be NULL; receives the number
- * @thread one at a time per strategy   @blocks on the file   @collective all workers   @calls-back never   @since 0.1
+ * @thread one at a time per strategy   @blocks on the file, and until iterators have gone through their elements
+ * @collective all workers   @calls-back functions of iterators' datasets, as mdist_iterator_restore   @since 0.1
  */
 MDIST_API mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, uint64_t *restored,
                                                   const mdist_restore_options_t *options, mdist_error_t **error);

@@ -71,9 +71,9 @@ MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uin
 /**
  * Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and
  * shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which
- * mdist_error_native then gives. Runs on the thread
- * that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per
- * iterator. Must not call the iterator it serves.
+ * mdist_error_native then gives. Runs on the thread that asks for the element or, where mdist_dataset_prefetch,
+ * mdist_dataset_map_parallel or fetching to devices (input.h) follows, on threads of the iterator; one call at a time
+ * per iterator, but for mdist_dataset_map_parallel. Must not call the iterator it serves.
  */
 typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                                 size_t output_count, void *user_data);
@@ -146,9 +146,9 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
 
 /**
  * The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the
- * last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator
- * returns that error until it is restored (mdist_iterator_restore); else make a new one. In a step of mdist_run it is
- * MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
+ * last, again and again. Values are yours to destroy, and stay valid when the iterator moves on or is destroyed. After
+ * an error the iterator returns that error until it is restored (mdist_iterator_restore); else make a new one. In a
+ * step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments.
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
  * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
@@ -190,11 +190,13 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
 /**
  * Where the iteration stands, behind the last element that was given, as a line of printable text; text, capacity and
  * needed as in mdist_config_get. It holds how many elements were taken, the orders of shuffles that reshuffle, and what
- * the dataset is made of. An element of a distributed dataset is a step of all replicas, so with policy DATA or
- * `data.order: replica` any number of workers and replicas goes on from there; every worker saves the same text.
- * MDIST_ERR_FAILED_PRECONDITION, reason `unordered`, where nobody can say which elements were given: after
- * mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator has shuffled. After
- * a failure it is that failure.
+ * the dataset is made of. An element of a distributed dataset is a step of all replicas, and every worker saves the
+ * same text. Where all workers share every batch (policy DATA; mdist_dataset_explain tells) any number of workers and
+ * replicas goes on from there, with MDIST_UNEVEN_DROP any with as many replicas in all; so does one worker under any
+ * policy, with any number of replicas, if its batches are whole. Elsewhere (FILE, OFF, HINT, whole elements, datasets
+ * from functions) it takes as many workers, which take as many rows in a step. MDIST_ERR_FAILED_PRECONDITION, reason
+ * `unordered`, where nobody can say which elements were given: after mdist_dataset_map_parallel without `ordered`, and
+ * after a cache that holds what another iterator has shuffled. After a failure it is that failure.
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *text, size_t capacity, size_t *needed,
@@ -211,10 +213,10 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * below a filter, cache or shuffle. Functions are trusted to make of one element the same each time.
  *
  * MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for
- * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose
- * workers read files of their own, for other workers or replicas. What arrays, files and functions hold is not known
- * and so not compared; nor are folders of files. It never takes longer than taking the elements did; do not restore
- * what strangers wrote, who may say that 2^63 elements of a dataset without end were taken.
+ * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, where positions depend
+ * on workers and replicas (mdist_iterator_save says where) and these are others. What arrays, files and functions hold
+ * is not known and so not compared; nor are folders of files. It never takes longer than taking the elements did; do
+ * not restore what strangers wrote, who may say that 2^63 elements of a dataset without end were taken.
  * @thread one at a time per iterator   @blocks until it is there
  * @collective no; all workers do it with the same text for a distributed dataset
  * @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1
@@ -225,22 +227,22 @@ MDIST_API mdist_status_t mdist_iterator_restore(mdist_iterator_t *iterator, cons
  * Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before
  * what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are
  * MDIST_ERR_FAILED_PRECONDITION, reason `closed`.
- * @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns
+ * @thread one at a time per iterator   @blocks until functions of yours under way on its threads return
  * @collective no   @calls-back free functions given to its sources   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_error_t **error);
 
 /**
- * Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source
+ * Frees an iterator. NULL is fine. A function under way on a thread of the iterator runs to its end. Where some source
  * or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where
- * all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions.
+ * all have one it never waits, as finalizers need it, and that thread calls the free functions.
  * @thread any   @blocks no, but for what is said above   @collective no
  * @calls-back free functions given to its sources   @since 0.1
  */
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
 
 /**
- * Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for
+ * Waits until no thread of an iterator that was destroyed can call a function of yours any more, or for
  * @p timeout_ns. For runtimes that end before their process does: a thread that calls into one
  * afterwards may take the process with it.
  * @param done  receives 1, or 0 if some are still at work

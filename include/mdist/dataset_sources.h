@@ -44,8 +44,8 @@ typedef int32_t (*mdist_generate_fn)(uint64_t index, const mdist_tensor_t *outpu
 
 /**
  * Elements that a function makes, one after the other. It runs on the thread that calls mdist_iterator_next; what would
- * run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel) is MDIST_ERR_FAILED_PRECONDITION, reason
- * `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD.
+ * run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel, fetch_to_device of input.h) is
+ * MDIST_ERR_FAILED_PRECONDITION, reason `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD.
  * @param outputs  dtype and shape of each component; data is not read
  * @param user_data  kept, with the functions, until the dataset, those made from it and their iterators are gone
  * @param free_state  gets a @p state that is not NULL, when its iteration or epoch is over; may be NULL
@@ -121,7 +121,8 @@ MDIST_API mdist_status_t mdist_dataset_fixed_records(const mdist_dataset_t *file
                                                      mdist_error_t **error);
 
 /**
- * Records of TFRecord files. The checksums of length and data are compared.
+ * Records of TFRecord files. The checksums of length and data are compared. Where records differ in length,
+ * mdist_dataset_map or mdist_dataset_padded_batch comes before a batch.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, const mdist_read_options_t *options,

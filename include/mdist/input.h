@@ -6,17 +6,25 @@
  * them. Two decisions are made, the same on all workers, and mdist_dataset_explain tells them:
  *
  * Who reads what (the policy). FILE: each worker reads files of its own, every workers-th one. DATA: all workers read
- * everything, and each keeps its part of every batch. OFF: every worker sees everything, and shares of nothing are
- * taken. HINT: as the program says, by mdist_dataset_shard(source, MDIST_SHARD_HINT, ...). AUTO: FILE if records are
- * read from files, else DATA.
+ * everything, and each keeps its part of every batch. OFF: every worker reads everything and cuts batches of its own,
+ * so rows come once for each worker. HINT: each mdist_dataset_shard(source, MDIST_SHARD_HINT, ...) becomes this
+ * worker's. AUTO: FILE if every branch reads records from files that are not below an mdist_dataset_unbatch, else DATA.
+ * Fewer files than workers are an error, and not a reason for DATA.
  *
- * How many rows each replica gets. Where the batch size is known, and the policy is not DATA: N replicas get
- * batch_size / N, the first ones one more if that is not whole, by turns, cut from the stream of rows, whatever the
- * borders of batches. Else each batch of n rows is cut into N of ceil(n / N) rows, later ones of fewer or none.
+ * How many rows each replica gets. Under FILE, OFF and HINT, where the batch size is known: N replicas get
+ * batch_size / N and, where that is not whole, some get one more, others in each step; cut from the stream of rows,
+ * whatever the borders of batches. Else each batch of n rows is cut into N of ceil(n / N) rows, later ones of fewer or
+ * none. The size is known from mdist_dataset_batch through all that leaves batches as they are (shuffle, repeat, shard,
+ * take, skip, filter, cache, prefetch, name, zip and concatenate of equal ones), not through a map: map before
+ * mdist_dataset_batch. Under DATA slice j of a batch is worker j mod workers', there for each replica in turn; with
+ * data.order `replica` in the configuration it is replica j's, so that rows are the same in every layout.
  *
  * A replica for which there are no rows left still takes part, with tensors of no rows, as long as any worker has
- * some; then the iterators of all workers end in the same step. With DATA all know that from the data; else each
- * element begins with a word among the workers, in which they also hear that one of them has failed.
+ * some; then the iterators of all workers end in the same step. (Where all shapes are known beforehand and workers need
+ * not ask each other, as for scalars on one worker, a step is whole or the end.) Where batches are not shared by all,
+ * each element begins with a word among the workers, in which they also hear that one of them has failed. Under DATA
+ * all know from the data, nobody asks, and so nobody hears of another's failure: who fails then calls
+ * mdist_strategy_abort, or ends.
  */
 #ifndef MDIST_INPUT_H
 #define MDIST_INPUT_H
@@ -38,7 +46,7 @@ typedef enum mdist_shard_policy {
 } mdist_shard_policy_t;
 
 /** As the number of shards in mdist_dataset_shard: as many as there are workers, and this worker's index, under policy
- *  HINT. Iterated otherwise it is MDIST_ERR_FAILED_PRECONDITION. (TensorFlow: SHARD_HINT.) */
+ *  HINT. Iterated otherwise it is MDIST_ERR_FAILED_PRECONDITION, reason `shard_hint`. (TensorFlow: SHARD_HINT.) */
 #define MDIST_SHARD_HINT 0x7fffffffffffffff
 
 /** What becomes of rows that are not shared out evenly. */
@@ -74,8 +82,10 @@ typedef struct mdist_input_options {
     int32_t       fetch_to_device;  /* 1: the next element is made while the program works; -1: not; 0: what the
                                        configuration says, key data.prefetch_on_device */
     uint64_t      buffer_size;      /* elements of each replica made ahead then; 0: 1 */
-    const double *weights;          /* read in the call: rows of each replica of the job, by id, in proportion, for
-                                       devices of unequal speed; NULL: alike */
+    const double *weights;          /* rows of each replica of the job, by id, in proportion, for devices of unequal
+                                       speed: finite, 0 or more, one at least above 0; read in the call; not with
+                                       uneven or NO_SPLIT. Where workers do not share batches their size must be known,
+                                       and each worker get a row. NULL: alike */
     size_t        weight_count;     /* replicas of the job, or 0 */
 } mdist_input_options_t;
 
@@ -83,11 +93,14 @@ typedef struct mdist_input_options {
  * Deals out @p source, a dataset of global batches, to the replicas of the job, as said at the top of this header. The
  * source must be batched: every component has a first dimension, the same for all. The result can be iterated, but not
  * transformed further; batch, shuffle and the like come before. Shuffles must have the same seed on all workers, which
- * is the program's part. (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.)
- * MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason
- * `too_few_files`, on all workers, if there are fewer files than workers. What fails on one worker, be it its own
- * arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike
- * (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then.
+ * is the program's part. @p source may be destroyed afterwards. (TensorFlow: experimental_distribute_dataset,
+ * make_dataset_iterator.)
+ * MDIST_ERR_INVALID_ARGUMENT for scalar components (but with MDIST_INPUT_NO_SPLIT), and options that exclude each
+ * other. MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason
+ * `too_few_files`, on all workers, if there are fewer files than workers, or `too_few_elements`, if whole elements are.
+ * What fails on one worker, be it its own arguments, fails on all with the same words and the rank of that worker, and
+ * so does what they do not have alike (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights,
+ * components); the job goes on then.
  * @thread any, outside of steps   @blocks until all workers have called it, with several workers
  * @collective all workers   @calls-back never   @since 0.1
  */
@@ -115,8 +128,8 @@ MDIST_API mdist_status_t mdist_input_context_batch_size(const mdist_input_contex
 
 /**
  * Makes a dataset, whose elements are batches of one replica. @p out receives a handle that is the library's from then
- * on, also if this fails. Returns 0, or any other number to fail the distribution with MDIST_ERR_CALLBACK, which
- * mdist_error_native then gives.
+ * on, also if this fails; @p context is valid in the call only. Returns 0, or any other number to fail the distribution
+ * with MDIST_ERR_CALLBACK, which mdist_error_native then gives.
  */
 typedef int32_t (*mdist_dataset_fn)(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data);
 
@@ -144,7 +157,7 @@ MDIST_API mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, c
 /**
  * The rows of each replica of the job, by id, in the element that the iterator of a distributed dataset gave last: the
  * denominators of means, where steps are not even; a scalar counts as a row. MDIST_ERR_FAILED_PRECONDITION before the
- * first element.
+ * first element, after a restore until the next one, and for a dataset that is not distributed.
  * @param count  replicas of the job
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */

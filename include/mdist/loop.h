@@ -41,8 +41,9 @@ typedef int32_t (*mdist_loop_fn)(mdist_strategy_t *strategy, mdist_loop_t *loop,
 /**
  * Calls @p function for the next @p iterations elements of @p iterator, one after another. MDIST_END if they ran out
  * before, after MDIST_FOREVER always; what was done until then counts, and @p out is there, too. (With several workers
- * an element that others have is lost then.) The first failure ends the loop, with several workers on all of them, and
- * the job's collectives as a failed run does; nothing comes out.
+ * and a plain dataset, an element that others have is lost then; a distributed one ends on all in the same step.) The
+ * first failure ends the loop, with several workers on all of them, and the job's collectives as a failed run does;
+ * nothing comes out.
  * @param iterations  the same on all workers
  * @param iterator    of this strategy's distributed dataset, or of a plain one, whose elements all replicas see
  * @param initial     NULL, or a structure of plain values: outputs before any was set. Then no others may be set, and

@@ -8,7 +8,7 @@
  *   dataset     elements, and how they are made              input       elements dealt out to replicas
  *   gradients   reduced while the step computes              loss        divided by what all replicas have
  *   loop        steps over an iterator, and their outputs    serve       one program leads all workers' replicas
- *   checkpoint  variables in files                           preemption  saving when one worker is told to go
+ *   checkpoint  variables and iterators in files             preemption  saving when one worker is told to go
  *   cluster     who else is in the job                       context     which strategy a thread works for
  *   status, log what went wrong, and what goes on
  *

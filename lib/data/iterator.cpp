@@ -15,7 +15,8 @@ Iterator::OnlyCall::OnlyCall(std::atomic<bool> &busy) : busy_(busy) {
     if (busy_.exchange(true, std::memory_order_acquire))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       "another call is using this iterator, on another thread or around this one (a map function "
-                      "must not call the iterator it serves); an iterator takes one call at a time");
+                      "must not call the iterator it serves); an iterator takes one call at a time")
+            .reason("busy");
 }
 
 Iterator::Iterator(std::shared_ptr<const Dataset> dataset)

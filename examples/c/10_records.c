@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Records in files, and each worker reading files of its own:
+ *
+ *     10_records /tmp/numbers
+ *     mdist launch -n 4 -- 10_records /tmp/numbers
+ */
+#include <string.h>
+#include "check.h"
+
+enum { FILES = 4, RECORDS = 6, BATCH = 8, MOST_REPLICAS = 64 }; // a batch is a step of all replicas of the job
+
+static void write_files(const char *const *paths) {
+    for (int file = 0; file < FILES; ++file) {
+        mdist_record_writer_t *writer = NULL;
+        must(mdist_record_writer_create(paths[file], MDIST_COMPRESSION_NONE, &writer, &problem));
+        for (int i = 0; i < RECORDS; ++i) {
+            const float number = (float)(file * RECORDS + i);
+            must(mdist_record_writer_write(writer, &number, sizeof number, &problem));
+        }
+        must(mdist_record_writer_close(writer, &problem)); // now the file has its name
+        mdist_record_writer_destroy(writer);
+    }
+}
+
+// What is no number ends the iteration, on all workers.
+static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
+                     size_t output_count, void *user_data) {
+    (void)input_count, (void)output_count, (void)user_data;
+    if (inputs[0].shape[0] != sizeof(float)) return 1;
+    memcpy(outputs[0].data, inputs[0].data, sizeof(float));
+    return 0;
+}
+
+// Waits for all workers, so that files which the first one writes before are there.
+static mdist_dataset_t *input(mdist_strategy_t *strategy, const char *const *paths) {
+    const mdist_tensor_t number = {.dtype = MDIST_FLOAT32};
+    mdist_dataset_t *names = NULL, *records = NULL, *numbers = NULL, *batches = NULL, *dealt = NULL;
+    must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are read
+    must(mdist_dataset_tfrecords(names, NULL, &records, &problem));
+    must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, &problem));
+    must(mdist_dataset_batch(numbers, BATCH, 0, &batches, &problem));
+    must(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem)); // policy AUTO: by file
+    mdist_dataset_destroy(names);
+    mdist_dataset_destroy(records);
+    mdist_dataset_destroy(numbers);
+    mdist_dataset_destroy(batches);
+    return dealt;
+}
+
+static int32_t sum(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    mdist_tensor_t numbers;
+    float total = 0;
+    if (mdist_replica_argument(replica, 0, &numbers, NULL) != MDIST_OK) return 1;
+    for (uint64_t i = 0; i < numbers.shape[0]; ++i) total += ((const float *)numbers.data)[i]; // perhaps of none
+    const mdist_tensor_t result = {.data = &total, .dtype = MDIST_FLOAT32};
+    return mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
+}
+
+// The sum over all replicas of what they have in `batch`; destroys it.
+static float sum_of(mdist_strategy_t *strategy, mdist_value_t *batch) {
+    mdist_value_t *sums = NULL, *all = NULL;
+    mdist_tensor_t tensor;
+    must(mdist_run(strategy, sum, NULL, &batch, 1, &sums, 1, NULL, &problem));
+    must(mdist_reduce(strategy, MDIST_SUM, sums, NULL, 0, &all, NULL, &problem));
+    must(mdist_value_tensor(all, 0, &tensor, &problem));
+    const float total = *(const float *)tensor.data;
+    mdist_value_destroy(batch);
+    mdist_value_destroy(sums);
+    mdist_value_destroy(all);
+    return total;
+}
+
+int main(int count, char **arguments) {
+    char names[FILES][4096], how[4096];
+    const char *paths[FILES];
+    for (int i = 0; i < FILES; ++i) {
+        snprintf(names[i], sizeof names[i], "%s-%d.tfrecord", count > 1 ? arguments[1] : "numbers", i);
+        paths[i] = names[i];
+    }
+    mdist_strategy_t *strategy = NULL;
+    must(mdist_strategy_create(NULL, &strategy, &problem));
+    const uint32_t replicas = mdist_strategy_replica_count(strategy);
+    const int first = mdist_strategy_worker(strategy) == 0;
+    if (replicas > MOST_REPLICAS) return 1;
+    if (first) write_files(paths);
+
+    mdist_dataset_t *dataset = input(strategy, paths);
+    must(mdist_dataset_explain(dataset, how, sizeof how, NULL, &problem));
+    if (first) fputs(how, stderr); // who reads what, and why
+
+    mdist_iterator_t *iterator = NULL;
+    mdist_value_t *batch = NULL;
+    mdist_status_t status;
+    uint64_t rows[MOST_REPLICAS], seen = 0;
+    float total = 0;
+    must(mdist_iterator_create(dataset, &iterator, &problem));
+    while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) { // all workers end at once
+        must(mdist_iterator_rows(iterator, rows, replicas, &problem));
+        for (uint32_t i = 0; i < replicas; ++i) seen += rows[i];
+        total += sum_of(strategy, batch);
+    }
+    if (status != MDIST_END) must(status);
+    if (first) printf("%d rows, mean %g\n", (int)seen, (double)(total / (float)seen));
+    mdist_iterator_destroy(iterator);
+    mdist_dataset_destroy(dataset);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}
