@@ -1145,9 +1145,9 @@ extern "C" {
 }
 #[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
 #[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
-#[doc = " mdist_error_native then gives. Runs on the thread"]
-#[doc = " that asks for the element, or on the prefetching thread if an mdist_dataset_prefetch follows; one call at a time per"]
-#[doc = " iterator. Must not call the iterator it serves."]
+#[doc = " mdist_error_native then gives. Runs on the thread that asks for the element or, where mdist_dataset_prefetch,"]
+#[doc = " mdist_dataset_map_parallel or fetching to devices (input.h) follows, on threads of the iterator; one call at a time"]
+#[doc = " per iterator, but for mdist_dataset_map_parallel. Must not call the iterator it serves."]
 pub type mdist_map_fn = ::std::option::Option<
     unsafe extern "C" fn(
         inputs: *const mdist_tensor_t,
@@ -1247,9 +1247,9 @@ extern "C" {
 }
 extern "C" {
     #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
-    #[doc = " last, again and again. Values stay valid when the iterator moves on or is destroyed. After an error the iterator"]
-    #[doc = " returns that error until it is restored (mdist_iterator_restore); else make a new one. In a step of mdist_run it is"]
-    #[doc = " MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
+    #[doc = " last, again and again. Values are yours to destroy, and stay valid when the iterator moves on or is destroyed. After"]
+    #[doc = " an error the iterator returns that error until it is restored (mdist_iterator_restore); else make a new one. In a"]
+    #[doc = " step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
     #[doc = " @param count  must be mdist_dataset_component_count"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
     #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
@@ -1299,11 +1299,13 @@ extern "C" {
 extern "C" {
     #[doc = " Where the iteration stands, behind the last element that was given, as a line of printable text; text, capacity and"]
     #[doc = " needed as in mdist_config_get. It holds how many elements were taken, the orders of shuffles that reshuffle, and what"]
-    #[doc = " the dataset is made of. An element of a distributed dataset is a step of all replicas, so with policy DATA or"]
-    #[doc = " `data.order: replica` any number of workers and replicas goes on from there; every worker saves the same text."]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `unordered`, where nobody can say which elements were given: after"]
-    #[doc = " mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator has shuffled. After"]
-    #[doc = " a failure it is that failure."]
+    #[doc = " the dataset is made of. An element of a distributed dataset is a step of all replicas, and every worker saves the"]
+    #[doc = " same text. Where all workers share every batch (policy DATA; mdist_dataset_explain tells) any number of workers and"]
+    #[doc = " replicas goes on from there, with MDIST_UNEVEN_DROP any with as many replicas in all; so does one worker under any"]
+    #[doc = " policy, with any number of replicas, if its batches are whole. Elsewhere (FILE, OFF, HINT, whole elements, datasets"]
+    #[doc = " from functions) it takes as many workers, which take as many rows in a step. MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `unordered`, where nobody can say which elements were given: after mdist_dataset_map_parallel without `ordered`, and"]
+    #[doc = " after a cache that holds what another iterator has shuffled. After a failure it is that failure."]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_save(
         iterator: *mut mdist_iterator_t,
@@ -1324,10 +1326,10 @@ extern "C" {
     #[doc = " below a filter, cache or shuffle. Functions are trusted to make of one element the same each time."]
     #[doc = ""]
     #[doc = " MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for"]
-    #[doc = " a dataset made otherwise, or with fewer elements than were taken; `different_layout`, of a distributed dataset whose"]
-    #[doc = " workers read files of their own, for other workers or replicas. What arrays, files and functions hold is not known"]
-    #[doc = " and so not compared; nor are folders of files. It never takes longer than taking the elements did; do not restore"]
-    #[doc = " what strangers wrote, who may say that 2^63 elements of a dataset without end were taken."]
+    #[doc = " a dataset made otherwise, or with fewer elements than were taken; `different_layout`, where positions depend"]
+    #[doc = " on workers and replicas (mdist_iterator_save says where) and these are others. What arrays, files and functions hold"]
+    #[doc = " is not known and so not compared; nor are folders of files. It never takes longer than taking the elements did; do"]
+    #[doc = " not restore what strangers wrote, who may say that 2^63 elements of a dataset without end were taken."]
     #[doc = " @thread one at a time per iterator   @blocks until it is there"]
     #[doc = " @collective no; all workers do it with the same text for a distributed dataset"]
     #[doc = " @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1"]
@@ -1341,7 +1343,7 @@ extern "C" {
     #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
     #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
     #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
-    #[doc = " @thread one at a time per iterator   @blocks until a map function under way on the prefetching thread returns"]
+    #[doc = " @thread one at a time per iterator   @blocks until functions of yours under way on its threads return"]
     #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_close(
         iterator: *mut mdist_iterator_t,
@@ -1349,15 +1351,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees an iterator. NULL is fine. A map function under way on a prefetching thread runs to its end. Where some source"]
+    #[doc = " Frees an iterator. NULL is fine. A function under way on a thread of the iterator runs to its end. Where some source"]
     #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
-    #[doc = " all have one it never waits, as finalizers need it, and the prefetching thread calls the free functions."]
+    #[doc = " all have one it never waits, as finalizers need it, and that thread calls the free functions."]
     #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
     #[doc = " @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
 }
 extern "C" {
-    #[doc = " Waits until no prefetching thread of an iterator that was destroyed can call a function of yours any more, or for"]
+    #[doc = " Waits until no thread of an iterator that was destroyed can call a function of yours any more, or for"]
     #[doc = " @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
     #[doc = " afterwards may take the process with it."]
     #[doc = " @param done  receives 1, or 0 if some are still at work"]
@@ -2099,7 +2101,7 @@ fn bindgen_test_layout_mdist_restore_options() {
 #[doc = " Options of mdist_checkpoint_restore. NULL, or all zero but struct_size: everything is restored."]
 pub type mdist_restore_options_t = mdist_restore_options;
 extern "C" {
-    #[doc = " A checkpoint object without variables and texts. Does not look at the folder."]
+    #[doc = " A checkpoint object that holds nothing yet. Does not look at the folder."]
     #[doc = " @param folder  of rank 0; made by the first save. For one job at a time"]
     #[doc = " @param keep    how many checkpoints stay there: a save removes those saved before the last @p keep. 0: all stay"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -2167,7 +2169,9 @@ extern "C" {
     #[doc = " NONE are MDIST_ERR_FAILED_PRECONDITION."]
     #[doc = " A failure is the same on all workers, and the strategy goes on working: MDIST_ERR_IO with errno as mdist_error_native"]
     #[doc = " where the disk is full or refuses; MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another process saves there;"]
-    #[doc = " MDIST_ERR_MISMATCH where workers have other numbers or variables. The checkpoints that were there still are."]
+    #[doc = " MDIST_ERR_MISMATCH where workers have other numbers, variables or iterators, or"]
+    #[doc = " these elsewhere; MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`, of an iterator. The checkpoints"]
+    #[doc = " that were there still are."]
     #[doc = " @param number   less than MDIST_LATEST; of a step or epoch, say"]
     #[doc = " @param options  timeout_ns must be enough for the chief to write: the others wait for it"]
     #[doc = " @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never"]
@@ -2180,17 +2184,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives variables and texts the values of checkpoint @p number, on all workers. Mirrored variables, and sync-on-read"]
-    #[doc = " ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it (integers: cut"]
-    #[doc = " off towards zero). Texts that the file lacks are gone."]
-    #[doc = " A failure is the same on all workers, and comes before anything has changed: MDIST_ERR_NOT_FOUND, reason"]
-    #[doc = " `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file, saying what is wrong; MDIST_ERR_MISMATCH, reason"]
-    #[doc = " `different_variables`, naming variables that are not in the file, tensors that are no variables, and those of another"]
-    #[doc = " dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they are, and the second are passed over. (If the file"]
-    #[doc = " can be read once and not again, or workers are lost meanwhile, some variables may have changed.)"]
+    #[doc = " Gives variables, iterators and texts what checkpoint @p number has, on all workers. Mirrored variables, and"]
+    #[doc = " sync-on-read ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it"]
+    #[doc = " (integers: cut off towards zero). Texts that the file lacks are gone. A failure is the same on all workers, and comes"]
+    #[doc = " before anything has changed: MDIST_ERR_NOT_FOUND, reason `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file,"]
+    #[doc = " saying what is wrong; MDIST_ERR_MISMATCH, reason `different_variables`, naming variables that are not in the file,"]
+    #[doc = " tensors that are no variables, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they"]
+    #[doc = " are, and the second are passed over. (If the file can be read once and not again, or workers are lost meanwhile, some"]
+    #[doc = " variables may have changed.)"]
     #[doc = " @param number    MDIST_LATEST: what the list says; else it need not be on the list: any safetensors file of that name"]
     #[doc = " @param restored  may be NULL; receives the number"]
-    #[doc = " @thread one at a time per strategy   @blocks on the file   @collective all workers   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks on the file, and until iterators have gone through their elements"]
+    #[doc = " @collective all workers   @calls-back functions of iterators' datasets, as mdist_iterator_restore   @since 0.1"]
     pub fn mdist_checkpoint_restore(
         checkpoint: *mut mdist_checkpoint_t,
         number: u64,
@@ -2510,8 +2515,8 @@ pub type mdist_generate_fn = ::std::option::Option<
 >;
 extern "C" {
     #[doc = " Elements that a function makes, one after the other. It runs on the thread that calls mdist_iterator_next; what would"]
-    #[doc = " run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel) is MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
+    #[doc = " run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel, fetch_to_device of input.h) is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
     #[doc = " @param outputs  dtype and shape of each component; data is not read"]
     #[doc = " @param user_data  kept, with the functions, until the dataset, those made from it and their iterators are gone"]
     #[doc = " @param free_state  gets a @p state that is not NULL, when its iteration or epoch is over; may be NULL"]
@@ -2755,7 +2760,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Records of TFRecord files. The checksums of length and data are compared."]
+    #[doc = " Records of TFRecord files. The checksums of length and data are compared. Where records differ in length,"]
+    #[doc = " mdist_dataset_map or mdist_dataset_padded_batch comes before a batch."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_tfrecords(
         files: *const mdist_dataset_t,
@@ -3437,11 +3443,14 @@ extern "C" {
     #[doc = " Deals out @p source, a dataset of global batches, to the replicas of the job, as said at the top of this header. The"]
     #[doc = " source must be batched: every component has a first dimension, the same for all. The result can be iterated, but not"]
     #[doc = " transformed further; batch, shuffle and the like come before. Shuffles must have the same seed on all workers, which"]
-    #[doc = " is the program's part. (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.)"]
-    #[doc = " MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `too_few_files`, on all workers, if there are fewer files than workers. What fails on one worker, be it its own"]
-    #[doc = " arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike"]
-    #[doc = " (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then."]
+    #[doc = " is the program's part. @p source may be destroyed afterwards. (TensorFlow: experimental_distribute_dataset,"]
+    #[doc = " make_dataset_iterator.)"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT for scalar components (but with MDIST_INPUT_NO_SPLIT), and options that exclude each"]
+    #[doc = " other. MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `too_few_files`, on all workers, if there are fewer files than workers, or `too_few_elements`, if whole elements are."]
+    #[doc = " What fails on one worker, be it its own arguments, fails on all with the same words and the rank of that worker, and"]
+    #[doc = " so does what they do not have alike (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights,"]
+    #[doc = " components); the job goes on then."]
     #[doc = " @thread any, outside of steps   @blocks until all workers have called it, with several workers"]
     #[doc = " @collective all workers   @calls-back never   @since 0.1"]
     pub fn mdist_distribute_dataset(
@@ -3556,8 +3565,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 #[doc = " Makes a dataset, whose elements are batches of one replica. @p out receives a handle that is the library's from then"]
-#[doc = " on, also if this fails. Returns 0, or any other number to fail the distribution with MDIST_ERR_CALLBACK, which"]
-#[doc = " mdist_error_native then gives."]
+#[doc = " on, also if this fails; @p context is valid in the call only. Returns 0, or any other number to fail the distribution"]
+#[doc = " with MDIST_ERR_CALLBACK, which mdist_error_native then gives."]
 pub type mdist_dataset_fn = ::std::option::Option<
     unsafe extern "C" fn(
         context: *const mdist_input_context_t,
@@ -3597,7 +3606,7 @@ extern "C" {
 extern "C" {
     #[doc = " The rows of each replica of the job, by id, in the element that the iterator of a distributed dataset gave last: the"]
     #[doc = " denominators of means, where steps are not even; a scalar counts as a row. MDIST_ERR_FAILED_PRECONDITION before the"]
-    #[doc = " first element."]
+    #[doc = " first element, after a restore until the next one, and for a dataset that is not distributed."]
     #[doc = " @param count  replicas of the job"]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_rows(
@@ -3666,8 +3675,9 @@ pub type mdist_loop_fn = ::std::option::Option<
 extern "C" {
     #[doc = " Calls @p function for the next @p iterations elements of @p iterator, one after another. MDIST_END if they ran out"]
     #[doc = " before, after MDIST_FOREVER always; what was done until then counts, and @p out is there, too. (With several workers"]
-    #[doc = " an element that others have is lost then.) The first failure ends the loop, with several workers on all of them, and"]
-    #[doc = " the job's collectives as a failed run does; nothing comes out."]
+    #[doc = " and a plain dataset, an element that others have is lost then; a distributed one ends on all in the same step.) The"]
+    #[doc = " first failure ends the loop, with several workers on all of them, and the job's collectives as a failed run does;"]
+    #[doc = " nothing comes out."]
     #[doc = " @param iterations  the same on all workers"]
     #[doc = " @param iterator    of this strategy's distributed dataset, or of a plain one, whose elements all replicas see"]
     #[doc = " @param initial     NULL, or a structure of plain values: outputs before any was set. Then no others may be set, and"]
