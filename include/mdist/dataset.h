@@ -210,7 +210,8 @@ MDIST_API mdist_status_t mdist_iterator_save(mdist_iterator_t *iterator, char *t
  * Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are
  * skipped, whatever they are mapped to; records of files are read and checked, those of all epochs of a
  * mdist_dataset_repeat, so rather make an iterator for each epoch; filters and generators are called, and so is what is
- * below a filter, cache or shuffle. Functions are trusted to make of one element the same each time.
+ * below a filter, cache or shuffle, perhaps while threads of the iterator still call them for elements that it had made
+ * ahead. Functions are trusted to make of one element the same each time.
  *
  * MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for
  * a dataset made otherwise, or with fewer elements than were taken; `different_layout`, where positions depend

@@ -92,15 +92,14 @@ typedef struct mdist_input_options {
 /**
  * Deals out @p source, a dataset of global batches, to the replicas of the job, as said at the top of this header. The
  * source must be batched: every component has a first dimension, the same for all. The result can be iterated, but not
- * transformed further; batch, shuffle and the like come before. Shuffles must have the same seed on all workers, which
- * is the program's part. @p source may be destroyed afterwards. (TensorFlow: experimental_distribute_dataset,
- * make_dataset_iterator.)
- * MDIST_ERR_INVALID_ARGUMENT for scalar components (but with MDIST_INPUT_NO_SPLIT), and options that exclude each
- * other. MDIST_ERR_NOT_FOUND if policy FILE finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason
- * `too_few_files`, on all workers, if there are fewer files than workers, or `too_few_elements`, if whole elements are.
- * What fails on one worker, be it its own arguments, fails on all with the same words and the rank of that worker, and
- * so does what they do not have alike (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights,
- * components); the job goes on then.
+ * transformed further; batch, shuffle and the like come before. All workers make its iterators in one order. Shuffles
+ * must have the same seed on all workers, which is the program's part. @p source may be destroyed afterwards.
+ * (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.) MDIST_ERR_INVALID_ARGUMENT for scalar
+ * components (but with MDIST_INPUT_NO_SPLIT), and options that exclude each other. MDIST_ERR_NOT_FOUND if policy FILE
+ * finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers, if there are
+ * fewer files than workers, or `too_few_elements`, if whole elements are. What fails on one worker, be it its own
+ * arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike
+ * (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then.
  * @thread any, outside of steps   @blocks until all workers have called it, with several workers
  * @collective all workers   @calls-back never   @since 0.1
  */

@@ -63,7 +63,7 @@ Contribution made_by_function(mdist_dataset_fn function, void *user_data, const 
     Contribution out;
     for (uint32_t i = 0; i < here; ++i, ++context.pipeline) out.parts.push_back(made_by(function, context, user_data));
     out.source = "made by a function"; // workers may be given others
-    out.place = text("made by a function for ", span.workers, " workers of ", span.replicas, " replicas");
+    out.place = text(choices.by_replica ? "one for each replica" : "one for each worker", ", for ", span.workers, " workers of ", span.replicas, " replicas");
     out.whole_steps = choices.whole_steps();
     out.ahead = choices.ahead;
     out.alike = choices.text();

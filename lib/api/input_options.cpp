@@ -71,7 +71,7 @@ mdist_input_options_t read(const mdist_input_options_t *options) {
 
 std::string InputChoices::text() const {
     std::string out = mdist::text("flags ", flags, "\nuneven ", dealing.uneven, "\nweights");
-    for (const double weight : dealing.weights) out += mdist::text(' ', weight);
+    for (const double weight : dealing.weights) out += mdist::text(' ', exact_text(weight));
     return out + '\n';
 }
 

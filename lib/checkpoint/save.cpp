@@ -69,7 +69,8 @@ SafetensorsHeader header_of(const Checkpoint::Variables &variables, const Checkp
 std::string positions_of(const std::map<std::string, IteratorState> &states) {
     std::string lines;
     for (const auto &[name, state] : states)
-        lines += text("iterator ", mdist::quoted(name), " behind element ", state.taken, "\n");
+        lines += text("iterator ", mdist::quoted(name), " behind element ", state.taken, ", ",
+                      encode_iterator_state(state), "\n");
     return lines;
 }
 

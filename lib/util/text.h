@@ -2,6 +2,7 @@
 // Text: putting sentences together. `text("batch ", n, " of ", m)` joins whatever has an operator<<-like meaning here.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ std::string text(const Parts &...parts) {
     std::string out;
     (append_text(out, parts), ...);
     return out;
+}
+
+/// The shortest that reads as the same number.
+inline std::string exact_text(double number) {
+    char digits[32];
+    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 /// "1, 2, 3"; of many the first, and how many there are.

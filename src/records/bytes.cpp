@@ -46,8 +46,10 @@ bool FileRecords::next(std::string_view &record) {
 
 mdist_compression_t compression_of(const std::string &path) {
     FileRecords bytes(path, MDIST_COMPRESSION_NONE, 0, 1);
-    std::string_view first, second;
-    if (!bytes.next(first) || first != "\x1f" || !bytes.next(second) || second != "\x8b") return MDIST_COMPRESSION_NONE;
+    for (const std::string_view wanted : {"\x1f", "\x8b", "\x08"}) { // the third says how: no length begins so
+        std::string_view byte;
+        if (!bytes.next(byte) || byte != wanted) return MDIST_COMPRESSION_NONE;
+    }
     return MDIST_COMPRESSION_GZIP;
 }
 

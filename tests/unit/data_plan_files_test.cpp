@@ -220,6 +220,26 @@ void a_plan_says_what_it_does(void **) {
                         "rebatch(2, 2, 2, 1)\n");
 }
 
+void readers_of_the_same_shuffled_names_stay_in_step(void **) {
+    const Folder files(8, 1);
+    Dealing whole = by(MDIST_SHARD_FILE);
+    whole.split = false;
+    const auto names = make_shuffle(files.names(), 8, 3, false);
+    const auto pairs = make_zip({numbers_in(names), numbers_in(names)});
+    for (uint64_t w = 0; w < 2; ++w) {
+        Iterator iterator(make_plan(pairs, {2, w, 1}, whole).parts);
+        Rows first, second;
+        while (iterator.next([&](const Element &element) {
+            first.push_back(item(element.tensor(0)).values[0]);
+            second.push_back(item(element.tensor(1)).values[0]);
+        }))
+            continue;
+        assert_int_equal(first.size(), 4);
+        assert_true(first == second);
+        assert_false(std::ranges::is_sorted(first));
+    }
+}
+
 void a_pipeline_is_told_from_its_sources_on(void **) {
     const auto both = make_zip({make_take(make_range(0, 9, 1), 3), make_repeat(make_cache(numbers(2)), MDIST_FOREVER)});
     assert_string_equal(describe(*make_batch(both, 2, true)).c_str(),
@@ -257,6 +277,7 @@ int main() {
         cmocka_unit_test(shuffles_go_on_counting),
         cmocka_unit_test(owners_live_as_long_as_what_was_rebuilt),
         cmocka_unit_test(a_plan_says_what_it_does),
+        cmocka_unit_test(readers_of_the_same_shuffled_names_stay_in_step),
         cmocka_unit_test(a_pipeline_is_told_from_its_sources_on),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

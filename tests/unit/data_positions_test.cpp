@@ -85,16 +85,27 @@ void goes_on(const Make &make, const Dealing &dealing, Size before, int steps, S
     assert_true(seen == all);
 }
 
-void is_refused(const Make &make, const Dealing &dealing, Size before, Size after, const std::string &place) {
+void is_refused(const Make &make, const Dealing &dealing, Size before, const Dealing &other, Size after,
+                const std::string &place) {
     Workers first(make, before, dealing);
     first.take(1);
-    Workers second(make, after, dealing);
-    const Rows all = Workers(make, after, dealing).take();
+    Workers second(make, after, other);
+    const Rows all = Workers(make, after, other).take();
     const std::string text = first.saved();
     const Failure failure = failure_of([&] { second.restore(text); });
     assert_says(failure, MDIST_ERR_MISMATCH, place);
     assert_string_equal(failure.reason().c_str(), "different_layout");
     assert_true(second.take() == all); // it stands where it stood
+}
+
+void is_refused(const Make &make, const Dealing &dealing, Size before, Size after, const std::string &place) {
+    is_refused(make, dealing, before, dealing, after, place);
+}
+
+Dealing weighted(int32_t policy, std::vector<double> weights) {
+    Dealing dealing = by(policy);
+    dealing.weights = std::move(weights);
+    return dealing;
 }
 
 std::shared_ptr<const Dataset> mixed_batches(uint64_t rows, uint64_t batch) {
@@ -144,7 +155,13 @@ void what_another_layout_reads_otherwise_is_refused(void **) {
     is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, {1, 1}, "2 for each of 2 workers");
     is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, {4, 1}, "1 for each of 4 workers");
     is_refused(batches, by(MDIST_SHARD_FILE), {3, 1}, {3, 2}, "for 3 workers of 2 replicas");
-    is_refused(batches, by(MDIST_SHARD_OFF), {2, 1}, {1, 2}, "2 for each of 2 workers");
+    is_refused(batches, by(MDIST_SHARD_OFF), {2, 1}, {4, 1}, "1 for each of 4 workers");
+
+    // The policy, and weights to the last bit.
+    const Dealing three = weighted(MDIST_SHARD_FILE, {3, 1}), almost = weighted(MDIST_SHARD_FILE, {3, 1 + 1e-15});
+    goes_on(batches, three, {2, 1}, 2, {2, 1});
+    is_refused(batches, three, {2, 1}, almost, {2, 1}, "1.000000000000001");
+    goes_on(batches, weighted(MDIST_SHARD_DATA, {3, 1}), {2, 1}, 2, {1, 2});
 
     // Batches that are short in the middle of all rows.
     const Make epochs = [&] { return make_repeat(make_batch(numbers_in(files.names()), 6, false), 2); };
@@ -160,6 +177,7 @@ void what_another_layout_reads_otherwise_is_refused(void **) {
     Dealing whole = by(MDIST_SHARD_OFF);
     whole.split = false;
     is_refused(some, whole, {1, 2}, {1, 3}, "for 1 workers of 3 replicas");
+    is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, by(MDIST_SHARD_BY_HINT), {2, 1}, "policy HINT");
     goes_on(some, whole, {1, 2}, 1, {1, 2});
 }
 

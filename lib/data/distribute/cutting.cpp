@@ -12,13 +12,6 @@
 namespace mdist {
 namespace {
 
-/// Whether all its elements but the last are as large as batch_size_of() says.
-bool ends_in_batches(const Dataset &source) {
-    const Traits traits = source.traits();
-    if (traits.batch_size) return true;
-    return traits.identity == "" && ends_in_batches(*source.sources().at(0));
-}
-
 /// Which of the slices of a batch that all see are this worker's, replica after replica.
 std::vector<uint64_t> own_slices(const InputLayout &layout, bool by_replica) {
     std::vector<uint64_t> own;
@@ -135,19 +128,6 @@ std::string Cutting::text() const {
             return mdist::text("whole elements: of each ", slicing.shares.slices, " in a row those of its own");
     }
     return "";
-}
-
-std::string Cutting::place(const Dataset &source, const InputLayout &layout, bool shared) const {
-    const bool drops = kind == Kind::kSlices && slicing.shares.rule == Shares::Rule::kEqual;
-    if (layout.total() == 1) return "";
-    if (kind == Kind::kSlices && (shared || layout.workers == 1))
-        return drops ? mdist::text("batches of at least ", slicing.shares.slices, " rows") : "";
-    if (kind == Kind::kStream && layout.workers == 1) return ends_in_batches(source) ? "" : "rows, not batches";
-    const bool alike =
-        kind == Kind::kStream && std::ranges::all_of(sizes, [&](uint64_t size) { return size == sizes[0]; });
-    if (alike)
-        return mdist::text(text(), ", ", sizes[0] * layout.replicas, " for each of ", layout.workers, " workers");
-    return mdist::text(text(), ", for ", layout.workers, " workers of ", layout.replicas, " replicas");
 }
 
 } // namespace mdist

@@ -26,9 +26,6 @@ struct Cutting {
     /// not known.
     std::vector<uint64_t> rows(uint64_t batch_size) const;
     std::string text() const;
-    /// What the place of a step in the source depends on (Dataset::layout): "" where each step takes one batch of
-    /// `source`, for however many replicas.
-    std::string place(const Dataset &source, const InputLayout &layout, bool shared) const;
 };
 
 /// `shared`: that all workers read the same, and each takes its part of it (policy DATA). Throws INVALID_ARGUMENT.

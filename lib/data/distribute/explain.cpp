@@ -8,9 +8,8 @@
 #include <algorithm>
 
 namespace mdist {
-namespace {
 
-const char *name_of(int32_t policy) {
+const char *policy_name(int32_t policy) {
     switch (policy) {
         case MDIST_SHARD_OFF:
             return "OFF";
@@ -24,6 +23,8 @@ const char *name_of(int32_t policy) {
             return "HINT";
     }
 }
+
+namespace {
 
 const char *meaning_of(int32_t policy) {
     switch (policy) {
@@ -39,7 +40,8 @@ const char *meaning_of(int32_t policy) {
 }
 
 std::string policy_line(const Sharing &sharing, int32_t asked) {
-    return text("policy: ", name_of(asked), asked == sharing.policy ? "" : text(" -> ", name_of(sharing.policy)),
+    return text("policy: ", policy_name(asked),
+                asked == sharing.policy ? "" : text(" -> ", policy_name(sharing.policy)),
                 sharing.why.empty() ? "" : ": ", sharing.why, "\n");
 }
 
@@ -104,7 +106,7 @@ std::string explain(const Plan &plan, const Sharing &sharing, const InputLayout 
 
 std::string alike_lines(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing) {
     const bool shared = sharing.policy == MDIST_SHARD_DATA;
-    std::string all = text("policy ", name_of(sharing.policy), "\n", batch_line(plan));
+    std::string all = text("policy ", policy_name(sharing.policy), "\n", batch_line(plan));
     for (const FileList &list : sharing.lists) all += files_line(list, layout);
     return all + text("sub-batches: ", choose_cutting(layout, dealing, shared, plan.global_batch).text(), "\n");
 }

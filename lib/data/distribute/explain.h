@@ -8,6 +8,9 @@
 
 namespace mdist {
 
+/// "FILE"
+const char *policy_name(int32_t policy);
+
 /// Lines for people: policy and why, who reads what, how batches are cut, rows in the first steps, the pipeline.
 std::string explain(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing);
 

@@ -59,6 +59,7 @@ class FileSharding {
             return reader;
         }
         Sources shuffles;
+        in_order_.clear(); // each reader has all shuffles of its names behind the shard, also those that others have
         Source mine = in_order(names, shuffles);
         lists_.push_back({called, mine->size()});
         mine = make_shard(std::move(mine), layout_.workers, layout_.worker);

@@ -59,6 +59,42 @@ void check_enough(const Dataset &source, const InputLayout &layout) {
         .reason("too_few_elements");
 }
 
+/// Batches that are too small for all are left out, which would never end here.
+void check_drops(const Plan &plan, const InputLayout &layout, const Dealing &dealing) {
+    if (dealing.uneven != MDIST_UNEVEN_DROP || !plan.endless ||
+        plan.global_batch.value_or(UINT64_MAX) >= layout.total())
+        return;
+    throw invalid(
+        text("batches of ", *plan.global_batch, " rows for ", layout.total(),
+             " replicas: MDIST_UNEVEN_DROP would leave out every one of them, without end; make them larger"));
+}
+
+/// Whether all its elements but the last are as large as batch_size_of() says.
+bool ends_in_batches(const Dataset &source) {
+    const Traits traits = source.traits();
+    if (traits.batch_size) return true;
+    return traits.identity == "" && ends_in_batches(*source.sources().at(0));
+}
+
+/// Plan::place: "" where each step takes one batch of the source, for however many replicas. The same on all workers.
+std::string place_of(const Plan &plan, const Cutting &cutting, const Dataset &source, const InputLayout &layout,
+                     const Dealing &dealing) {
+    const bool stream = cutting.kind == Cutting::Kind::kStream;
+    const uint64_t replicas = layout.total();
+    if (replicas == 1) return "";
+    if (cutting.kind == Cutting::Kind::kSlices && (plan.policy == MDIST_SHARD_DATA || layout.workers == 1)) {
+        const bool drops = cutting.slicing.shares.rule == Shares::Rule::kEqual;
+        return drops ? text("batches of at least ", replicas, " rows") : "";
+    }
+    if (stream && layout.workers == 1) return ends_in_batches(source) ? "" : "rows, not batches";
+    std::string place = text("policy ", policy_name(plan.policy), ", ", cutting.text(), ", ");
+    if (stream && dealing.weights.empty() && *plan.global_batch % replicas == 0)
+        return place + text(*plan.global_batch / layout.workers, " for each of ", layout.workers, " workers");
+    place += text("for ", layout.workers, " workers of ", layout.replicas, " replicas");
+    for (const double weight : dealing.weights) place += text(", ", exact_text(weight));
+    return place;
+}
+
 } // namespace
 
 Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing) {
@@ -71,12 +107,15 @@ Plan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout,
     plan.global_batch = batch_size_of(*source);
     const Cutting cutting = choose_cutting(layout, dealing, shared, plan.global_batch);
     plan.parts = cutting.applied(sharing.dataset);
-    plan.source = source->description();
-    plan.place = cutting.place(*source, layout, shared);
+    // With policy OFF workers may have what they like.
+    const bool own = plan.policy == MDIST_SHARD_OFF && layout.workers != 1;
+    plan.source = own ? "what each worker reads by itself" : source->description();
+    plan.place = place_of(plan, cutting, *source, layout, dealing);
     // Who takes whole elements in turns finds the end between two workers.
     plan.common_knowledge = layout.workers == 1 || (shared && dealing.split);
     // Of the source: a shard of it may have nothing to repeat.
     plan.endless = source->endless();
+    check_drops(plan, layout, dealing);
     plan.alike = alike_lines(plan, sharing, layout, dealing);
     plan.text = explain(plan, sharing, layout, dealing);
     return plan;

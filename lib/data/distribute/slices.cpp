@@ -62,6 +62,21 @@ class SlicesStream final : public Stream {
         return true;
     }
 
+    /// Whole batches without making them, where none is left out.
+    uint64_t leap(uint64_t count, Element &scratch) override {
+        const Slicing &slicing = dataset_->slicing();
+        uint64_t done = 0;
+        for (; done < count && !batch_.empty(); ++done) produce(scratch);
+        if (slicing.shares.rule != Shares::Rule::kEqual) {
+            const uint64_t batches = (count - done) / slicing.own.size();
+            const uint64_t passed = upstream_->replay(batches, scratch);
+            done += passed * slicing.own.size();
+            if (passed < batches) return done;
+        }
+        while (done < count && produce(scratch)) ++done;
+        return done;
+    }
+
     bool next_batch() {
         const bool equal = dataset_->slicing().shares.rule == Shares::Rule::kEqual;
         do {

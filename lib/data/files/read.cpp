@@ -21,6 +21,7 @@ std::string described(const Reading &reading) {
     if (format.compression != MDIST_COMPRESSION_NONE)
         all += format.compression == MDIST_COMPRESSION_GZIP ? "gzip, " : "zlib, ";
     if (reading.skip_corrupt) all += "without corrupt ones, ";
+    if (reading.block_length != 1) all += text(reading.block_length, " records in turn, ");
     return text(all, reading.cycle_length, reading.cycle_length == 1 ? " file" : " files", " at a time)");
 }
 

@@ -39,7 +39,10 @@ class Rebatch final : public Transform {
         return std::make_shared<Rebatch>(sources[0], sizes_, drop_remainder_);
     }
     Traits traits() const override {
-        return {.text = text("rebatch(", listed(sizes_), drop_remainder_ ? ", whole ones" : "", ")")};
+        std::string all;
+        for (const uint64_t size : sizes_) all += text(size, ", ");
+        return {.text = text("rebatch(", listed(sizes_), drop_remainder_ ? ", whole ones" : "", ")"),
+                .identity = text("rebatch(", all, drop_remainder_ ? "whole ones)" : "all)")};
     }
     const std::vector<uint64_t> &sizes() const { return sizes_; }
     bool drop_remainder() const { return drop_remainder_; }

@@ -48,15 +48,21 @@ uint64_t times(uint64_t a, uint64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/// With all that may be wrong with it on this worker found out.
+Contribution checked(Contribution mine, const Span &span) {
+    for (auto &part : mine.parts)
+        if (mine.ahead != 0) part = make_prefetch(part, times(mine.ahead, span.replicas / mine.parts.size()));
+    make_dealt(mine.parts, Deal{.replicas = span.replicas});
+    return mine;
+}
+
 } // namespace
 
 std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, CallKind kind,
                                     FunctionRef<Contribution(const Span &)> bring) {
     require_cross_replica(*strategy, call_name(kind), "distribute before mdist_run, and pass elements as arguments");
-    Contribution mine = brought(*strategy, kind, bring);
+    Contribution mine = brought(*strategy, kind, [&](const Span &span) { return checked(bring(span), span); });
     const Span span = strategy->span();
-    for (auto &part : mine.parts)
-        if (mine.ahead != 0) part = make_prefetch(part, times(mine.ahead, span.replicas / mine.parts.size()));
     Deal deal;
     deal.replicas = span.replicas;
     deal.partial = !mine.whole_steps;
