@@ -113,13 +113,16 @@ class Cpu final : public Device {
     }
 
   private:
-    /// With the count of its references in one block. Not by aligned_alloc: glibc's takes nothing from what a thread
-    /// has just freed, and puts the places around the block back one by one.
+    /// Not by aligned_alloc: glibc's takes nothing from what a thread has just freed, and puts the places around the
+    /// block back one by one. Nor with the count of its references in the block: the small counts between blocks keep
+    /// glibc from giving the top of its heap back to the system, and asking for it again, each time a thousand results
+    /// come and go.
     static Memory allocate_small(std::size_t bytes) {
-        auto block = std::make_shared_for_overwrite<char[]>(std::max<std::size_t>(bytes, 1) + kCacheLine - 1);
-        const auto address = reinterpret_cast<std::uintptr_t>(block.get());
-        char *const data = block.get() + (kCacheLine - address % kCacheLine) % kCacheLine;
-        return Memory(std::move(block), data);
+        void *const block = std::malloc(std::max<std::size_t>(bytes, 1) + kCacheLine - 1);
+        if (block == nullptr) throw no_memory(bytes);
+        const auto address = reinterpret_cast<std::uintptr_t>(block);
+        char *const data = static_cast<char *>(block) + (kCacheLine - address % kCacheLine) % kCacheLine;
+        return Memory(data, [block](void *) { std::free(block); });
     }
 
     static Failure no_memory(std::size_t bytes) {
