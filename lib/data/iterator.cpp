@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/iterator.h"
 
+#include "data/agreement.h"
 #include "data/caught.h"
-#include "data/distribute/deal.h"
 #include "util/forced_unwind.h"
 #include "util/json.h"
 #include "util/text.h"

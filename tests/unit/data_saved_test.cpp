@@ -87,11 +87,38 @@ void nobody_else_uses_an_iterator_that_is_restored(void **) {
     assert_int_equal(items(*iterator).size(), 9);
 }
 
+void readers_are_told_apart_by_all_that_changes_their_records(void **) {
+    Reading base = {};
+    base.format.kind = RecordFormat::Kind::kFixed;
+    base.format.record_bytes = 8;
+    base.format.max_record_bytes = 1 << 20;
+    std::vector<Reading> others(8, base);
+    others[0].format.kind = RecordFormat::Kind::kLines;
+    others[1].format.record_bytes = 4;
+    others[2].format.header_bytes = 16;
+    others[3].format.footer_bytes = 16;
+    others[4].format.compression = MDIST_COMPRESSION_GZIP;
+    others[5].skip_corrupt = true;
+    others[6].cycle_length = 2;
+    others[7].block_length = 2;
+    const auto names = make_files({"a", "b"});
+    const auto described = [&](const Reading &reading) { return make_records(names, reading)->description(); };
+    std::vector<std::string> all = {described(base)};
+    for (const Reading &other : others) all.push_back(described(other));
+    std::ranges::sort(all);
+    assert_true(std::ranges::adjacent_find(all) == all.end());
+
+    Reading ahead = base;
+    ahead.parallel_files = 2;
+    assert_string_equal(described(ahead).c_str(), described(base).c_str());
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(positions_of_another_layout_are_refused_where_they_differ),
+        cmocka_unit_test(readers_are_told_apart_by_all_that_changes_their_records),
         cmocka_unit_test(a_restored_iterator_takes_counts_forward_and_never_back),
         cmocka_unit_test(what_is_not_committed_counts_nothing),
         cmocka_unit_test(nobody_else_uses_an_iterator_that_is_restored),

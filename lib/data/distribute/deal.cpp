@@ -2,6 +2,7 @@
 #include "data/distribute/deal.h"
 
 #include "util/failure.h"
+#include "util/saturate.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -133,8 +134,7 @@ class DealtStream final : public Stream {
     /// Without a word to the others, who replay as many: a worker that had nothing any more has nothing later.
     uint64_t leap(uint64_t count, Element &scratch) override {
         const uint64_t each = step_.size() / parts_.size(); // of one part's elements in a step
-        uint64_t all = 0;
-        if (__builtin_mul_overflow(count, each, &all)) all = UINT64_MAX;
+        const uint64_t all = saturated_product(count, each);
         uint64_t most = 0, least = UINT64_MAX;
         for (const auto &part : parts_) {
             const uint64_t done = part->replay(all, scratch);

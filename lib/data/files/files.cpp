@@ -21,16 +21,17 @@ namespace {
 
 class Files final : public Dataset {
   public:
-    explicit Files(std::vector<Element> names) : Dataset({name_spec()}), names_(std::move(names)) {}
+    explicit Files(std::vector<Element> names)
+        : Dataset({name_spec()}), names_(std::move(names)), identity_(identity_of(names_)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    Traits traits() const override { return {.text = text("files(", names_.size(), ")"), .identity = identity()}; }
+    Traits traits() const override { return {.text = text("files(", names_.size(), ")"), .identity = identity_}; }
     std::optional<uint64_t> size() const override { return names_.size(); }
     bool borrows() const override { return false; }
     const std::vector<Element> &names() const { return names_; }
 
   private:
-    std::string identity() const;
+    static std::string identity_of(const std::vector<Element> &names);
     static Spec name_spec() {
         Spec spec;
         spec.dtype = MDIST_UINT8;
@@ -39,6 +40,7 @@ class Files final : public Dataset {
     }
 
     std::vector<Element> names_;
+    std::string identity_;
 };
 
 class FilesStream final : public Stream {
@@ -64,14 +66,14 @@ class FilesStream final : public Stream {
 };
 
 /// Files of the same names in the same order, in whatever folders.
-std::string Files::identity() const {
+std::string Files::identity_of(const std::vector<Element> &names) {
     uint32_t crc = 0;
-    for (const Element &name : names_) {
+    for (const Element &name : names) {
         std::string_view path(name.data(0), name.bytes(0));
         path.remove_prefix(path.rfind('/') + 1); // npos + 1 is 0
         crc = crc32c(path.data(), path.size(), crc32c("/", 1, crc));
     }
-    return text("files(", names_.size(), ", ", crc, ")");
+    return text("files(", names.size(), ", ", crc, ")");
 }
 
 std::unique_ptr<Stream> Files::open(const Iteration &iteration) const {

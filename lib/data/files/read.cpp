@@ -34,7 +34,13 @@ class ReadFiles final : public Transform {
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<ReadFiles>(sources[0], reading_);
     }
-    Traits traits() const override { return {.text = described(reading_), .role = Traits::Role::kReader}; }
+    Traits traits() const override {
+        const RecordFormat &format = reading_.format;
+        const std::string called = described(reading_);
+        return {.text = called,
+                .identity = text(called, " between ", format.header_bytes, " and ", format.footer_bytes, " bytes"),
+                .role = Traits::Role::kReader};
+    }
     /// Names without end may be of files without records, which is a failure.
     bool endless() const override { return false; }
     const Reading &reading() const { return reading_; }

@@ -2,6 +2,7 @@
 // Every n-th element.
 #include "data/transforms.h"
 #include "util/failure.h"
+#include "util/saturate.h"
 #include "util/text.h"
 
 #include <mdist/input.h>
@@ -54,9 +55,7 @@ class ShardStream final : public Stream {
     uint64_t leap(uint64_t count, Element &scratch) override {
         if (count == 0) return 0;
         const uint64_t shards = dataset_->shards();
-        uint64_t all = 0; // as many as there can be, if there can't be so many
-        if (__builtin_mul_overflow(count - 1, shards, &all) || __builtin_add_overflow(all, skip_ + 1, &all))
-            all = UINT64_MAX;
+        const uint64_t all = saturated_sum(saturated_product(count - 1, shards), skip_ + 1);
         const uint64_t passed = upstream_->replay(all, scratch);
         const uint64_t done = passed <= skip_ ? 0 : (passed - skip_ - 1) / shards + 1;
         skip_ = shards - 1;

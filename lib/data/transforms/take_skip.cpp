@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first elements alone, or all but the first.
 #include "data/transforms.h"
+#include "util/saturate.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -98,9 +99,7 @@ class SkipStream final : public Stream {
     }
     uint64_t leap(uint64_t count, Element &scratch) override {
         const uint64_t first = std::exchange(begun_, true) ? 0 : count_;
-        uint64_t all = 0; // as many as there can be, if there can't be so many
-        if (__builtin_add_overflow(first, count, &all)) all = UINT64_MAX;
-        return std::max(upstream_->replay(all, scratch), first) - first;
+        return std::max(upstream_->replay(saturated_sum(first, count), scratch), first) - first;
     }
     void rewind() override {
         upstream_->restart();

@@ -9,6 +9,7 @@
 #include "strategy/input/on_all_workers.h"
 #include "strategy/together.h"
 #include "util/dtype.h"
+#include "util/saturate.h"
 #include "util/text.h"
 
 #include <atomic>
@@ -43,15 +44,12 @@ Contribution brought(Strategy &strategy, CallKind kind, FunctionRef<Contribution
     return mine;
 }
 
-uint64_t times(uint64_t a, uint64_t b) {
-    uint64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-/// With all that may be wrong with it on this worker found out.
+/// Made ready, and dealt out once to see whether that can be: whatever is wrong on one worker has to come out before
+/// all have agreed.
 Contribution checked(Contribution mine, const Span &span) {
     for (auto &part : mine.parts)
-        if (mine.ahead != 0) part = make_prefetch(part, times(mine.ahead, span.replicas / mine.parts.size()));
+        if (mine.ahead != 0)
+            part = make_prefetch(part, saturated_product(mine.ahead, span.replicas / mine.parts.size()));
     make_dealt(mine.parts, Deal{.replicas = span.replicas});
     return mine;
 }

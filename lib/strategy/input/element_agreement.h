@@ -2,7 +2,7 @@
 // ElementAgreement: the workers of a strategy agree on each element of one iteration.
 #pragma once
 
-#include "data/distribute/deal.h"
+#include "data/agreement.h"
 #include "strategy/strategy.h"
 
 #include <cstdint>
