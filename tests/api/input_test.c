@@ -125,6 +125,10 @@ static void rows_are_those_of_the_last_element(void **state) {
     assert_int_equal(rows[0], 2);
     assert_int_equal(rows[1], 1);
     assert_int_equal(rows[2], 7);
+    char state_text[512];
+    OK(mdist_iterator_save(iterator, state_text, sizeof state_text, NULL, &error));
+    OK(mdist_iterator_restore(iterator, state_text, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(iterator, rows, 2, &error)); // until the next
     mdist_iterator_destroy(plain);
     mdist_iterator_destroy(iterator);
     mdist_dataset_destroy(distributed);

@@ -85,6 +85,21 @@ static int32_t fail_on_one(const mdist_input_context_t *context, mdist_dataset_t
     return context->pipeline == 1 ? CODE : 0;
 }
 
+static int32_t count_up(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **state,
+                        void *user_data) {
+    (void)output_count, (void)state, (void)user_data;
+    *(int64_t *)outputs[0].data = (int64_t)index;
+    return index < 4 ? MDIST_OK : MDIST_END;
+}
+
+/// On worker 1 by a function that no thread of the library may call.
+static int32_t make_counted(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    (void)user_data;
+    const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
+    const uint32_t flags = context->pipeline == 1 ? 0 : MDIST_GENERATOR_ANY_THREAD;
+    return mdist_dataset_from_generator(count_up, NULL, NULL, NULL, &scalar, 1, flags, out, NULL);
+}
+
 /// What fails on one worker before there is a dataset fails on all, and the job goes on.
 static void a_distribution_fails_on_one(void) {
     mdist_strategy_t *strategy = join();
@@ -98,8 +113,15 @@ static void a_distribution_fails_on_one(void) {
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_distribute_dataset(strategy, source, &out, &options, &error));
     options = (mdist_input_options_t){.struct_size = sizeof options, .replication_mode = MDIST_REPLICATION_PER_REPLICA};
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_distribute_from_function(strategy, fail_on_one, NULL, &out, &options, &error));
+    options = (mdist_input_options_t){.struct_size = sizeof options, .fetch_to_device = 1};
+    GIVES(MDIST_ERR_FAILED_PRECONDITION,
+          mdist_distribute_from_function(strategy, make_counted, NULL, &out, &options, &error));
+    REQUIRE(strcmp(reason, "callers_thread") == 0 && guilty_worker == 1);
     REQUIRE(out == NULL);
     require_collectives(strategy);
+    mdist_iterator_t *iterator = mapped_numbers(strategy); // the workers count their datasets alike
+    GIVES(MDIST_OK, take(iterator, &error));
+    mdist_iterator_destroy(iterator);
     GIVES(MDIST_OK, mdist_distribute_dataset(strategy, source, &out, NULL, &error));
     mdist_dataset_destroy(out);
     mdist_dataset_destroy(source);

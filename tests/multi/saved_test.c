@@ -81,6 +81,21 @@ static void take_one(mdist_iterator_t *iterator) {
     mdist_value_destroy(value);
 }
 
+/// Workers whose iterators stand alike, but for the chief's, whose shuffle has counted one more before.
+static void orders_differ(mdist_strategy_t *strategy) {
+    mdist_dataset_t *dataset = mixed_batches(9);
+    mdist_iterator_t *iterator = NULL, *look = NULL;
+    if (rank == 0) GIVES(MDIST_OK, mdist_iterator_create(dataset, &look, &error));
+    GIVES(MDIST_OK, mdist_iterator_create(dataset, &iterator, &error));
+    mdist_checkpoint_t *checkpoint = checkpoint_of(strategy, iterator);
+    GIVES(MDIST_ERR_MISMATCH, mdist_checkpoint_save(checkpoint, 3, NULL, &error));
+    REQUIRE(strstr(message, "[1]") != NULL && strstr(message, "[0]") != NULL);
+    mdist_checkpoint_destroy(checkpoint);
+    mdist_iterator_destroy(iterator);
+    mdist_iterator_destroy(look);
+    mdist_dataset_destroy(dataset);
+}
+
 /// Workers whose iterators are not alike: of a dataset that each has for itself.
 static void differ(void) {
     mdist_strategy_t *strategy = join();
@@ -100,6 +115,8 @@ static void differ(void) {
     REQUIRE(strcmp(reason, "different_dataset") == 0 && guilty_worker == 1);
     REQUIRE(strstr(message, "seed 8") != NULL);
     REQUIRE(elements_left(others) == STEPS);
+
+    orders_differ(strategy);
 
     mdist_iterator_t *busy = iterator; // one that fails to be saved on one worker is saved on none
     if (rank == 1) GIVES(MDIST_OK, mdist_iterator_close(busy, &error));

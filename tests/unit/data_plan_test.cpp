@@ -214,6 +214,10 @@ void weights_that_say_nothing_are_refused(void **) {
                 }),
                 MDIST_ERR_INVALID_ARGUMENT, "batch size");
     refused(unevenly(MDIST_SHARD_DATA, 7), "uneven 7");
+    const auto drop = unevenly(MDIST_SHARD_DATA, MDIST_UNEVEN_DROP);
+    const auto forever = make_repeat(batches(8, 1)(), MDIST_FOREVER);
+    assert_says(failure_of([&] { make_plan(forever, {2, 0, 1}, drop); }), MDIST_ERR_INVALID_ARGUMENT, "without end");
+    make_plan(batches(8, 1)(), {2, 0, 1}, drop); // this one is just empty
     refused(by(9), "policy 9");
 }
 
