@@ -185,7 +185,8 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
             assert_int_equal(mdist_run(strategy, disagree, &program, NULL, 0, NULL, 0, NULL, &error),
                              MDIST_ERR_MISMATCH);
             WORDS(error, "replica 1");
-            WORDS(error, "replica 0");
+            // Which of the others waits when replica 1 is found to have left is a matter of who was quicker.
+            WORDS(error, mode == SOME_MERGE && n > 2 ? "while replica " : "replica 0");
             WORDS(error, "mdist_merge_call");
             if (mode == OTHER_DTYPES) WORDS(error, "int32");
             assert_string_equal(mdist_error_operation(error), "mdist_merge_call");
