@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CPU as a device. `cpu:i` are logical: all share the host's memory.
 #include "device/device.h"
+#include "reduce/arithmetic.h"
+#include "reduce/float_environment.h"
 #include "util/failure.h"
 #include "util/forever.h"
 #include "util/text.h"
@@ -102,14 +104,35 @@ class Cpu final : public Device {
         return Memory(block.data, [block](void *) { forever<KeptBlocks>().keep(block); });
     }
 
-    void zero(void *data, std::size_t bytes) override {
-        if (bytes != 0) std::memset(data, 0, bytes);
-    }
     void copy_in(void *to, const void *from_host, std::size_t bytes) override {
         if (bytes != 0) std::memcpy(to, from_host, bytes);
     }
     void copy_out(void *to_host, const void *from, std::size_t bytes) const override {
         if (bytes != 0) std::memcpy(to_host, from, bytes);
+    }
+
+    void zero(void *data, std::size_t bytes) override {
+        if (bytes != 0) std::memset(data, 0, bytes);
+    }
+    void copy(void *to, const void *from, std::size_t bytes) override {
+        if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+    }
+    void reduce(const reduce::Operation &operation, const void *const *sources, std::size_t source_count,
+                void *const *destinations, std::size_t destination_count, std::size_t elements) override {
+        const reduce::FloatEnvironment environment;
+        reduce::reduce(operation, sources, source_count, destinations, destination_count, elements);
+    }
+    void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) override {
+        const reduce::FloatEnvironment environment;
+        reduce::write_elements(dtype, assign, to, from, elements);
+    }
+    void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) override {
+        const reduce::FloatEnvironment environment;
+        reduce::divide(dtype, to, divisor, elements);
+    }
+    void scale(int32_t dtype, void *to, double factor, std::size_t elements) override {
+        const reduce::FloatEnvironment environment;
+        reduce::scale(dtype, to, factor, elements);
     }
 
   private:

@@ -22,7 +22,7 @@ class Tensor {
     /// A copy of a caller's host tensor on `device`; zeros if its data is NULL. Throws INVALID_ARGUMENT naming `what`.
     static Tensor copy_of(Device &device, const mdist_tensor_t &tensor, const char *what);
     /// A view of memory that `owner` keeps alive (may be empty: then the caller vouches for it).
-    static Tensor view(void *data, int32_t dtype, const Shape &shape, Memory owner);
+    static Tensor view(void *data, int32_t dtype, const Shape &shape, Memory owner, Place place = {});
 
     bool defined() const { return dtype_ != 0; }
     int32_t dtype() const { return dtype_; }
@@ -31,13 +31,17 @@ class Tensor {
     uint64_t elements() const { return elements_; }
     std::size_t bytes() const;
     const Memory &owner() const { return owner_; }
+    const Place &place() const { return place_; }
+    bool on_host() const { return place_.on_host(); }
+    /// Itself, or a copy in memory of the host; waits for the GPU.
+    Tensor to_host() const;
 
     /// Rows [begin, end) along the first dimension (there is one).
     Tensor rows(uint64_t begin, uint64_t end) const;
     /// Row `index`, without the first dimension.
     Tensor row(uint64_t index) const;
 
-    /// As a caller sees it. All-zero for an undefined tensor.
+    /// As a caller sees it, with its place. All-zero for an undefined tensor.
     mdist_tensor_t describe() const;
     mdist_buffer_t buffer() const;
 
@@ -47,6 +51,7 @@ class Tensor {
     int32_t dtype_ = 0;
     uint64_t elements_ = 0;
     Shape shape_;
+    Place place_;
 };
 
 } // namespace mdist

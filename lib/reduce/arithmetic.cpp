@@ -5,7 +5,7 @@
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
-#include <mdist/tensor.h>
+#include <mdist/variable.h>
 
 #include <algorithm>
 #include <cstring>
@@ -117,6 +117,11 @@ bool is_zero(int32_t dtype, const char *element, std::size_t size) {
     return true;
 }
 
+void reduce_two(int32_t dtype, Op op, void *to, const void *from, std::size_t elements) {
+    const void *sources[] = {to, from};
+    reduce({dtype, op, 1}, sources, 2, &to, 1, elements);
+}
+
 } // namespace
 
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements) {
@@ -201,6 +206,23 @@ bool any_zero(int32_t dtype, const void *data, std::size_t elements) {
     for (std::size_t i = 0; i < elements; ++i)
         if (is_zero(dtype, static_cast<const char *>(data) + i * size, size)) return true;
     return false;
+}
+
+void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
+    switch (assign) {
+        case MDIST_ASSIGN_ADD:
+            return reduce_two(dtype, Op::kSum, to, from, elements);
+        case MDIST_ASSIGN_SUB:
+            return subtract(dtype, to, from, elements);
+        case MDIST_ASSIGN_MUL:
+            return reduce_two(dtype, Op::kProd, to, from, elements);
+        case MDIST_ASSIGN_DIV:
+            return divide_each(dtype, to, from, elements);
+        case MDIST_ASSIGN_MIN:
+            return reduce_two(dtype, Op::kMin, to, from, elements);
+        default:
+            return reduce_two(dtype, Op::kMax, to, from, elements);
+    }
 }
 
 } // namespace mdist::reduce

@@ -8,6 +8,8 @@
 
 namespace mdist::reduce {
 
+/// to[i] = to[i] op from[i] for a mdist_assign_t other than SET, of two arrays apart, or the same.
+void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
 /// to[i] -= from[i]
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);
 /// to[i] /= divisor; integers are cut off towards zero.

@@ -11,7 +11,7 @@ MIDDLE = {"util", "reduce", "device"}
 SEES = {
     "util": {"util"},
     "reduce": {"util", "reduce"},
-    "device": {"util", "device"},
+    "device": {"util", "reduce", "device"},
     "comm": MIDDLE | {"comm"},
     "data": MIDDLE | {"data"},
     "cluster": MIDDLE | {"cluster"},
@@ -24,8 +24,8 @@ SEES = {
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
     "sodium.h": r"lib/comm/membership/secret\.cpp",
-    "cuda": r"lib/device/cuda\w*\.(cpp|h|cu)",
-    "nccl": r"lib/comm/links/nccl\w*\.(cpp|h)",
+    "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|(examples|tests)/gpu/.*|examples/fashion_mnist/.*",
+    "nccl": r"lib/cuda/\w+\.(cpp|h)",
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
     "mpi.h": r"tests/bench/peers/mpi\.c",
     "cblas": r"(examples|tests)/.*",

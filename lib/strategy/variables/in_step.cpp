@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What replicas do to variables together, inside a step.
 #include "comm/collectives.h"
+#include "reduce/arithmetic.h"
 #include "strategy/variables/variable.h"
 #include "util/text.h"
 
@@ -37,7 +38,7 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     call.subject = meaning.hash;
     call.subject_text = meaning.text.c_str();
     if (at_once && assign != MDIST_ASSIGN_SET) {
-        call.apply = write_elements;
+        call.apply = reduce::write_elements;
         call.how = assign;
     }
     Group &group = strategy_->group();

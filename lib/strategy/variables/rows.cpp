@@ -15,11 +15,6 @@ namespace {
 
 constexpr const char *kAssigns[] = {"?", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
 
-void reduce_two(int32_t dtype, reduce::Op op, void *to, const void *from, std::size_t elements) {
-    const void *sources[] = {to, from};
-    reduce::reduce({dtype, op, 1}, sources, 2, &to, 1, elements);
-}
-
 /// Whether rows of several replicas can be applied one after another; with the others, one of them would win.
 bool goes_in_turn(int32_t assign) {
     return assign >= MDIST_ASSIGN_ADD && assign <= MDIST_ASSIGN_DIV;
@@ -29,23 +24,6 @@ bool goes_in_turn(int32_t assign) {
 
 const char *assign_name(int32_t assign) {
     return kAssigns[assign >= MDIST_ASSIGN_SET && assign <= MDIST_ASSIGN_MAX ? assign : 0];
-}
-
-void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
-    switch (assign) {
-        case MDIST_ASSIGN_ADD:
-            return reduce_two(dtype, reduce::Op::kSum, to, from, elements);
-        case MDIST_ASSIGN_SUB:
-            return reduce::subtract(dtype, to, from, elements);
-        case MDIST_ASSIGN_MUL:
-            return reduce_two(dtype, reduce::Op::kProd, to, from, elements);
-        case MDIST_ASSIGN_DIV:
-            return reduce::divide_each(dtype, to, from, elements);
-        case MDIST_ASSIGN_MIN:
-            return reduce_two(dtype, reduce::Op::kMin, to, from, elements);
-        default:
-            return reduce_two(dtype, reduce::Op::kMax, to, from, elements);
-    }
 }
 
 void Variable::check_rows_assign(int32_t assign) const {
@@ -98,7 +76,7 @@ void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) cons
         if (assign == MDIST_ASSIGN_SET)
             strategy_->device(local).copy_in(to, from, bytes);
         else
-            write_elements(spec_.dtype, assign, to, from, elements);
+            reduce::write_elements(spec_.dtype, assign, to, from, elements);
     }
 }
 

@@ -127,12 +127,12 @@ void Variable::check_apart(const Tensor &tensor, const char *what, bool or_same)
 
 void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const {
     const Tensor &copy = copies_[local];
-    if (assign == MDIST_ASSIGN_SET) {
-        if (copy.data() != tensor.data()) strategy_->device(local).copy_in(copy.data(), tensor.data(), copy.bytes());
-        return;
+    Device &device = strategy_->device(local);
+    if (assign != MDIST_ASSIGN_SET) {
+        device.write_elements(spec_.dtype, assign, copy.data(), tensor.data(), copy.elements());
+    } else if (copy.data() != tensor.data()) {
+        device.copy(copy.data(), tensor.data(), copy.bytes());
     }
-    const reduce::FloatEnvironment environment;
-    write_elements(spec_.dtype, assign, copy.data(), tensor.data(), copy.elements());
 }
 
 void Variable::check_assignment(int32_t assign, const Value &value, uint32_t replicas) const {
@@ -165,9 +165,9 @@ void Variable::apply_value(uint32_t local, int32_t assign, const Value &value) c
 }
 
 void Variable::divide() const {
-    const reduce::FloatEnvironment environment;
-    for (const Tensor &copy : copies_)
-        reduce::divide(spec_.dtype, copy.data(), strategy_->replica_count(), copy.elements());
+    for (uint32_t local = 0; local < copies_.size(); ++local)
+        strategy_->device(local).divide(spec_.dtype, copies_[local].data(), strategy_->replica_count(),
+                                        copies_[local].elements());
 }
 
 void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {

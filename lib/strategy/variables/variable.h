@@ -41,8 +41,6 @@ struct Rows;
 const char *assign_name(int32_t assign);
 /// "SUM"
 const char *aggregation_name(int32_t aggregation);
-/// Any operation but SET on two arrays apart, or the same. Under a FloatEnvironment.
-void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
 
 class Variable {
   public:

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gpu: the device of one replica of one strategy: a physical GPU, and the stream on which the replica works.
+//
+// Logical devices of one GPU are Gpus of their own with one PhysicalGpu. What the Device functions are given goes on
+// the stream; nothing waits but copy_in, copy_out and finish(). The stream is the library's own, or one that the step
+// has given for its time (use_stream). By the replica's thread, or one at a time on its behalf (with the strategy's
+// turn).
+#pragma once
+
+#include "device/device.h"
+#include "device/gpu/event.h"
+#include "device/gpu/physical.h"
+
+namespace mdist {
+
+class Gpu final : public Device {
+  public:
+    /// `logical`: which of the logical devices of the GPU, from 0; `several`: there are more, so the name says which.
+    /// Throws as PhysicalGpu::at().
+    Gpu(int32_t index, int32_t logical, bool several);
+    ~Gpu() override;
+
+    mdist_device_kind_t kind() const override { return MDIST_DEVICE_GPU; }
+    int32_t index() const override { return physical_.index(); }
+    std::string name() const override;
+    Place place() const override { return {MDIST_DEVICE_GPU, physical_.index()}; }
+    Gpu *gpu() override { return this; }
+
+    Memory allocate(std::size_t bytes) override { return physical_.allocate(bytes); }
+    std::shared_ptr<MemorySource> memory_source() override;
+    void copy_in(void *to, const void *from_host, std::size_t bytes) override;
+    void copy_out(void *to_host, const void *from, std::size_t bytes) const override;
+    void zero(void *data, std::size_t bytes) override;
+    void copy(void *to, const void *from, std::size_t bytes) override;
+    void reduce(const reduce::Operation &operation, const void *const *sources, std::size_t source_count,
+                void *const *destinations, std::size_t destination_count, std::size_t elements) override;
+    void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) override;
+    void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) override;
+    void scale(int32_t dtype, void *to, double factor, std::size_t elements) override;
+    void finish() override;
+
+    PhysicalGpu &physical() const { return physical_; }
+    mdist_gpu_stream *stream() const { return stream_; }
+    /// The step's own stream from here on, which first waits for what the library's has; nullptr: the library's again,
+    /// which waits for the step's.
+    void use_stream(mdist_gpu_stream *stream);
+
+    /// A mark behind all that the stream was given so far.
+    Event record();
+    /// What the stream is given from now on waits for the mark; of another GPU too.
+    void wait_for(const Event &event);
+
+    /// How long finish() and the copies wait for the GPU at most.
+    void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
+
+  private:
+    void wait_until_done(const char *what) const;
+
+    PhysicalGpu &physical_;
+    const int32_t logical_;
+    const bool several_;
+    mdist_gpu_stream *own_ = nullptr;
+    mdist_gpu_stream *stream_ = nullptr;
+    uint64_t timeout_ns_;
+};
+
+} // namespace mdist
