@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU module: found, loaded and asked once per process, when somebody first wants a GPU. Never unloaded.
 //
-// Looked for, in this order: $MDIST_CUDA_MODULE (an absolute path; not looked at in a process with raised privileges),
-// libmdist-cuda.so beside libmdist.so, in mdist/ beside it, and where it was installed. Never in the working directory
+// Looked for, in this order: $MDIST_CUDA_MODULE (an absolute path, and then nowhere else; not looked at in a process
+// with raised privileges), libmdist-cuda.so beside libmdist.so, and in mdist/ beside it. Never in the working directory
 // or by the system's search. Any thread.
 #pragma once
 

@@ -100,7 +100,8 @@ typedef struct mdist_gpu_api {
     int (*unreserve)(int32_t device, void *base, size_t bytes, size_t committed);
     int (*allocate_pinned)(size_t bytes, void **memory);
     int (*release_pinned)(void *memory);
-    /* What an address is: a mdist_gpu_memory_kind, and for memory of a GPU which one. */
+    /* What an address is: a mdist_gpu_memory_kind, and for memory of a GPU which one. Device -1, of which only a fake
+     * with open memory speaks: of whichever GPU it is given to. */
     int (*memory_kind)(const void *address, int32_t *kind, int32_t *device);
 
     /* priority: 0, or -1 for one that goes before others. Streams are independent of the legacy default stream. */
