@@ -5,6 +5,7 @@
 #include "reduce/float_environment.h"
 #include "util/failure.h"
 #include "util/forever.h"
+#include "util/sanitized.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -16,15 +17,6 @@
 #include <utility>
 
 #include <sys/mman.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) // gcc's
-#define MDIST_SANITIZED 1
-#elif defined(__has_feature) // clang's
-#define MDIST_SANITIZED \
-    (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer))
-#else
-#define MDIST_SANITIZED 0
-#endif
 
 namespace mdist {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemorySource: host memory with a property that memory from anywhere else lacks; that other processes can read it, for
-// one. Any thread.
+// MemorySource: memory with a property that memory from anywhere else lacks: that other processes can read it, or that
+// it lies on a GPU. Any thread.
 #pragma once
 
 #include "device/device.h"
@@ -12,6 +12,9 @@ namespace mdist {
 class MemorySource {
   public:
     virtual ~MemorySource() = default;
+
+    /// Of its memory. What is not of the host, no other memory can stand for.
+    virtual Place place() const { return {}; }
 
     /// At least one byte, 64-byte aligned, zero. Throws OUT_OF_MEMORY; there may be other memory then.
     virtual Memory allocate(std::size_t bytes) = 0;

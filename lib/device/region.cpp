@@ -35,6 +35,12 @@ Region::Region(std::shared_ptr<MemorySource> source) : source_(std::move(source)
 
 bool Region::reserve_from_source() {
     if (!source_) return false;
+    if (!source_->place().on_host()) {
+        reserved_ = rounded(source_->fair_reservation());
+        reservation_ = source_->reserve(reserved_);
+        base_ = static_cast<char *>(reservation_.get());
+        return true;
+    }
     reserved_ = std::min(rounded(physical_bytes()), source_->fair_reservation() / kCommitStep * kCommitStep);
     if (reserved_ < kLeastReserve) return false;
     try {
@@ -78,6 +84,7 @@ bool Region::make_usable(std::size_t bytes, int &error) {
         try {
             source_->commit(begin, bytes - committed_);
         } catch (const Failure &failure) {
+            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
             error = static_cast<int>(failure.native());
             return false;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Region: host memory that grows and never moves, for one device's share of something. (A GPU will bring its own kind.)
+// Region: memory that grows and never moves, for one device's share of something.
 //
-// Address space for as much as the host could ever hold is reserved at the start and given memory as it is needed, so
-// what lies in it keeps its address. New memory is zero. Not thread-safe: its owner locks.
+// Address space for as much as the host or GPU could ever hold is reserved at the start and given memory as it is
+// needed, so what lies in it keeps its address. New memory is zero. Not thread-safe: its owner locks.
 #pragma once
 
 #include "device/memory_source.h"
@@ -14,7 +14,7 @@ namespace mdist {
 
 class Region {
   public:
-    /// Of the source's memory, if there is one and it has room. Throws OUT_OF_MEMORY.
+    /// Of the source's memory, if there is one and it has room or is a GPU's. Throws OUT_OF_MEMORY.
     explicit Region(std::shared_ptr<MemorySource> source = nullptr);
     ~Region();
     Region(const Region &) = delete;

@@ -10,15 +10,16 @@
 #include "device/device.h"
 #include "device/gpu/event.h"
 #include "device/gpu/physical.h"
+#include "device/gpu/replica_stream.h"
+
+#include <memory>
 
 namespace mdist {
 
 class Gpu final : public Device {
   public:
-    /// `logical`: which of the logical devices of the GPU, from 0; `several`: there are more, so the name says which.
-    /// Throws as PhysicalGpu::at().
-    Gpu(int32_t index, int32_t logical, bool several);
-    ~Gpu() override;
+    /// `logical`: which of the logical devices of the GPU, from 0. Throws as PhysicalGpu::at().
+    Gpu(int32_t index, int32_t logical);
 
     mdist_device_kind_t kind() const override { return MDIST_DEVICE_GPU; }
     int32_t index() const override { return physical_.index(); }
@@ -26,7 +27,8 @@ class Gpu final : public Device {
     Place place() const override { return {MDIST_DEVICE_GPU, physical_.index()}; }
     Gpu *gpu() override { return this; }
 
-    Memory allocate(std::size_t bytes) override { return physical_.allocate(bytes); }
+    /// May be given back while the stream is still to use it.
+    Memory allocate(std::size_t bytes) override { return physical_.allocate(bytes, stream_); }
     std::shared_ptr<MemorySource> memory_source() override;
     void copy_in(void *to, const void *from_host, std::size_t bytes) override;
     void copy_out(void *to_host, const void *from, std::size_t bytes) const override;
@@ -40,10 +42,10 @@ class Gpu final : public Device {
     void finish() override;
 
     PhysicalGpu &physical() const { return physical_; }
-    mdist_gpu_stream *stream() const { return stream_; }
+    mdist_gpu_stream *stream() const { return stream_->get(); }
     /// The step's own stream from here on, which first waits for what the library's has; nullptr: the library's again,
     /// which waits for the step's.
-    void use_stream(mdist_gpu_stream *stream);
+    void use_stream(mdist_gpu_stream *stream) { stream_->use(stream); }
 
     /// A mark behind all that the stream was given so far.
     Event record();
@@ -52,16 +54,21 @@ class Gpu final : public Device {
 
     /// How long finish() and the copies wait for the GPU at most.
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
+    /// Whether all that is given waits until it is done (`gpu.blocking`).
+    void set_blocking(bool blocking) { blocking_ = blocking; }
+    bool blocking() const { return blocking_; }
+    /// After something was put on the stream, whose result `error` is: throws what it means, and waits where all do.
+    void given(int error, const char *what) const;
 
   private:
+    void write_on_host(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
     void wait_until_done(const char *what) const;
 
     PhysicalGpu &physical_;
     const int32_t logical_;
-    const bool several_;
-    mdist_gpu_stream *own_ = nullptr;
-    mdist_gpu_stream *stream_ = nullptr;
+    const std::shared_ptr<ReplicaStream> stream_;
     uint64_t timeout_ns_;
+    bool blocking_ = false;
 };
 
 } // namespace mdist

@@ -14,11 +14,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace mdist {
 
 class Event;
+class GpuPool;
 class MemorySource;
+class ReplicaStream;
 
 class PhysicalGpu {
   public:
@@ -29,32 +32,50 @@ class PhysicalGpu {
     const mdist_gpu_api &api() const { return api_; }
     const mdist_gpu_info &info() const { return info_; }
 
-    /// Kept for the next who asks for about as much when it is given back. 256-byte aligned. Throws OUT_OF_MEMORY.
-    Memory allocate(std::size_t bytes);
-    const std::shared_ptr<MemorySource> &memory_source();
+    /// 256-byte aligned; kept for the next who asks for about as much when it is given back. With a stream it may be
+    /// given back while that stream is still to use it, without one only when nobody is. Throws OUT_OF_MEMORY.
+    Memory allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> stream = nullptr);
+    /// For memory that grows and never moves, and is zero when it is new.
+    const std::shared_ptr<MemorySource> &memory_source() const { return source_; }
+
+    /// Between any two memories, of which at least one is this GPU's; done on return. Throws DEVICE, TIMEOUT.
+    void copy_now(void *to, const void *from, std::size_t bytes);
+    void zero_now(void *data, std::size_t bytes);
+
+    /// Events (of no time) that are used again. By Event.
+    mdist_gpu_event *take_event();
+    void keep_event(mdist_gpu_event *event) noexcept;
 
     /// Throws what an error number of the module means, unless it is none: DEVICE with the number as native code, or
-    /// OUT_OF_MEMORY. `what` says what was being done: "copying 4096 bytes to gpu:0".
-    void check(int error, const char *what) const;
+    /// OUT_OF_MEMORY. `what` says what was being done: "copying", of which the failure makes "gpu:0: copying failed:
+    /// cudaErrorIllegalAddress: ...".
+    void check(int error, const char *what) const {
+        if (error != 0) throw failure(error, what);
+    }
     Failure failure(int error, const std::string &what) const;
-    /// After what no process recovers from (an illegal address): throws it again.
+    /// After what no process recovers from (an illegal address, on any of its GPUs): throws it again.
     void require_sound() const;
 
   private:
     PhysicalGpu(int32_t index, const mdist_gpu_api &api, const mdist_gpu_info &info);
+    ~PhysicalGpu();
 
-    class Pool;
+    mdist_gpu_stream *stream_for_now();
+    void wait_for_now(const char *what);
 
     const int32_t index_;
     const mdist_gpu_api &api_;
     const mdist_gpu_info info_;
-    std::shared_ptr<Pool> pool_;
+    std::unique_ptr<GpuPool> pool_;
     std::shared_ptr<MemorySource> source_;
+    std::mutex mutex_;                      // guards what follows
+    std::vector<mdist_gpu_event *> events_; // that nobody has
+    mdist_gpu_stream *now_ = nullptr;       // of copy_now and zero_now; made when first needed
 };
 
 /// What an address is: of the host (page-locked too), or of which GPU. Cheap for the library's own memory. The host
-/// where no module is loaded.
-Place place_of(const void *address);
+/// where no GPU has been used. Memory of no GPU in particular (a fake's, where all is alike) counts as GPU `asking`'s.
+Place place_of(const void *address, int32_t asking = 0);
 
 /// Between any two memories; done on return. Behind nothing: what a stream still has to do with them was waited for.
 void copy_between(void *to, const Place &to_place, const void *from, const Place &from_place, std::size_t bytes);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/gpu/gpu.h"
+
+#include "device/gpu/polling.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <mdist/variable.h>
+
+#include <optional>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kTimeoutNs = 600'000'000'000; // until somebody says otherwise
+
+/// The op that makes `to` from itself and `from`, where that is what an assignment does.
+std::optional<reduce::Op> op_of(int32_t assign) {
+    switch (assign) {
+        case MDIST_ASSIGN_MUL:
+            return reduce::Op::kProd;
+        case MDIST_ASSIGN_MIN:
+            return reduce::Op::kMin;
+        case MDIST_ASSIGN_MAX:
+            return reduce::Op::kMax;
+        default:
+            return {};
+    }
+}
+
+} // namespace
+
+Gpu::Gpu(int32_t index, int32_t logical)
+    : physical_(PhysicalGpu::at(index)),
+      logical_(logical),
+      stream_(std::make_shared<ReplicaStream>(physical_)),
+      timeout_ns_(kTimeoutNs) {}
+
+std::string Gpu::name() const {
+    return logical_ != 0 ? text("gpu:", index(), '/', logical_) : text("gpu:", index());
+}
+
+std::shared_ptr<MemorySource> Gpu::memory_source() {
+    return physical_.memory_source();
+}
+
+void Gpu::given(int error, const char *what) const {
+    physical_.check(error, what);
+    if (blocking_) wait_until_done(what);
+}
+
+void Gpu::wait_until_done(const char *what) const {
+    const auto done = [&] {
+        const int error = physical_.api().stream_query(index(), stream());
+        if (error != 0 && physical_.api().kind(error) == MDIST_GPU_NOT_READY) return false;
+        physical_.check(error, what);
+        return true;
+    };
+    if (poll_until(done, timeout_ns_)) return;
+    throw Failure(MDIST_ERR_TIMEOUT, text(name(), ": ", what, " was not done within ", timeout_ns_ / 1'000'000,
+                                          " ms; something on its "
+                                          "stream does not end"))
+        .reason("gpu_timeout");
+}
+
+void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {
+    if (bytes == 0) return;
+    physical_.check(physical_.api().copy(index(), to, from_host, bytes, stream()), "copying from the host");
+    wait_until_done("copying from the host");
+}
+
+void Gpu::copy_out(void *to_host, const void *from, std::size_t bytes) const {
+    if (bytes == 0) return;
+    physical_.check(physical_.api().copy(index(), to_host, from, bytes, stream()), "copying to the host");
+    wait_until_done("copying to the host");
+}
+
+void Gpu::zero(void *data, std::size_t bytes) {
+    if (bytes != 0) given(physical_.api().fill(index(), data, 0, bytes, stream()), "filling memory with zeros");
+}
+
+void Gpu::copy(void *to, const void *from, std::size_t bytes) {
+    if (bytes != 0 && to != from) given(physical_.api().copy(index(), to, from, bytes, stream()), "copying");
+}
+
+void Gpu::reduce(const reduce::Operation &operation, const void *const *sources, std::size_t source_count,
+                 void *const *destinations, std::size_t destination_count, std::size_t elements) {
+    if (elements == 0 || destination_count == 0) return;
+    mdist_gpu_reduction reduction = {};
+    reduction.dtype = operation.dtype;
+    reduction.op = static_cast<int32_t>(operation.op);
+    reduction.divisor = operation.divisor;
+    reduction.source_count = static_cast<uint32_t>(source_count);
+    reduction.destination_count = static_cast<uint32_t>(destination_count);
+    reduction.sources = sources;
+    reduction.destinations = destinations;
+    reduction.elements = elements;
+    given(physical_.api().reduce(index(), &reduction, 1, stream()), "reducing");
+}
+
+void Gpu::write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
+    if (elements == 0) return;
+    if (assign == MDIST_ASSIGN_SET) return copy(to, from, elements * dtype_size(dtype));
+    if (assign == MDIST_ASSIGN_ADD || assign == MDIST_ASSIGN_SUB)
+        return given(physical_.api().assign(index(), dtype, assign, to, from, elements, stream()), "assigning");
+    const std::optional<reduce::Op> op = op_of(assign);
+    if (!op) return write_on_host(dtype, assign, to, from, elements);
+    const void *const sources[] = {to, from};
+    reduce({dtype, *op, 1}, sources, 2, &to, 1, elements);
+}
+
+/// What has no kernel.
+void Gpu::write_on_host(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
+    const std::size_t bytes = elements * dtype_size(dtype);
+    const Memory written = host()->allocate(bytes);
+    const Memory read = host()->allocate(bytes);
+    copy_out(written.get(), to, bytes);
+    copy_out(read.get(), from, bytes);
+    host()->write_elements(dtype, assign, written.get(), read.get(), elements);
+    copy_in(to, written.get(), bytes);
+}
+
+void Gpu::divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) {
+    if (elements == 0) return;
+    given(physical_.api().divide(index(), dtype, to, divisor, elements, stream()), "dividing");
+}
+
+void Gpu::scale(int32_t dtype, void *to, double factor, std::size_t elements) {
+    if (elements == 0) return;
+    given(physical_.api().scale(index(), dtype, to, factor, elements, stream()), "scaling");
+}
+
+void Gpu::finish() {
+    physical_.require_sound();
+    wait_until_done("the work of its stream");
+}
+
+Event Gpu::record() {
+    return {physical_, stream()};
+}
+
+void Gpu::wait_for(const Event &event) {
+    if (event.get() == nullptr) return;
+    physical_.check(physical_.api().stream_wait(index(), stream(), event.get()), "waiting for another stream");
+}
+
+} // namespace mdist

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/gpu/polling.h"
+
+#include "util/clock.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include <sched.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kAwakeNs = 100'000;
+constexpr uint64_t kShortestNapNs = 20'000;
+constexpr uint64_t kLongestNapNs = 200'000;
+
+void nap(uint64_t ns) {
+    const timespec time = {0, static_cast<long>(ns)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr); // a signal cuts it short, which is well
+}
+
+} // namespace
+
+bool poll_until(FunctionRef<bool()> done, uint64_t timeout_ns) {
+    if (done()) return true;
+    const uint64_t start = monotonic_clock().now_ns();
+    for (uint64_t nap_ns = kShortestNapNs;;) {
+        const uint64_t waited = monotonic_clock().now_ns() - start;
+        if (waited >= timeout_ns) return done();
+        if (waited < kAwakeNs) {
+            sched_yield(); // a fake GPU's thread may need this core
+        } else {
+            nap(std::min(nap_ns, timeout_ns - waited));
+            nap_ns = std::min(nap_ns + nap_ns / 2, kLongestNapNs);
+        }
+        if (done()) return true;
+    }
+}
+
+} // namespace mdist

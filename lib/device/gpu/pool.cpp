@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/gpu/pool.h"
+
+#include "device/gpu/owned_ranges.h"
+#include "device/gpu/polling.h"
+#include "util/forever.h"
+#include "util/sanitized.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kSmallStep = 512;
+constexpr std::size_t kLargeStep = std::size_t{64} << 10;
+constexpr std::size_t kLarge = std::size_t{1} << 20;
+constexpr uint64_t kPatienceNs = 10'000'000'000; // for memory that is still in use, before there is none
+
+std::size_t rounded(std::size_t bytes) {
+    const std::size_t step = bytes < kLarge ? kSmallStep : kLargeStep;
+    return (std::max<std::size_t>(bytes, 1) + step - 1) / step * step;
+}
+
+/// False of a GPU that has failed: nobody will know.
+bool happened(const Event &mark) noexcept {
+    try {
+        return mark.happened();
+    } catch (const std::exception &) {
+        return false;
+    }
+}
+
+} // namespace
+
+GpuPool::GpuPool(PhysicalGpu &gpu) : gpu_(gpu), most_(MDIST_SANITIZED ? 0 : gpu.info().memory_bytes / 16) {}
+
+Memory GpuPool::allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> stream) {
+    if (bytes > SIZE_MAX - kLargeStep)
+        throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("gpu:", gpu_.index(), " has no memory for ", bytes, " bytes"));
+    std::size_t size = rounded(bytes);
+    void *data = take(size, stream, size);
+    if (data == nullptr) data = make(size);
+    // Should there be no memory for the count of references, the deleter runs at once.
+    return Memory(data, [this, size, stream = std::move(stream)](void *block) { keep(block, size, stream); });
+}
+
+/// A block that is large enough, and not much larger; nullptr if there is none.
+void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream, std::size_t &taken_bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto end = kept_.upper_bound(bytes + bytes / 8);
+    for (auto at = kept_.lower_bound(bytes); at != end; ++at) {
+        const bool same = stream && at->second.last.lock() == stream;
+        if (!same && !happened(at->second.mark)) continue;
+        void *const data = at->second.data;
+        taken_bytes = at->first;
+        kept_bytes_ -= taken_bytes;
+        kept_.erase(at);
+        return data;
+    }
+    return nullptr;
+}
+
+void *GpuPool::make(std::size_t bytes) {
+    const mdist_gpu_api &api = gpu_.api();
+    void *data = nullptr;
+    int error = api.allocate(gpu_.index(), bytes, &data);
+    while (error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY) {
+        if (!shrink(0) && !await_any()) break;
+        error = api.allocate(gpu_.index(), bytes, &data);
+    }
+    if (error != 0) throw gpu_.failure(error, text("allocating ", bytes, " bytes"));
+    try {
+        forever<OwnedRanges>().add(data, bytes, gpu_.index());
+    } catch (...) {
+        api.release(gpu_.index(), data);
+        throw;
+    }
+    return data;
+}
+
+void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
+    try {
+        Block block = {data, stream ? stream->mark() : Event(), stream};
+        const std::lock_guard lock(mutex_);
+        kept_.emplace(bytes, std::move(block));
+        kept_bytes_ += bytes;
+    } catch (const std::exception &) {
+        return; // the GPU has failed, or there is no memory to remember it by: it is lost
+    }
+    shrink(most_);
+}
+
+/// Gives back to CUDA what nobody uses any more, the largest first, until so much is kept. Whether there was any.
+bool GpuPool::shrink(std::size_t most) noexcept {
+    for (bool any = false;; any = true) {
+        void *data = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            if (kept_bytes_ <= most) return any;
+            auto at = kept_.end();
+            while (at != kept_.begin() && data == nullptr)
+                if (happened((--at)->second.mark)) data = at->second.data;
+            if (data == nullptr) return any;
+            kept_bytes_ -= at->first;
+            kept_.erase(at);
+        }
+        forever<OwnedRanges>().remove(data);
+        gpu_.api().release(gpu_.index(), data);
+    }
+}
+
+/// Waits until some block is used no more; false if there is none, or it takes too long.
+bool GpuPool::await_any() noexcept {
+    bool any = true;
+    const auto free_one = [&] {
+        const std::lock_guard lock(mutex_);
+        any = !kept_.empty();
+        return !any || std::any_of(kept_.begin(), kept_.end(), [](auto &each) { return happened(each.second.mark); });
+    };
+    return poll_until(free_one, kPatienceNs) && any;
+}
+
+} // namespace mdist
