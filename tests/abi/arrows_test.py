@@ -12,6 +12,7 @@ SEES = {
     "util": {"util"},
     "reduce": {"util", "reduce"},
     "device": {"util", "reduce", "device"},
+    "cuda": {"device", "cuda"},
     "comm": MIDDLE | {"comm"},
     "data": MIDDLE | {"data"},
     "cluster": MIDDLE | {"cluster"},

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs there are, and what they are.
+#include "cuda/driver.h"
+#include "cuda/tables.h"
+
+#include <cstring>
+
+namespace mdist::cuda {
+namespace {
+
+int device_count(int32_t *count) {
+    *count = 0;
+    int found = 0;
+    const int error = settled(cudaGetDeviceCount(&found));
+    if (error != 0) return error;
+    if (found == 0) return cudaErrorNoDevice;
+    *count = found;
+    return 0;
+}
+
+int device_info(int32_t device, mdist_gpu_info *info) {
+    std::memset(info, 0, sizeof *info);
+    cudaDeviceProp properties = {};
+    int error = settled(cudaGetDeviceProperties(&properties, device));
+    if (error != 0) return error;
+    static_assert(sizeof info->name == sizeof properties.name);
+    std::memcpy(info->name, properties.name, sizeof info->name);
+    info->name[sizeof info->name - 1] = '\0';
+    info->memory_bytes = properties.totalGlobalMem;
+    info->compute_major = properties.major;
+    info->compute_minor = properties.minor;
+    info->multiprocessors = properties.multiProcessorCount;
+    error = settled(cudaDeviceGetPCIBusId(info->bus_id, sizeof info->bus_id, device));
+    if (error == 0) error = settled(cudaDriverGetVersion(&info->driver_version));
+    if (error == 0) error = settled(cudaRuntimeGetVersion(&info->runtime_version));
+    return error;
+}
+
+int memory_info(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    const int error = on_device(device, [&] { return cudaMemGetInfo(&free, &total); });
+    *free_bytes = free;
+    *total_bytes = total;
+    return error;
+}
+
+int can_reach(int32_t device, int32_t other, int32_t *can) {
+    *can = device == other;
+    if (device == other) return 0;
+    int possible = 0;
+    int error = settled(cudaDeviceCanAccessPeer(&possible, device, other));
+    if (error != 0 || possible == 0) return error;
+    error = OnDevice(other).error(); // makes its context, which the first one's is connected with
+    if (error != 0) return error;
+    error = on_device(device, [&] { return cudaDeviceEnablePeerAccess(other, 0); });
+    if (error != 0 && error != cudaErrorPeerAccessAlreadyEnabled) return error;
+    *can = 1;
+    return 0;
+}
+
+} // namespace
+
+void fill_devices(mdist_gpu_api &api) {
+    api.device_count = device_count;
+    api.device_info = device_info;
+    api.memory_info = memory_info;
+    api.can_reach = can_reach;
+}
+
+} // namespace mdist::cuda

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// NCCL behind the module's table. The library is opened by its soname when it is first asked for; nothing of it is
+// called then but its version, so no socket and no thread comes of looking.
+//
+// Communicators are non-blocking. NCCL keeps the address it was given for one until that is ready, so each is in an
+// object of its own, which destroy() and abort() free.
+#include "cuda/driver.h"
+#include "cuda/tables.h"
+
+#if __has_include(<nccl.h>)
+#include <dlfcn.h>
+#include <mdist/collective.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+
+struct mdist_gpu_comm {
+    ncclComm_t comm;
+    int32_t device;
+};
+
+namespace mdist::cuda {
+namespace {
+
+constexpr int kOldest = 21800;
+
+// Through a table of addresses, as nothing links NCCL.
+#define MDIST_NCCL_FUNCTIONS(f)                                                                                   \
+    f(ncclGetVersion) f(ncclGetErrorString) f(ncclGetLastError) f(ncclGetUniqueId) f(ncclCommInitRankConfig)      \
+        f(ncclCommGetAsyncError) f(ncclCommFinalize) f(ncclCommDestroy) f(ncclCommAbort) f(ncclGroupStart)        \
+            f(ncclGroupEnd) f(ncclAllReduce) f(ncclReduce) f(ncclBroadcast) f(ncclAllGather) f(ncclReduceScatter) \
+                f(ncclSend) f(ncclRecv)
+
+struct Functions {
+#define MDIST_DECLARE(name) decltype(&::name) name = nullptr;
+    MDIST_NCCL_FUNCTIONS(MDIST_DECLARE)
+#undef MDIST_DECLARE
+    int version = 0;
+    std::string reason; // why there are none; "" if there are
+};
+
+Functions load() {
+    Functions all;
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        const char *text = dlerror();
+        all.reason = std::string("NCCL is not installed (") + (text != nullptr ? text : "libnccl.so.2") + ")";
+        return all;
+    }
+    const char *missing = nullptr;
+#define MDIST_FIND(name)                                                   \
+    all.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
+    if (all.name == nullptr && missing == nullptr) missing = #name;
+    MDIST_NCCL_FUNCTIONS(MDIST_FIND)
+#undef MDIST_FIND
+    if (all.ncclGetVersion != nullptr && all.ncclGetVersion(&all.version) != ncclSuccess) all.version = 0;
+    if (all.version < kOldest)
+        all.reason = "NCCL is too old: version " + std::to_string(all.version) + ", and at least 2.18 (" +
+                     std::to_string(kOldest) + ") is needed";
+    else if (missing != nullptr)
+        all.reason = std::string("NCCL lacks ") + missing;
+    return all;
+}
+
+const Functions &functions() {
+    static const Functions &all = *new Functions(load());
+    return all;
+}
+
+bool type_of(int32_t dtype, ncclDataType_t &type) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return type = ncclFloat32, true;
+        case MDIST_FLOAT64:
+            return type = ncclFloat64, true;
+        case MDIST_FLOAT16:
+            return type = ncclFloat16, true;
+        case MDIST_BFLOAT16:
+            return type = ncclBfloat16, true;
+        case MDIST_INT8:
+            return type = ncclInt8, true;
+        case MDIST_UINT8:
+            return type = ncclUint8, true;
+        case MDIST_INT32:
+            return type = ncclInt32, true;
+        case MDIST_UINT32:
+            return type = ncclUint32, true;
+        case MDIST_INT64:
+            return type = ncclInt64, true;
+        case MDIST_UINT64:
+            return type = ncclUint64, true;
+        default:
+            return false;
+    }
+}
+
+bool op_of(int32_t number, ncclRedOp_t &op) {
+    switch (number) {
+        case MDIST_SUM:
+            return op = ncclSum, true;
+        case MDIST_MIN:
+            return op = ncclMin, true;
+        case MDIST_MAX:
+            return op = ncclMax, true;
+        case MDIST_PROD:
+            return op = ncclProd, true;
+        default:
+            return false;
+    }
+}
+
+cudaStream_t of(mdist_gpu_stream *stream) {
+    return reinterpret_cast<cudaStream_t>(stream);
+}
+
+/// f() with the communicator's device as the current one.
+template <typename Function>
+int with(const mdist_gpu_comm *comm, Function f) {
+    const OnDevice on(comm->device);
+    return on.error() != 0 ? ncclUnhandledCudaError : f();
+}
+
+int kind(int error) {
+    switch (error) {
+        case ncclSuccess:
+            return MDIST_GPU_OK;
+        case ncclInProgress:
+            return MDIST_GPU_NOT_READY;
+        case ncclInvalidArgument:
+            return MDIST_GPU_INVALID;
+        default:
+            return MDIST_GPU_FAILED;
+    }
+}
+
+const char *text(int error) {
+    return functions().ncclGetErrorString(static_cast<ncclResult_t>(error));
+}
+
+const char *last_error(mdist_gpu_comm *comm) {
+    const char *said = functions().ncclGetLastError(comm != nullptr ? comm->comm : nullptr);
+    return said != nullptr ? said : "";
+}
+
+int unique_id(unsigned char id[MDIST_GPU_ID_BYTES]) {
+    static_assert(sizeof(ncclUniqueId) == MDIST_GPU_ID_BYTES);
+    ncclUniqueId made = {};
+    const int error = functions().ncclGetUniqueId(&made);
+    std::memcpy(id, &made, sizeof made);
+    return error;
+}
+
+int init(mdist_gpu_comm **comm, int32_t device, int32_t ranks, int32_t rank,
+         const unsigned char id[MDIST_GPU_ID_BYTES]) {
+    *comm = nullptr;
+    auto *const made = new (std::nothrow) mdist_gpu_comm{nullptr, device};
+    if (made == nullptr) return ncclSystemError;
+    ncclUniqueId shared;
+    std::memcpy(&shared, id, sizeof shared);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const int error =
+        with(made, [&] { return functions().ncclCommInitRankConfig(&made->comm, ranks, shared, rank, &config); });
+    if (error != ncclSuccess && error != ncclInProgress) {
+        if (made->comm != nullptr) functions().ncclCommAbort(made->comm);
+        delete made;
+        return error;
+    }
+    *comm = made;
+    return error;
+}
+
+int async_error(mdist_gpu_comm *comm, int *error) {
+    ncclResult_t found = ncclSuccess;
+    const int result = functions().ncclCommGetAsyncError(comm->comm, &found);
+    *error = found;
+    return result;
+}
+
+int finalize(mdist_gpu_comm *comm) {
+    return with(comm, [&] { return functions().ncclCommFinalize(comm->comm); });
+}
+
+int destroy(mdist_gpu_comm *comm) {
+    const int error = with(comm, [&] { return functions().ncclCommDestroy(comm->comm); });
+    delete comm;
+    return error;
+}
+
+int abort(mdist_gpu_comm *comm) {
+    const int error = with(comm, [&] { return functions().ncclCommAbort(comm->comm); });
+    delete comm;
+    return error;
+}
+
+int group_start() {
+    return functions().ncclGroupStart();
+}
+
+int group_end() {
+    return functions().ncclGroupEnd();
+}
+
+int all_reduce(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t op,
+               mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    ncclRedOp_t operation;
+    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
+    return with(comm,
+                [&] { return functions().ncclAllReduce(from, to, elements, type, operation, comm->comm, of(stream)); });
+}
+
+int reduce(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t op, int32_t root,
+           mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    ncclRedOp_t operation;
+    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
+    return with(comm, [&] {
+        return functions().ncclReduce(from, to, elements, type, operation, root, comm->comm, of(stream));
+    });
+}
+
+int broadcast(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t root,
+              mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    return with(comm,
+                [&] { return functions().ncclBroadcast(from, to, elements, type, root, comm->comm, of(stream)); });
+}
+
+int all_gather(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype,
+               mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    return with(comm, [&] { return functions().ncclAllGather(from, to, elements_each, type, comm->comm, of(stream)); });
+}
+
+int reduce_scatter(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype, int32_t op,
+                   mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    ncclRedOp_t operation;
+    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
+    return with(comm, [&] {
+        return functions().ncclReduceScatter(from, to, elements_each, type, operation, comm->comm, of(stream));
+    });
+}
+
+int send(mdist_gpu_comm *comm, const void *from, uint64_t elements, int32_t dtype, int32_t peer,
+         mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    return with(comm, [&] { return functions().ncclSend(from, elements, type, peer, comm->comm, of(stream)); });
+}
+
+int receive(mdist_gpu_comm *comm, void *to, uint64_t elements, int32_t dtype, int32_t peer, mdist_gpu_stream *stream) {
+    ncclDataType_t type;
+    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    return with(comm, [&] { return functions().ncclRecv(to, elements, type, peer, comm->comm, of(stream)); });
+}
+
+mdist_nccl_api make_api() {
+    mdist_nccl_api api = {};
+    api.kind_size = sizeof api;
+    api.version = functions().version;
+    api.kind = kind;
+    api.text = text;
+    api.last_error = last_error;
+    api.unique_id = unique_id;
+    api.init = init;
+    api.async_error = async_error;
+    api.finalize = finalize;
+    api.destroy = destroy;
+    api.abort = abort;
+    api.group_start = group_start;
+    api.group_end = group_end;
+    api.all_reduce = all_reduce;
+    api.reduce = reduce;
+    api.broadcast = broadcast;
+    api.all_gather = all_gather;
+    api.reduce_scatter = reduce_scatter;
+    api.send = send;
+    api.receive = receive;
+    return api;
+}
+
+} // namespace
+
+const mdist_nccl_api *nccl(const char **reason) {
+    try {
+        *reason = functions().reason.c_str();
+        if (!functions().reason.empty()) return nullptr;
+        static const mdist_nccl_api api = make_api();
+        return &api;
+    } catch (...) {
+        *reason = "out of memory while loading NCCL";
+        return nullptr;
+    }
+}
+
+} // namespace mdist::cuda
+
+#else
+
+const mdist_nccl_api *mdist::cuda::nccl(const char **reason) {
+    *reason = "the module was built without nccl.h";
+    return nullptr;
+}
+
+#endif
