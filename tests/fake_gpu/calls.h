@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every function of the tables begins with: it is counted, a fault may be in store for it, and its GPU must be
+// there and sound.
+#pragma once
+
+#include "errors.h"
+#include "faults.h"
+#include "options.h"
+#include "streams.h"
+
+#include <new>
+
+namespace fake_gpu {
+
+/// The number of the error of a fault; FATAL takes the GPU with it.
+int error_of(Fault fault, int32_t device);
+
+inline bool is_device(int32_t device) {
+    return device >= 0 && device < options().devices;
+}
+
+/// A call that does nothing if a fault is in store for it.
+template <typename Body>
+int call(const char *name, int32_t device, Body &&body) {
+    const Fault fault = count_call(name);
+    if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
+    if (const int error = device_error(device)) return error;
+    if (fault == Fault::kHang) hang([] { return false; });
+    if (const int error = error_of(fault, device)) return error;
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return kOutOfMemory;
+    }
+}
+
+/// One that gives something back: it does so whatever else is wrong, as CUDA's functions do that tell of earlier work.
+template <typename Body>
+int call_at_last(const char *name, int32_t device, Body &&body) {
+    const Fault fault = count_call(name);
+    if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
+    if (fault == Fault::kHang) hang([] { return false; });
+    const int own = body();
+    const int injected = error_of(fault, device);
+    const int sticky = device_error(device);
+    return own != kOk ? own : sticky != kOk ? sticky : injected;
+}
+
+/// Work for a stream. One that hangs does so on the stream.
+template <typename MakeJob>
+int call_stream(const char *name, int32_t device, mdist_gpu_stream *stream, MakeJob &&make_job) {
+    const Fault fault = count_call(name);
+    if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
+    if (const int error = device_error(device)) return error;
+    try {
+        if (fault == Fault::kHang) return push(device, stream, [] { return hang([] { return false; }), int{kOk}; });
+        if (const int error = error_of(fault, device)) return error;
+        return push(device, stream, make_job());
+    } catch (const std::bad_alloc &) {
+        return kOutOfMemory;
+    }
+}
+
+} // namespace fake_gpu

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams.h"
+
+#include "errors.h"
+#include "events.h"
+#include "faults.h"
+#include "options.h"
+
+#include "util/thread.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+/// Shared by its handle and its thread.
+struct mdist_gpu_stream {
+    struct Entry {
+        fake_gpu::Job job;
+        bool always; // also when the GPU has failed
+    };
+
+    int32_t device = 0;
+    std::mt19937_64 delays;
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<Entry> entries;
+    uint64_t given = 0;
+    uint64_t done = 0;
+    bool last = false; // no more will come
+};
+
+namespace fake_gpu {
+namespace {
+
+using Shared = std::shared_ptr<mdist_gpu_stream>;
+
+struct State {
+    std::mutex lock;
+    std::map<int32_t, int> errors;                          // of GPUs
+    std::map<const mdist_gpu_stream *, Shared> streams;     // with a handle
+    std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // perhaps still at work
+    uint64_t made = 0;
+};
+
+State &state() {
+    static State &once = *new State;
+    return once;
+}
+
+Shared find(int32_t device, const mdist_gpu_stream *stream) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    const auto found = all.streams.find(stream);
+    if (found != all.streams.end() && found->second->device == device) return found->second;
+    note_problem("a stream was used that is none, or of another GPU");
+    return nullptr;
+}
+
+void delay(mdist_gpu_stream &stream) {
+    const uint64_t most = options().delay_us;
+    if (most != 0) std::this_thread::sleep_for(std::chrono::microseconds(stream.delays() % (most + 1)));
+}
+
+int job_fault() {
+    switch (count_call("job")) {
+        case Fault::kNone:
+            return kOk;
+        case Fault::kHang:
+            return hang([] { return false; }), kOk;
+        default:
+            return kIllegalAddress;
+    }
+}
+
+void do_entry(mdist_gpu_stream &stream, const mdist_gpu_stream::Entry &entry) {
+    if (!entry.always) {
+        delay(stream);
+        if (device_error(stream.device) != 0) return;
+        if (const int fault = job_fault()) return fail_device(stream.device, fault);
+    }
+    if (const int error = entry.job()) fail_device(stream.device, error);
+}
+
+void work(const Shared &stream) {
+    std::unique_lock guard(stream->lock);
+    for (;;) {
+        stream->changed.wait(guard, [&] { return !stream->entries.empty() || stream->last; });
+        if (stream->entries.empty()) return;
+        mdist_gpu_stream::Entry entry = std::move(stream->entries.front());
+        stream->entries.pop_front();
+        guard.unlock();
+        do_entry(*stream, entry);
+        entry = {};
+        guard.lock();
+        ++stream->done;
+        stream->changed.notify_all();
+    }
+}
+
+int give(int32_t device, mdist_gpu_stream *handle, Job job, bool always) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    const std::lock_guard guard(stream->lock);
+    stream->entries.push_back({std::move(job), always});
+    ++stream->given;
+    stream->changed.notify_all();
+    return kOk;
+}
+
+} // namespace
+
+int device_error(int32_t device) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    const auto found = all.errors.find(device);
+    return found == all.errors.end() ? kOk : found->second;
+}
+
+void fail_device(int32_t device, int error) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    all.errors.emplace(device, error);
+}
+
+void mend_devices() {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    all.errors.clear();
+}
+
+int stream_create(int32_t device, mdist_gpu_stream **stream) {
+    const auto made = std::make_shared<mdist_gpu_stream>();
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    made->device = device;
+    made->delays.seed(options().seed * 1000 + all.made++);
+    all.streams.emplace(made.get(), made);
+    const mdist::SignalsBlocked blocked;
+    std::thread([made] { work(made); }).detach();
+    *stream = made.get();
+    return kOk;
+}
+
+int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    all.streams.erase(handle);
+    std::erase_if(all.destroyed, [](const auto &one) { return one.expired(); });
+    all.destroyed.push_back(stream);
+    const std::lock_guard stream_guard(stream->lock);
+    stream->last = true;
+    stream->changed.notify_all();
+    return kOk;
+}
+
+int stream_query(int32_t device, mdist_gpu_stream *handle) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    if (const int error = device_error(device)) return error;
+    const std::lock_guard guard(stream->lock);
+    return stream->done == stream->given ? kOk : kNotReady;
+}
+
+int push(int32_t device, mdist_gpu_stream *stream, Job job) {
+    return give(device, stream, std::move(job), false);
+}
+
+void wait_for_streams(int32_t device) {
+    std::vector<Shared> streams;
+    {
+        State &all = state();
+        const std::lock_guard guard(all.lock);
+        for (const auto &[handle, stream] : all.streams) streams.push_back(stream);
+        for (const auto &one : all.destroyed)
+            if (const Shared stream = one.lock()) streams.push_back(stream);
+    }
+    for (const Shared &stream : streams) {
+        if (stream->device != device) continue;
+        std::unique_lock guard(stream->lock);
+        const uint64_t wanted = stream->given;
+        stream->changed.wait(guard, [&] { return stream->done >= wanted; });
+    }
+}
+
+int stream_wait(int32_t device, mdist_gpu_stream *stream, mdist_gpu_event *event) {
+    const std::shared_ptr<Mark> mark = mark_of(event);
+    if (mark == nullptr) return kInvalidHandle;
+    return give(
+        device, stream, [mark] { return mark->wait(), kOk; }, true);
+}
+
+int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *stream) {
+    if (find(device, stream) == nullptr) return kInvalidHandle;
+    const std::shared_ptr<Mark> mark = new_mark(device, event);
+    if (mark == nullptr) return kInvalidHandle;
+    return give(
+        device, stream, [mark] { return mark->happen(), kOk; }, true);
+}
+
+uint64_t live_streams() {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    return all.streams.size();
+}
+
+} // namespace fake_gpu
