@@ -2,6 +2,7 @@
 #include "api/collective_call.h"
 #include "api/values.h"
 #include "comm/collectives.h"
+#include "device/transfer.h"
 #include "strategy/values/cross.h"
 #include "util/text.h"
 
@@ -179,9 +180,7 @@ mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor
     return strategy_guard("mdist_broadcast_to", strategy, "mdist_broadcast", error, [&](Strategy &self) {
         need(tensor, "tensor");
         need(out, "out");
-        const Shape shape = checked_filled(*tensor, "tensor");
-        const Tensor view = Tensor::view(tensor->data, tensor->dtype, shape, Memory());
-        *out = publish<mdist_value_t>(broadcast_value(self, view));
+        *out = publish<mdist_value_t>(broadcast_value(self, view_of(*tensor, "tensor")));
     });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/replica_guard.h"
 #include "api/values.h"
+#include "device/transfer.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -56,8 +57,6 @@ mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *valu
                               Tensor fetched = source_of(*pinned, place, self.span().replicas);
                               if (fetch != nullptr) fetched = made_of(self, fetched, fetch, user_data);
                               Device &device = place == kHost ? *host() : self.place(place);
-                              const Tensor copy = Tensor::allocate(device, fetched.dtype(), fetched.shape());
-                              device.copy_in(copy.data(), fetched.data(), copy.bytes());
-                              *out = publish<mdist_value_t>(Value::plain(copy));
+                              *out = publish<mdist_value_t>(Value::plain(copied_to(device, fetched)));
                           });
 }

@@ -2,6 +2,7 @@
 #include "strategy/loss.h"
 
 #include "api/replica_guard.h"
+#include "device/transfer.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "util/dtype.h"
@@ -31,6 +32,17 @@ uint64_t elements_per_weight(const mdist_tensor_t &weights, int32_t dtype, const
     return weight_shape == shape ? 1 : shape.row_elements();
 }
 
+/// Of tensors of the host or of the replica's GPU, in whose turn that is.
+double weighted_sum(const Replica &replica, const mdist_tensor_t &terms, const mdist_tensor_t *weights,
+                    uint64_t elements_per_weight) {
+    const Device &device = replica.strategy().device(replica.local_index());
+    const int32_t gpu = device.place().index;
+    const Tensor here = host_copy(device, view_of(terms, "the terms", {}, gpu));
+    const Tensor by = weights == nullptr ? Tensor() : host_copy(device, view_of(*weights, "weights", {}, gpu));
+    const reduce::FloatEnvironment environment;
+    return reduce::weighted_sum(here.dtype(), here.data(), by.data(), elements_per_weight, here.elements());
+}
+
 } // namespace
 
 mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t *per_example,
@@ -46,12 +58,7 @@ mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t
         if (shape.rank == 0) throw invalid("per_example is a scalar; its first dimension must count the examples");
         const uint64_t share = weights == nullptr ? 1 : elements_per_weight(*weights, per_example->dtype, shape);
 
-        double sum = 0;
-        {
-            const reduce::FloatEnvironment environment;
-            sum = reduce::weighted_sum(per_example->dtype, per_example->data,
-                                       weights == nullptr ? nullptr : weights->data, share, shape.elements());
-        }
+        const double sum = weighted_sum(self, *per_example, weights, share);
         if (together) {
             self.await_turn("mdist_average_loss that counts the examples");
             *global_batch = count_together(self, shape.dims[0], timeout_ns);
@@ -65,9 +72,7 @@ mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_
     return replica_guard("mdist_scale_regularization", replica, false, error, [&](Replica &self) {
         need(terms, "terms");
         need(loss, "loss");
-        const Shape shape = checked_real(*terms, "terms");
-        const reduce::FloatEnvironment environment;
-        *loss = reduce::weighted_sum(terms->dtype, terms->data, nullptr, 1, shape.elements()) /
-                self.strategy().replica_count();
+        checked_real(*terms, "terms");
+        *loss = weighted_sum(self, *terms, nullptr, 1) / self.strategy().replica_count();
     });
 }

@@ -3,6 +3,7 @@
 #include "strategy/values/rows.h"
 
 #include "api/replica_guard.h"
+#include "device/transfer.h"
 #include "strategy/variables/variable.h"
 #include "util/text.h"
 
@@ -13,13 +14,11 @@ using namespace mdist;
 namespace {
 
 /// The caller's memory, for as long as the call lasts.
-Rows view_of(const mdist_tensor_t *indices, const mdist_tensor_t *values) {
+Rows rows_of(const Replica &replica, const mdist_tensor_t *indices, const mdist_tensor_t *values) {
     need(indices, "indices");
     need(values, "values");
-    const Shape index_shape = checked_filled(*indices, "the indices");
-    const Shape value_shape = checked_filled(*values, "the rows");
-    Rows rows = {Tensor::view(indices->data, indices->dtype, index_shape, Memory()),
-                 Tensor::view(values->data, values->dtype, value_shape, Memory())};
+    const int32_t gpu = replica.strategy().device(replica.local_index()).place().index;
+    Rows rows = {view_of(*indices, "the indices", {}, gpu), view_of(*values, "the rows", {}, gpu)};
     rows.check();
     return rows;
 }
@@ -50,14 +49,15 @@ mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t
                                      const mdist_tensor_t *values, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return replica_guard("mdist_all_reduce_rows", replica, true, error, [&](Replica &self) {
-        const Rows own = view_of(indices, values);
+        const Rows own = rows_of(self, indices, values);
         need(out, "out");
         const uint64_t timeout_ns = timeout_of(options);
         check_rows_op(op, own.values.dtype());
         self.await_turn("mdist_all_reduce_rows");
         const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
         const Rows all = gather_rows(self, CallKind::kAllReduceRows, subject, own, timeout_ns);
-        if (op == MDIST_MEAN) divide_rows(all, self.strategy().replica_count());
+        if (op == MDIST_MEAN)
+            divide_rows(self.strategy().device(self.local_index()), all, self.strategy().replica_count());
         *out = publish<mdist_value_t>(Value::rows(*Value::plain(all.indices), *Value::plain(all.values)));
     });
 }
@@ -70,7 +70,7 @@ mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variabl
     const bool together = !known || known->aggregated_in_step();
     return replica_guard("mdist_replica_assign_rows", replica, together, error, [&](Replica &self) {
         const auto pinned = pin(variable);
-        const Rows rows = view_of(indices, values);
+        const Rows rows = rows_of(self, indices, values);
         pinned->assign_rows_in_step(self, assign, rows, timeout_of(options));
     });
 }

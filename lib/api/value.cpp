@@ -4,6 +4,7 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/values.h"
+#include "device/transfer.h"
 #include "strategy/context.h"
 #include "strategy/strategy.h"
 #include "strategy/values/cross.h"
@@ -28,13 +29,21 @@ Part part_from(mdist_value_fn function, uint32_t replica_id, uint32_t replica_co
     return part_made(*pin(made.get()[0]), who());
 }
 
+/// A copy of the caller's tensor on a device, or zeros there.
+Tensor copy_on(Device &device, const mdist_tensor_t &tensor) {
+    if (tensor.data != nullptr) return copied_to(device, view_of(tensor, "tensor", {}, device.place().index));
+    Tensor zeros = Tensor::copy_of(device, tensor, "tensor");
+    device.finish();
+    return zeros;
+}
+
 } // namespace
 
 mdist_status_t mdist_value_create(const mdist_tensor_t *tensor, mdist_value_t **out, mdist_error_t **error) {
     return guard("mdist_value_create", error, [&] {
         need(tensor, "tensor");
         need(out, "out");
-        *out = publish<mdist_value_t>(Value::plain(Tensor::copy_of(*host(), *tensor, "tensor")));
+        *out = publish<mdist_value_t>(Value::plain(copied(*tensor, "tensor")));
     });
 }
 
@@ -44,8 +53,9 @@ mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *user_data, m
     return guard("mdist_value_wrap", error, [&] {
         need(tensor, "tensor");
         need(out, "out");
-        const Shape shape = checked_filled(*tensor, "tensor");
-        *out = publish<mdist_value_t>(Value::plain(Tensor::view(tensor->data, tensor->dtype, shape, kept.share())));
+        const Tensor view = view_of(*tensor, "tensor"); // before anything is shared
+        *out = publish<mdist_value_t>(
+            Value::plain(Tensor::view(view.data(), view.dtype(), view.shape(), kept.share(), view.place())));
     });
 }
 
@@ -60,7 +70,7 @@ mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_t
             throw invalid(text("count is ", count, "; this strategy has ", replicas, " local replicas"));
         std::vector<Tensor> copies;
         for (uint32_t local = 0; local < count; ++local)
-            copies.push_back(Tensor::copy_of(pinned->place(local), tensors[local], "tensor"));
+            copies.push_back(copy_on(pinned->place(local), tensors[local]));
         *out = publish<mdist_value_t>(Value::per_replica(std::move(copies)));
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/values.h"
 
+#include "device/transfer.h"
 #include "strategy/strategy.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
@@ -37,8 +38,7 @@ Part part_made(const Value &made, const std::string &who) {
 
 Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor) {
     need(tensor, "tensor");
-    checked_filled(*tensor, "tensor");
-    return Tensor::copy_of(replica.strategy().device(replica.local_index()), *tensor, "tensor");
+    return copied_in_turn(replica.strategy().device(replica.local_index()), *tensor, "tensor");
 }
 
 std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count) {
@@ -47,8 +47,7 @@ std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *argume
     for (std::size_t i = 0; i < count; ++i) {
         if (!parts[i].empty()) continue;
         need(arguments, "arguments");
-        checked_filled(arguments[i], "argument");
-        parts[i].push_back({std::string(), Tensor::copy_of(device, arguments[i], "argument")});
+        parts[i].push_back({std::string(), copied_in_turn(device, arguments[i], "argument")});
     }
     return parts;
 }

@@ -2,6 +2,7 @@
 #include "strategy/variables/variable.h"
 
 #include "api/replica_guard.h"
+#include "device/transfer.h"
 #include "strategy/serve/session.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -54,8 +55,8 @@ void require_here(const Strategy &strategy, uint32_t local_replica, const char *
 }
 
 /// The caller's tensor, for as long as the call lasts; undefined without data.
-Tensor view_of(const mdist_tensor_t &tensor, const Shape &shape) {
-    return tensor.data == nullptr ? Tensor() : Tensor::view(tensor.data, tensor.dtype, shape, Memory());
+Tensor initial_of(const mdist_tensor_t &tensor, const Device &device) {
+    return tensor.data == nullptr ? Tensor() : view_of(tensor, "initial", {}, device.place().index);
 }
 
 } // namespace
@@ -66,7 +67,7 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
     return joint_guard("mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
         need(out, "out");
         VariableSpec spec = spec_of(self, name, initial, options);
-        const Tensor values = view_of(*initial, spec.shape);
+        const Tensor values = initial_of(*initial, self.place(0));
         Session *const session = self.commanding();
         *out = publish<mdist_variable_t>(session != nullptr
                                              ? session->create(std::move(spec), values)
@@ -81,7 +82,7 @@ mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const cha
     return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
         need(out, "out");
         VariableSpec spec = spec_of(self.strategy(), name, initial, options);
-        const Tensor values = view_of(*initial, spec.shape);
+        const Tensor values = initial_of(*initial, self.strategy().device(self.local_index()));
         *out = publish<mdist_variable_t>(create_together(self, std::move(spec), values, 0));
     });
 }
@@ -112,8 +113,8 @@ mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *
         if (!known) pin(variable); // throws why
         need(tensor, "tensor");
         const uint64_t timeout_ns = timeout_of(options);
-        const Shape shape = checked_filled(*tensor, "the tensor");
-        known->assign_in_step(self, assign, Tensor::view(tensor->data, tensor->dtype, shape, Memory()), timeout_ns);
+        const int32_t gpu = self.strategy().device(self.local_index()).place().index;
+        known->assign_in_step(self, assign, view_of(*tensor, "the tensor", {}, gpu), timeout_ns);
     });
 }
 

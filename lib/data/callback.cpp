@@ -16,7 +16,7 @@ Spec checked_output(mdist_tensor_t output, std::size_t index, const Spec *rows_o
     for (int32_t i = 1; i < output.rank && i < MDIST_MAX_RANK; ++i)
         if (output.shape[i] == MDIST_ROWS)
             throw invalid(text(what, " has MDIST_ROWS as dimension ", i, "; it can only stand in the first, 0"));
-    Spec spec{output.dtype, checked_shape(output, what.c_str())};
+    Spec spec{output.dtype, checked_on_host(output, what.c_str())};
     if (!rows) return spec;
     if (rows_of == nullptr) throw invalid(what + " has MDIST_ROWS rows, but there is no input to count them of");
     if (rows_of->shape.rank == 0)

@@ -65,14 +65,22 @@ std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what) {
 Shape checked_shape(const mdist_tensor_t &tensor, const char *what) {
     if (tensor.rank < 0 || tensor.rank > MDIST_MAX_RANK)
         throw invalid(text(what, " has rank ", tensor.rank, "; 0 to ", MDIST_MAX_RANK, " dimensions are possible"));
-    if (tensor.device_kind != MDIST_DEVICE_CPU || tensor.device_index != 0)
+    const bool host = tensor.device_kind == MDIST_DEVICE_CPU && tensor.device_index == 0;
+    if (!host && (tensor.device_kind != MDIST_DEVICE_GPU || tensor.device_index < 0))
         throw invalid(text(what, " lies on device kind ", tensor.device_kind, ", index ", tensor.device_index,
-                           "; this call takes host memory (MDIST_DEVICE_CPU, 0)"));
+                           "; there are MDIST_DEVICE_CPU (0), index 0, and MDIST_DEVICE_GPU (1)"));
     Shape shape;
     shape.rank = tensor.rank;
     std::copy(tensor.shape, tensor.shape + tensor.rank, shape.dims);
     checked_bytes(shape, tensor.dtype, what);
     return shape;
+}
+
+Shape checked_on_host(const mdist_tensor_t &tensor, const char *what) {
+    if (tensor.device_kind != MDIST_DEVICE_CPU || tensor.device_index != 0)
+        throw invalid(text(what, " lies on device kind ", tensor.device_kind, ", index ", tensor.device_index,
+                           "; this call takes host memory (MDIST_DEVICE_CPU, 0)"));
+    return checked_shape(tensor, what);
 }
 
 Shape checked_filled(const mdist_tensor_t &tensor, const char *what) {

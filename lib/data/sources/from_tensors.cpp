@@ -68,6 +68,7 @@ std::unique_ptr<Stream> FromTensors::open(const Iteration &iteration) const {
 
 Shape checked_array(const mdist_tensor_t &array, std::size_t index, uint64_t rows) {
     const std::string what = text("array ", index);
+    checked_on_host(array, what.c_str());
     const Shape shape = checked_filled(array, what.c_str());
     if (shape.rank == 0) throw invalid(what + " is a scalar; elements are the rows of arrays of rank 1 or more");
     if (shape.dims[0] != rows)

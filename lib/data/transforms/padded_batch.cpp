@@ -33,7 +33,7 @@ Padding checked_padding(const mdist_tensor_t &given, const Spec &component, std:
         if (given.shape[i] == Spec::kUnknown) known.shape[i] = 1;
     }
     known.data = nullptr;
-    checked_shape(known, text("padding ", index).c_str());
+    checked_on_host(known, text("padding ", index).c_str());
     if (given.data != nullptr) std::memcpy(padding.value.data(), given.data, dtype_size(given.dtype));
     return padding;
 }

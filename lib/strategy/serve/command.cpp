@@ -2,6 +2,7 @@
 #include "strategy/serve/command.h"
 
 #include "comm/membership/payload.h"
+#include "device/transfer.h"
 #include "strategy/values/regroup.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
@@ -13,8 +14,9 @@
 namespace mdist {
 namespace {
 
-constexpr uint8_t kNone = 0;    // where a value's kind would be
-constexpr uint8_t kRows = 0x80; // added to the kind of one that has rows
+constexpr uint8_t kNone = 0;      // where a value's kind would be
+constexpr uint8_t kRows = 0x80;   // added to the kind of one that has rows
+constexpr uint8_t kOnHost = 0x40; // added to that of a plain one of the host
 
 // --- cutting
 
@@ -42,14 +44,16 @@ void write(PayloadWriter &out, const Shape &shape) {
 }
 
 void write(PayloadWriter &out, const Tensor &tensor) {
+    const Tensor here = tensor.to_host();
     out.number(static_cast<uint32_t>(tensor.dtype()));
     write(out, tensor.shape());
-    out.blob({static_cast<const char *>(tensor.data()), tensor.bytes()});
+    out.blob({static_cast<const char *>(here.data()), here.bytes()});
 }
 
 void write_leaf(PayloadWriter &out, const Value &leaf) {
-    const auto kind = static_cast<uint8_t>(leaf.kind());
-    out.number(static_cast<uint8_t>(kind | (leaf.has_rows() ? kRows : 0)));
+    const bool stays = leaf.kind() == MDIST_VALUE_PLAIN && leaf.tensors()[0].on_host();
+    const int kind = leaf.kind() | (leaf.has_rows() ? kRows : 0) | (stays ? kOnHost : 0);
+    out.number(static_cast<uint8_t>(kind));
     const uint32_t tensors = leaf.kind() == MDIST_VALUE_PER_REPLICA ? static_cast<uint32_t>(leaf.tensors().size()) : 1;
     for (uint32_t i = 0; i < tensors; ++i) {
         write(out, leaf.tensors()[i]);
@@ -81,7 +85,8 @@ void write_values(PayloadWriter &out, const std::vector<ValuePointer> &values) {
 /// What one worker has sent another; nothing in it is believed before it was looked at.
 class Reader {
   public:
-    Reader(std::string_view bytes, const Strategy &strategy) : in_(bytes), strategy_(strategy) {}
+    /// What is not for the strategy's own replicas goes to the host.
+    Reader(std::string_view bytes, const Strategy &strategy, bool own) : in_(bytes), strategy_(strategy), own_(own) {}
 
     template <class Number>
     Number number() {
@@ -133,17 +138,20 @@ class Reader {
         return read;
     }
     ValuePointer leaf(uint8_t kind) {
-        const auto of = static_cast<mdist_value_kind_t>(kind & ~kRows);
+        const auto of = static_cast<mdist_value_kind_t>(kind & ~(kRows | kOnHost));
+        const auto device = [&](uint32_t local) -> Device & {
+            return own_ && (kind & kOnHost) == 0 ? strategy_.device(local) : *host();
+        };
         require(of == MDIST_VALUE_PLAIN || of == MDIST_VALUE_MIRRORED || of == MDIST_VALUE_PER_REPLICA);
         const uint32_t locals = strategy_.local_replica_count();
         std::vector<Tensor> tensors, indices;
         for (uint32_t i = 0; i < (of == MDIST_VALUE_PER_REPLICA ? locals : 1); ++i) {
-            tensors.push_back(tensor(strategy_.device(i)));
-            if ((kind & kRows) != 0) indices.push_back(tensor(strategy_.device(i)));
+            tensors.push_back(tensor(device(i)));
+            if ((kind & kRows) != 0) indices.push_back(tensor(device(i)));
         }
-        if (of == MDIST_VALUE_MIRRORED) { // nobody changes a value, so one memory does for all
-            tensors.resize(locals, tensors[0]);
-            if (!indices.empty()) indices.resize(locals, indices[0]);
+        for (uint32_t i = 1; of == MDIST_VALUE_MIRRORED && i < locals; ++i) { // one memory does for all of a place
+            tensors.push_back(brought_to(device(i), tensors[0]));
+            if (!indices.empty()) indices.push_back(brought_to(device(i), indices[0]));
         }
         auto values = std::make_shared<Value>(of, std::move(tensors));
         return indices.empty() ? values : Value::rows(Value(of, std::move(indices)), *values);
@@ -162,6 +170,7 @@ class Reader {
 
     PayloadReader in_;
     const Strategy &strategy_;
+    const bool own_;
 };
 
 } // namespace
@@ -188,7 +197,7 @@ std::string Command::encoded() const {
 }
 
 Command Command::decoded(std::string_view bytes, const Strategy &strategy) {
-    Reader in(bytes, strategy);
+    Reader in(bytes, strategy, true);
     Command command;
     command.kind = static_cast<Kind>(in.number<uint8_t>());
     command.name = in.text();
@@ -216,7 +225,7 @@ std::string encode_values(const std::vector<ValuePointer> &values) {
 }
 
 std::vector<ValuePointer> decode_values(std::string_view bytes, const Strategy &strategy) {
-    Reader in(bytes, strategy);
+    Reader in(bytes, strategy, false);
     std::vector<ValuePointer> values = in.values();
     in.end();
     return values;

@@ -5,8 +5,10 @@
 #include "comm/collectives.h"
 #include "comm/overlap.h"
 #include "comm/workers.h"
+#include "device/transfer.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "strategy/values/cross_gpu.h"
 #include "strategy/values/results.h"
 #include "util/dtype.h"
 #include "util/function_ref.h"
@@ -91,8 +93,8 @@ void reduce_by_all(Strategy &strategy, const std::vector<Call> &calls) {
     if (out_of_memory) throw std::bad_alloc();
 }
 
-/// Into every local replica's outputs.
-void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
+/// Into every local replica's outputs, of the host.
+void all_reduce_here(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
     constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
     if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
     std::size_t bytes = 0;
@@ -103,6 +105,21 @@ void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &
         reduce_by_all(strategy, calls);
     else
         reduce_here(strategy, calls, calls.size());
+}
+
+/// The same, wherever they lie.
+void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
+    if (strategy.workers() == nullptr && reduce_on_gpu(strategy, calls, calls.size())) return;
+    among_hosts(strategy, calls, [&](std::vector<Call> &here) { all_reduce_here(strategy, asker, here); });
+}
+
+/// Into the outputs of the first replica.
+void reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
+    Workers *const workers = strategy.workers();
+    if (workers == nullptr && reduce_on_gpu(strategy, calls, 1)) return;
+    among_hosts(strategy, calls, [&](std::vector<Call> &here) {
+        workers != nullptr ? perform(*workers, asker, here) : reduce_here(strategy, here, 1);
+    });
 }
 
 } // namespace
@@ -131,34 +148,31 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
                                 const std::vector<const std::vector<Tensor> *> &many) {
     const std::size_t count = many.size();
     const std::size_t locals = many[0]->size();
-    Results memory(*host());
+    std::vector<mdist_buffer_t> inputs(locals * count);
+    for (std::size_t b = 0; b < count; ++b)
+        for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = (*many[b])[local].buffer();
+    Device *const gpu = strategy.workers() == nullptr ? gpu_that_reaches(strategy, inputs) : nullptr;
+    Results memory(gpu != nullptr ? *gpu : *host());
     for (const std::vector<Tensor> *tensors : many) memory.expect(tensors->front().bytes());
     std::vector<Tensor> results;
     results.reserve(count);
     std::vector<mdist_buffer_t> outputs; // the same place for all local replicas
-    std::vector<mdist_buffer_t> inputs(locals * count);
-    for (std::size_t b = 0; b < count; ++b) {
-        const std::vector<Tensor> &tensors = *many[b];
-        results.push_back(memory.allocate(tensors[0].dtype(), tensors[0].shape(), tensors[0].bytes()));
-        outputs.push_back(results[b].buffer());
-        for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = tensors[local].buffer();
+    for (const std::vector<Tensor> *tensors : many) {
+        const Tensor &like = tensors->front();
+        results.push_back(memory.allocate(like.dtype(), like.shape(), like.bytes()));
+        outputs.push_back(results.back().buffer());
     }
     std::vector<Call> calls(locals);
     for (std::size_t local = 0; local < locals; ++local)
         calls[local] = reduction_of(op, &inputs[local * count], outputs.data(), count);
-    Workers *const workers = strategy.workers();
-    for_packs(asker, calls, [&](std::vector<Call> &pack) {
-        workers != nullptr ? perform(*workers, asker, pack) : reduce_here(strategy, pack, 1);
-    });
-    return results;
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(strategy, asker, pack); });
+    return gpu != nullptr ? to_host(results) : results;
 }
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
     std::vector<Tensor> copies;
-    for (uint32_t local = 0; local < strategy.span().replicas; ++local) {
-        copies.push_back(Tensor::allocate(strategy.place(local), tensor.dtype(), tensor.shape()));
-        strategy.place(local).copy_in(copies.back().data(), tensor.data(), tensor.bytes());
-    }
+    for (uint32_t local = 0; local < strategy.span().replicas; ++local)
+        copies.push_back(copied_to(strategy.place(local), tensor));
     return Value::mirrored(std::move(copies));
 }
 

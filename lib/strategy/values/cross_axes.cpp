@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduction over axes, where replicas may differ in length.
 #include "comm/workers.h"
+#include "device/transfer.h"
 #include "reduce/axes.h"
 #include "reduce/float_environment.h"
 #include "strategy/values/axes.h"
@@ -135,12 +136,13 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
 
 } // namespace
 
-Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &everywhere,
                    const std::vector<int32_t> &axes) {
-    const Shape &shape = tensors[0].shape();
-    const int32_t dtype = tensors[0].dtype();
+    const Shape &shape = everywhere[0].shape();
+    const int32_t dtype = everywhere[0].dtype();
     const Reduced reduced(axes, shape.rank);
-    require_alike_but(tensors, reduced.at);
+    require_alike_but(everywhere, reduced.at);
+    const std::vector<Tensor> tensors = to_host(everywhere);
     const Shape kept = reduced.kept(shape);
     uint64_t count = 0;
     for (const Tensor &tensor : tensors) count += reduced.count(tensor.shape());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replica 0's tensors for all workers: their types and shapes go first, since those of others may differ.
 #include "comm/workers.h"
+#include "device/transfer.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
@@ -62,13 +63,9 @@ ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &va
     if (workers != nullptr) headers = headers_of_first(*workers, asker, tensors, paths);
     return map_leaves(value, [&](const Value &, std::size_t index) {
         const Tensor &own = tensors[index];
-        if (workers == nullptr) {
-            Tensor copy = Tensor::allocate(*host(), own.dtype(), own.shape());
-            host()->copy_out(copy.data(), own.data(), copy.bytes());
-            return Value::plain(std::move(copy));
-        }
+        if (workers == nullptr) return Value::plain(copied_to(*host(), own));
         Tensor theirs = headers[index].allocate();
-        if (workers->self() == 0) host()->copy_out(theirs.data(), own.data(), theirs.bytes());
+        if (workers->self() == 0) copy_to(*host(), theirs.data(), own);
         workers->broadcast(call_of(asker, paths), theirs.data(), theirs.bytes(), asker.timeout_ns);
         return Value::plain(std::move(theirs));
     });

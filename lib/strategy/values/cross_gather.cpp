@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathering along an axis, where replicas may differ in length.
 #include "comm/workers.h"
+#include "device/transfer.h"
 #include "strategy/values/axes.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
@@ -94,14 +95,15 @@ ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &va
 
 } // namespace
 
-Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis) {
-    Shape shape = tensors[0].shape();
+Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &everywhere, int32_t axis) {
+    Shape shape = everywhere[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};
     const int32_t along = dimension(axis, shape.rank);
     free[along] = true;
-    require_alike_but(tensors, free);
+    require_alike_but(everywhere, free);
 
+    const std::vector<Tensor> tensors = to_host(everywhere);
     const Rows rows(shape, along, tensors[0].dtype());
     Workers::Blobs blobs;
     Workers *const workers = strategy.workers();

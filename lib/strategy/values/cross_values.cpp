@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values reduced: which of their leaves need to ask anybody, and all of those in one operation.
+#include "device/transfer.h"
 #include "reduce/arithmetic.h"
 #include "strategy/values/axes.h"
 #include "strategy/values/cross.h"
@@ -22,14 +23,8 @@ struct Item {
     ValuePointer result; // nullptr until it is known
 };
 
-Tensor on_host(const Tensor &tensor) {
-    Tensor copy = Tensor::allocate(*host(), tensor.dtype(), tensor.shape());
-    host()->copy_out(copy.data(), tensor.data(), copy.bytes());
-    return copy;
-}
-
 ValuePointer placed(Strategy &strategy, const Tensor &tensor, Target target) {
-    return target == Target::kHost ? Value::plain(on_host(tensor)) : broadcast_value(strategy, tensor);
+    return target == Target::kHost ? Value::plain(copied_to(*host(), tensor)) : broadcast_value(strategy, tensor);
 }
 
 /// Rows are summed up by taking all of them.
@@ -43,7 +38,7 @@ ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, con
         for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
         all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
                gather_tensors(strategy, asker.with(subject), leaf.tensors(), 0)};
-        if (op == MDIST_MEAN) divide_rows(all, strategy.replica_count());
+        if (op == MDIST_MEAN) divide_rows(*host(), all, strategy.replica_count());
     } else {
         require_reduces_to_itself(op, leaf.kind(), all.values, strategy.replica_count());
     }
@@ -117,7 +112,7 @@ void reduce_to_host(Strategy &strategy, const Asker &asker, int32_t op, const st
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
     if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
     const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
-                      reduce::all_zero(tensor.dtype(), tensor.data(), tensor.elements());
+                      reduce::all_zero(tensor.dtype(), tensor.to_host().data(), tensor.elements());
     if (zero) return;
     throw invalid(text("a ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
                        op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/map.h"
 
+#include "device/transfer.h"
 #include "strategy/context.h"
 #include "strategy/values/structure.h"
 #include "util/callback.h"
@@ -102,12 +103,12 @@ class Stack {
             const Tensor &like = example()[i].tensor;
             if (like.shape().rank == MDIST_MAX_RANK)
                 throw invalid(text(what_, " has ", MDIST_MAX_RANK, " dimensions, and stacking would give it one more"));
-            Tensor all =
-                Tensor::allocate(strategy_.device(local), like.dtype(), like.shape().with_first(mapped_[local].size()));
+            Device &device = like.on_host() ? *host() : strategy_.device(local);
+            Tensor all = Tensor::allocate(device, like.dtype(), like.shape().with_first(mapped_[local].size()));
             char *to = static_cast<char *>(all.data());
             for (const std::vector<Part> &element : mapped_[local]) {
                 const Tensor &row = element[result_][i].tensor;
-                if (row.bytes() != 0) strategy_.device(local).copy_in(to, row.data(), row.bytes());
+                copy_to(device, to, row);
                 to += row.bytes();
             }
             part.push_back({example()[i].path, std::move(all)});

@@ -13,7 +13,7 @@ Tensor Results::allocate(int32_t dtype, const Shape &shape, std::size_t bytes) {
         piece_ = device_.allocate(left_);
         next_ = static_cast<char *>(piece_.get());
     }
-    Tensor tensor = Tensor::view(next_, dtype, shape, piece_);
+    Tensor tensor = Tensor::view(next_, dtype, shape, piece_, device_.place());
     next_ += share;
     left_ -= share;
     expected_ -= std::min(expected_, share);

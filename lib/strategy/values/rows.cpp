@@ -2,8 +2,6 @@
 #include "strategy/values/rows.h"
 
 #include "comm/collectives.h"
-#include "reduce/arithmetic.h"
-#include "reduce/float_environment.h"
 #include "strategy/strategy.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -73,17 +71,25 @@ Rows gather_rows(Replica &replica, CallKind kind, const std::string &subject, co
     for (const uint64_t theirs : counts)
         if (__builtin_add_overflow(total, theirs, &total)) throw invalid("there are more rows than 64 bits can count");
     Device &device = replica.strategy().device(replica.local_index());
-    Rows all = {Tensor::allocate(device, MDIST_INT64, own.indices.shape().without_first().with_first(total)),
-                Tensor::allocate(device, own.values.dtype(), own.values.shape().without_first().with_first(total))};
+    const auto room_for = [&](const Tensor &part) {
+        return Tensor::allocate(part.on_host() ? *host() : device, part.dtype(),
+                                part.shape().without_first().with_first(total));
+    };
+    const Rows all = {room_for(own.indices), room_for(own.values)};
     const mdist_buffer_t inputs[] = {own.indices.buffer(), own.values.buffer()};
     const mdist_buffer_t outputs[] = {all.indices.buffer(), all.values.buffer()};
-    join(replica, call, inputs, outputs, 2, timeout_ns);
+    if (own.indices.on_host() == own.values.on_host()) {
+        join(replica, call, inputs, outputs, 2, timeout_ns);
+    } else { // what is joined at once lies in one place
+        join(replica, call, &inputs[0], &outputs[0], 1, timeout_ns);
+        join(replica, call, &inputs[1], &outputs[1], 1, timeout_ns);
+    }
     return all;
 }
 
-void divide_rows(const Rows &rows, uint32_t replicas) {
-    const reduce::FloatEnvironment environment;
-    reduce::divide(rows.values.dtype(), rows.values.data(), replicas, rows.values.elements());
+void divide_rows(Device &device, const Rows &rows, uint32_t replicas) {
+    const Tensor &values = rows.values;
+    (values.on_host() ? *host() : device).divide(values.dtype(), values.data(), replicas, values.elements());
 }
 
 } // namespace mdist

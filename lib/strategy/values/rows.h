@@ -13,6 +13,7 @@ struct Rows {
     Tensor values;  // [k, ...]
 
     uint64_t count() const { return indices.elements(); }
+    /// Of indices on the host.
     int64_t index(uint64_t i) const;
 
     /// Throws INVALID_ARGUMENT unless the two go together.
@@ -31,7 +32,7 @@ void check_rows_op(int32_t op, int32_t dtype);
 /// else must agree.
 Rows gather_rows(Replica &replica, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns);
 
-/// Divides the rows, for a mean over that many replicas.
-void divide_rows(const Rows &rows, uint32_t replicas);
+/// Divides the rows, for a mean over that many replicas; behind what `device` was given, if they lie there.
+void divide_rows(Device &device, const Rows &rows, uint32_t replicas);
 
 } // namespace mdist

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows written into variables, one after another, in their order: the same bits wherever the same rows arrive.
 #include "strategy/values/rows.h"
+
+#include "device/transfer.h"
 #include "reduce/arithmetic.h"
-#include "reduce/float_environment.h"
-#include "reduce/reduce.h"
 #include "strategy/variables/variable.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -46,7 +46,7 @@ void Variable::check_rows_assign(int32_t assign) const {
             .reason("rows_aggregation");
 }
 
-void Variable::check_rows(int32_t assign, const Rows &rows) const {
+void Variable::check_rows(const Device &device, int32_t assign, const Rows &rows) const {
     const Shape &shape = rows.values.shape();
     if (rows.values.dtype() != spec_.dtype || spec_.shape.rank == 0 ||
         !(shape.without_first() == spec_.shape.without_first()))
@@ -55,36 +55,38 @@ void Variable::check_rows(int32_t assign, const Rows &rows) const {
                            "; they must be alike but for the first dimension"));
     check_apart(rows.values, "the memory of the rows", false);
     check_apart(rows.indices, "the memory of the indices", false);
+    const Rows here = {host_copy(device, rows.indices), rows.values};
     for (uint64_t i = 0; i < rows.count(); ++i)
-        if (rows.index(i) < 0 || static_cast<uint64_t>(rows.index(i)) >= spec_.shape.dims[0])
-            throw invalid(text("index ", i, " of the rows is ", rows.index(i), "; variable \"", spec_.name, "\" has ",
+        if (here.index(i) < 0 || static_cast<uint64_t>(here.index(i)) >= spec_.shape.dims[0])
+            throw invalid(text("index ", i, " of the rows is ", here.index(i), "; variable \"", spec_.name, "\" has ",
                                spec_.shape.dims[0], " rows, from 0"));
     if (assign == MDIST_ASSIGN_DIV && dtype_is_integer(spec_.dtype) &&
-        reduce::any_zero(spec_.dtype, rows.values.data(), rows.values.elements()))
+        reduce::any_zero(spec_.dtype, host_copy(device, rows.values).data(), rows.values.elements()))
         throw invalid(text("the rows have a 0, by which ", dtype_name(spec_.dtype), " variable \"", spec_.name,
                            "\" cannot be divided"));
 }
 
 void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) const {
-    const reduce::FloatEnvironment environment;
+    Device &device = strategy_->device(local);
+    const Rows here = {host_copy(device, rows.indices), brought_to(device, rows.values)};
     const std::size_t elements = spec_.shape.row_elements();
     const std::size_t bytes = elements * dtype_size(spec_.dtype);
     auto *const copy = static_cast<char *>(copies_[local].data());
-    const auto *from = static_cast<const char *>(rows.values.data());
+    const auto *from = static_cast<const char *>(here.values.data());
     for (uint64_t i = 0; i < rows.count(); ++i, from += bytes) {
-        char *const to = copy + static_cast<uint64_t>(rows.index(i)) * bytes;
+        char *const to = copy + static_cast<uint64_t>(here.index(i)) * bytes;
         if (assign == MDIST_ASSIGN_SET)
-            strategy_->device(local).copy_in(to, from, bytes);
+            device.copy(to, from, bytes);
         else
-            reduce::write_elements(spec_.dtype, assign, to, from, elements);
+            device.write_elements(spec_.dtype, assign, to, from, elements);
     }
 }
 
 void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns) {
     check_owner(replica);
     check_rows_assign(assign);
-    check_rows(assign, rows);
     const uint32_t local = replica.local_index();
+    check_rows(strategy_->device(local), assign, rows);
     if (!aggregated_in_step()) return apply_rows(local, assign, rows);
 
     replica.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
@@ -93,7 +95,8 @@ void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows 
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
     const Rows all =
         gather_rows(replica, CallKind::kAssignRows, subject, first_only && replica.id() != 0 ? none : rows, timeout_ns);
-    if (spec_.aggregation == MDIST_AGGREGATION_MEAN) divide_rows(all, strategy_->replica_count());
+    if (spec_.aggregation == MDIST_AGGREGATION_MEAN)
+        divide_rows(strategy_->device(local), all, strategy_->replica_count());
     apply_rows(local, assign, all);
 }
 

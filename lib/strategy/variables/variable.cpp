@@ -139,7 +139,7 @@ void Variable::check_assignment(int32_t assign, const Value &value, uint32_t rep
     value.check_count(replicas);
     if (value.has_rows()) {
         check_rows_assign(assign);
-        for (uint32_t i = 0; i < value.tensors().size(); ++i) check_rows(assign, rows_for(value, i));
+        for (uint32_t i = 0; i < value.tensors().size(); ++i) check_rows(*host(), assign, rows_for(value, i));
         return;
     }
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
@@ -183,7 +183,7 @@ void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     value.check_count(copies_.size());
     if (value.has_rows()) {
         check_rows_assign(assign);
-        check_rows(assign, rows_for(value, local));
+        check_rows(strategy_->device(local), assign, rows_for(value, local));
         return apply_rows(local, assign, rows_for(value, local));
     }
     check_write(assign, value.tensor_for(local), "the value");

@@ -97,7 +97,8 @@ class Variable {
     };
     void check_write(int32_t assign, const Tensor &tensor, const char *what) const;
     void check_rows_assign(int32_t assign) const;
-    void check_rows(int32_t assign, const Rows &rows) const;
+    /// `device`: what it was given comes before the rows.
+    void check_rows(const Device &device, int32_t assign, const Rows &rows) const;
     void check_owner(const Replica &replica) const;
     /// Throws unless a caller's memory is apart from all copies or, if `or_same`, is a copy itself.
     void check_apart(const Tensor &tensor, const char *what, bool or_same) const;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/values/cross_gpu.h"
+
+#include "device/gpu/gpu.h"
+#include "device/tensor.h"
+#include "strategy/strategy.h"
+#include "util/dtype.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+namespace mdist {
+namespace {
+
+using Buffers = std::vector<mdist_buffer_t>;
+
+Place place_of_buffer(const Strategy &strategy, std::size_t local, const mdist_buffer_t &buffer) {
+    return buffer.elements == 0 ? Place()
+                                : place_of(buffer.data, strategy.place(static_cast<uint32_t>(local)).place().index);
+}
+
+bool reaches(const Gpu &gpu, const Place &place) {
+    if (place == gpu.place()) return true;
+    int32_t can = 0;
+    const PhysicalGpu &physical = gpu.physical();
+    physical.check(physical.api().can_reach(gpu.index(), place.index, &can), "asking which GPUs it reaches");
+    return can != 0;
+}
+
+/// Host copies of the buffers of calls.
+class Staged {
+  public:
+    Staged(const Strategy &strategy, const std::vector<Call> &calls) : strategy_(strategy), calls_(calls) {
+        for (std::size_t local = 0; local < calls_.size(); ++local) {
+            Call &call = calls_[local];
+            call.inputs = staged(local, call.inputs, call.buffer_count, true);
+            call.outputs = staged(local, call.outputs, call.buffer_count, false);
+        }
+    }
+
+    std::vector<Call> &calls() { return calls_; }
+
+    void copy_back() const {
+        for (const auto &[data, output] : outputs_)
+            copy_between(data, output.place, output.copy.get(), {}, output.bytes);
+    }
+
+  private:
+    struct Output {
+        Memory copy;
+        Place place;
+        std::size_t bytes;
+    };
+
+    const mdist_buffer_t *staged(std::size_t local, const mdist_buffer_t *buffers, std::size_t count, bool are_inputs) {
+        Buffers &here = buffers_.emplace_back(buffers, buffers + count);
+        for (mdist_buffer_t &buffer : here) {
+            const Place place = place_of_buffer(strategy_, local, buffer);
+            if (place.on_host()) continue;
+            const std::size_t bytes = buffer.elements * dtype_size(buffer.dtype);
+            buffer.data = are_inputs ? copy_of(buffer.data, place, bytes) : room_for(buffer.data, place, bytes);
+        }
+        return here.data();
+    }
+
+    void *copy_of(const void *data, const Place &place, std::size_t bytes) {
+        const Memory &copy = inputs_.emplace_back(host()->allocate(bytes));
+        copy_between(copy.get(), {}, data, place, bytes);
+        return copy.get();
+    }
+
+    /// One for all who name the same memory.
+    void *room_for(void *data, const Place &place, std::size_t bytes) {
+        const auto [at, is_new] = outputs_.try_emplace(data);
+        if (is_new) at->second = {host()->allocate(bytes), place, bytes};
+        return at->second.copy.get();
+    }
+
+    const Strategy &strategy_;
+    std::vector<Call> calls_;
+    std::deque<Buffers> buffers_;
+    std::vector<Memory> inputs_;
+    std::map<void *, Output> outputs_;
+};
+
+} // namespace
+
+Device *gpu_that_reaches(const Strategy &strategy, const Buffers &buffers) {
+    std::vector<Place> places;
+    for (const mdist_buffer_t &buffer : buffers) {
+        if (buffer.elements == 0) continue;
+        const Place place = place_of(buffer.data, strategy.place(0).place().index);
+        if (place.on_host()) return nullptr;
+        if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    }
+    for (uint32_t local = 0; !places.empty() && local < strategy.local_replica_count(); ++local) {
+        const Gpu *const gpu = strategy.device(local).gpu();
+        if (gpu != nullptr &&
+            std::all_of(places.begin(), places.end(), [&](const Place &p) { return reaches(*gpu, p); }))
+            return &strategy.device(local);
+    }
+    return nullptr;
+}
+
+bool reduce_on_gpu(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs) {
+    Buffers all;
+    for (std::size_t local = 0; local < calls.size(); ++local) {
+        const Call &call = calls[local];
+        all.insert(all.end(), call.inputs, call.inputs + call.buffer_count);
+        if (local < outputs) all.insert(all.end(), call.outputs, call.outputs + call.buffer_count);
+    }
+    Device *const gpu = gpu_that_reaches(strategy, all);
+    if (gpu == nullptr) return false;
+    const Call &first = calls[0];
+    std::vector<const void *> sources(calls.size());
+    std::vector<void *> destinations(outputs);
+    for (std::size_t b = 0; b < first.buffer_count; ++b) {
+        for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
+        for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
+        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), strategy.replica_count()},
+                    sources.data(), sources.size(), destinations.data(), outputs, first.inputs[b].elements);
+    }
+    gpu->finish();
+    return true;
+}
+
+void among_hosts(const Strategy &strategy, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
+    bool all_here = true;
+    for (std::size_t local = 0; local < calls.size(); ++local)
+        for (std::size_t b = 0; b < calls[local].buffer_count; ++b)
+            all_here = all_here && place_of_buffer(strategy, local, calls[local].inputs[b]).on_host() &&
+                       place_of_buffer(strategy, local, calls[local].outputs[b]).on_host();
+    if (all_here) return run(calls);
+    Staged staged(strategy, calls);
+    run(staged.calls());
+    staged.copy_back();
+}
+
+} // namespace mdist
