@@ -21,7 +21,7 @@ namespace {
 using namespace mdist;
 using namespace mdist::test;
 
-constexpr uint64_t kPatienceNs = 20'000'000'000;
+constexpr uint64_t kPatienceNs = 100'000'000'000;
 constexpr std::size_t kGuard = 64;
 
 /// Where buffers of the workers lie.
