@@ -28,7 +28,7 @@ typedef struct fake_gpu_controls {
     /* How often a function of the tables was called; "" for all; "job" for what streams did. */
     uint64_t (*calls)(const char *name);
     /* A fault, counted from now on, as the words of MDIST_FAKE_GPU: "copy@3", "job@1:fatal". 0 if it cannot be read. */
-    int32_t (*fail)(const char *fault);
+    int32_t (*plan)(const char *fault);
     /* No faults any more, sound GPUs, no problems; whoever hangs goes on. What is allocated stays. */
     void (*reset)(void);
     /* Where the fake touches device memory; NULL for an address that is none. For tests that look behind the curtain.

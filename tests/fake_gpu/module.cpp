@@ -35,7 +35,7 @@ uint64_t calls_of(const char *name) {
     return calls(name);
 }
 
-int32_t fail(const char *fault) {
+int32_t plan(const char *fault) {
     return add_fault(fault);
 }
 
@@ -78,7 +78,7 @@ const fake_gpu_controls *controls_of_fake() {
         .live = fake_gpu::live,
         .problems = fake_gpu::problems_of,
         .calls = fake_gpu::calls_of,
-        .fail = fake_gpu::fail,
+        .plan = fake_gpu::plan,
         .reset = fake_gpu::reset,
         .behind = fake_gpu::behind,
     };
