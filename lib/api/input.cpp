@@ -33,6 +33,7 @@ Contribution contribution_of(Plan plan, const InputChoices &choices) {
     out.parts = {std::move(plan.parts)};
     out.common_knowledge = plan.common_knowledge;
     out.whole_steps = choices.whole_steps();
+    out.on_devices = choices.on_devices;
     out.ahead = choices.ahead;
     return out;
 }
@@ -63,8 +64,10 @@ Contribution made_by_function(mdist_dataset_fn function, void *user_data, const 
     Contribution out;
     for (uint32_t i = 0; i < here; ++i, ++context.pipeline) out.parts.push_back(made_by(function, context, user_data));
     out.source = "made by a function"; // workers may be given others
-    out.place = text(choices.by_replica ? "one for each replica" : "one for each worker", ", for ", span.workers, " workers of ", span.replicas, " replicas");
+    out.place = text(choices.by_replica ? "one for each replica" : "one for each worker", ", for ", span.workers,
+                     " workers of ", span.replicas, " replicas");
     out.whole_steps = choices.whole_steps();
+    out.on_devices = choices.on_devices;
     out.ahead = choices.ahead;
     out.alike = choices.text();
     out.text = text("made by a function: ", context.pipeline_count, " datasets for the job, ", here,

@@ -59,6 +59,7 @@ InputChoices choices_of(const mdist_input_options_t &options, const Strategy &st
     const bool placed = (options.flags & MDIST_INPUT_PLACE_ON_DEVICE) != 0;
     const bool fetches =
         options.fetch_to_device != 0 ? options.fetch_to_device == 1 : strategy.prefetches_on_device() && !placed;
+    choices.on_devices = options.fetch_to_device != -1 || placed;
     if (fetches) choices.ahead = std::max<uint64_t>(options.buffer_size, 1);
     return choices;
 }

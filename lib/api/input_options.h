@@ -13,6 +13,7 @@ struct InputChoices {
     Dealing dealing;
     uint32_t flags = 0;
     bool by_replica = false; // a dataset for each replica
+    bool on_devices = true;  // elements lie on their replicas' GPUs
     uint64_t ahead = 0;      // elements of each replica; 0: none
 
     bool whole_steps() const { return (flags & MDIST_INPUT_WHOLE_STEPS) != 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/deal.h"
 
+#include "data/distribute/placed.h"
 #include "util/failure.h"
 #include "util/saturate.h"
 #include "util/text.h"
@@ -62,6 +63,7 @@ class Dealt final : public Combination {
     std::string description() const override { return deal_.source; }
     std::string layout(uint64_t taken) const override { return taken == 0 ? "" : deal_.place; }
     const Deal &deal() const { return deal_; }
+    int32_t gpu_of(std::size_t replica) const { return deal_.gpus.empty() ? -1 : deal_.gpus[replica]; }
 
     std::vector<std::unique_ptr<Stream>> open_parts(const Iteration &iteration) const { return open_all(iteration); }
 
@@ -70,11 +72,11 @@ class Dealt final : public Combination {
 };
 
 /// What a replica gets for which there is nothing.
-Tensor nothing_of(const Spec &component) {
+Tensor nothing_of(const Spec &component, int32_t gpu) {
     Shape shape = component.shape;
     for (int32_t i = 0; i < shape.rank; ++i)
         if (i == 0 || shape.dims[i] == Spec::kUnknown) shape.dims[i] = 0;
-    return Tensor::zeros(*host(), component.dtype, shape);
+    return zeros_on(gpu, component.dtype, shape);
 }
 
 class DealtStream final : public Stream {
@@ -125,8 +127,10 @@ class DealtStream final : public Stream {
         std::vector<Tensor> tensors;
         tensors.reserve(dataset_->component_count() * step_.size());
         for (std::size_t component = 0; component < dataset_->component_count(); ++component)
-            for (const Element &part : step_)
-                tensors.push_back(part.count() != 0 ? part.tensor(component) : nothing_of(dataset_->spec()[component]));
+            for (std::size_t replica = 0; replica < step_.size(); ++replica)
+                tensors.push_back(step_[replica].count() != 0
+                                      ? step_[replica].tensor(component)
+                                      : nothing_of(dataset_->spec()[component], dataset_->gpu_of(replica)));
         std::fill(step_.begin(), step_.end(), Element());
         return Element(std::move(tensors));
     }

@@ -19,6 +19,8 @@ struct Deal {
     bool partial = true;
     /// Makes what an iteration agrees by; none: this worker knows alone when a step takes place.
     std::function<std::shared_ptr<Agreement>()> agreement = nullptr;
+    /// Of each replica its GPU, where what it gets lies there; -1: on the host. None: on the host.
+    std::vector<int32_t> gpus = {};
     std::string text = {};   // how it was dealt out, for people
     std::string source = {}; // Dataset::description of the result
     std::string place = {};  // what positions but the first depend on, as in Dataset::layout

@@ -3,6 +3,7 @@
 
 #include "comm/workers.h"
 #include "data/distribute/deal.h"
+#include "data/distribute/placed.h"
 #include "data/transforms.h"
 #include "strategy/context.h"
 #include "strategy/input/element_agreement.h"
@@ -12,6 +13,7 @@
 #include "util/saturate.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -44,12 +46,34 @@ Contribution brought(Strategy &strategy, CallKind kind, FunctionRef<Contribution
     return mine;
 }
 
+/// Each replica's, -1 for none; empty if elements stay on the host.
+std::vector<int32_t> gpus_of(const Strategy &strategy, const Contribution &mine, const Span &span) {
+    std::vector<int32_t> gpus;
+    for (uint32_t replica = 0; mine.on_devices && replica < span.replicas; ++replica) {
+        const Place place = strategy.place(replica).place();
+        gpus.push_back(place.on_host() ? -1 : place.index);
+    }
+    const bool any = std::ranges::any_of(gpus, [](int32_t gpu) { return gpu >= 0; });
+    return any ? gpus : std::vector<int32_t>();
+}
+
+/// Those of the replicas whose turns come in a part: the first, and every `stride`-th from there on.
+std::vector<int32_t> every(const std::vector<int32_t> &gpus, std::size_t first, std::size_t stride) {
+    std::vector<int32_t> some;
+    for (std::size_t i = first; i < gpus.size(); i += stride) some.push_back(gpus[i]);
+    return some;
+}
+
 /// Made ready, and dealt out once to see whether that can be: whatever is wrong on one worker has to come out before
 /// all have agreed.
-Contribution checked(Contribution mine, const Span &span) {
-    for (auto &part : mine.parts)
-        if (mine.ahead != 0)
-            part = make_prefetch(part, saturated_product(mine.ahead, span.replicas / mine.parts.size()));
+Contribution checked(const Strategy &strategy, Contribution mine, const Span &span) {
+    const std::vector<int32_t> gpus = gpus_of(strategy, mine, span);
+    const std::size_t parts = mine.parts.size();
+    for (std::size_t i = 0; i < parts; ++i) {
+        auto &part = mine.parts[i];
+        if (!gpus.empty()) part = make_placed(part, every(gpus, i, parts));
+        if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, span.replicas / parts));
+    }
     make_dealt(mine.parts, Deal{.replicas = span.replicas});
     return mine;
 }
@@ -59,11 +83,13 @@ Contribution checked(Contribution mine, const Span &span) {
 std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, CallKind kind,
                                     FunctionRef<Contribution(const Span &)> bring) {
     require_cross_replica(*strategy, call_name(kind), "distribute before mdist_run, and pass elements as arguments");
-    Contribution mine = brought(*strategy, kind, [&](const Span &span) { return checked(bring(span), span); });
+    Contribution mine =
+        brought(*strategy, kind, [&](const Span &span) { return checked(*strategy, bring(span), span); });
     const Span span = strategy->span();
     Deal deal;
     deal.replicas = span.replicas;
     deal.partial = !mine.whole_steps;
+    deal.gpus = gpus_of(*strategy, mine, span);
     deal.text = std::move(mine.text);
     deal.source = std::move(mine.source);
     deal.place = std::move(mine.place);

@@ -19,6 +19,7 @@ struct Contribution {
     std::vector<std::shared_ptr<const Dataset>> parts; // one for all of its replicas in turn, or one for each
     bool common_knowledge = false;                     // as in Plan
     bool whole_steps = false;                          // MDIST_INPUT_WHOLE_STEPS
+    bool on_devices = false;                           // brought to the replicas' GPUs, if they have any
     uint64_t ahead = 0;                                // sub-batches of each replica, made on a thread; 0: none
     std::string source;                                // as in Plan
     std::string place;                                 // likewise

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/gpu/upload.h"
+
+#include "device/gpu/event.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <cstring>
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+constexpr uint64_t kPatienceNs = 600'000'000'000; // as of all copies that belong to no strategy
+
+/// Where each of them begins, and behind them their end.
+std::vector<std::size_t> offsets_of(const std::vector<Tensor> &tensors) {
+    std::vector<std::size_t> offsets = {0};
+    for (const Tensor &tensor : tensors)
+        offsets.push_back(offsets.back() + (tensor.bytes() + kAlignment - 1) / kAlignment * kAlignment);
+    return offsets;
+}
+
+} // namespace
+
+Upload::~Upload() {
+    if (stream_ != nullptr) physical_.api().stream_destroy(physical_.index(), stream_);
+}
+
+std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
+    const std::vector<std::size_t> offsets = offsets_of(tensors);
+    const std::size_t bytes = offsets.back();
+    if (bytes > staging_bytes_) {
+        staging_ = allocate_pinned(bytes);
+        staging_bytes_ = bytes;
+    }
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i].bytes() != 0)
+            std::memcpy(static_cast<char *>(staging_.get()) + offsets[i], tensors[i].data(), tensors[i].bytes());
+    const Memory memory = physical_.allocate(bytes);
+    if (bytes != 0) copy(memory.get(), bytes);
+    std::vector<Tensor> copies;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        copies.push_back(Tensor::view(static_cast<char *>(memory.get()) + offsets[i], tensors[i].dtype(),
+                                      tensors[i].shape(), memory, {MDIST_DEVICE_GPU, physical_.index()}));
+    return copies;
+}
+
+void Upload::copy(void *to, std::size_t bytes) {
+    const mdist_gpu_api &api = physical_.api();
+    if (stream_ == nullptr) physical_.check(api.stream_create(physical_.index(), 0, &stream_), "making a stream");
+    physical_.check(api.copy(physical_.index(), to, staging_.get(), bytes, stream_), "copying an element");
+    if (Event(physical_, stream_).wait(kPatienceNs)) return;
+    throw Failure(MDIST_ERR_TIMEOUT, text("gpu:", physical_.index(), ": copying an element was not done within ",
+                                          kPatienceNs / 1'000'000'000, " s"))
+        .reason("gpu_timeout");
+}
+
+} // namespace mdist

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Upload: tensors of the host copied to a GPU on a stream of its own, beside what replicas do there: all of an element
+// through page-locked memory in one go. One thread at a time.
+#pragma once
+
+#include "device/gpu/physical.h"
+#include "device/tensor.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace mdist {
+
+class Upload {
+  public:
+    explicit Upload(int32_t gpu) : physical_(PhysicalGpu::at(gpu)) {}
+    ~Upload();
+    Upload(const Upload &) = delete;
+    Upload &operator=(const Upload &) = delete;
+
+    /// Copies of these on the GPU, which share memory and are there on return. Throws DEVICE, OUT_OF_MEMORY, TIMEOUT.
+    std::vector<Tensor> copies_of(const std::vector<Tensor> &tensors);
+
+  private:
+    void copy(void *to, std::size_t bytes);
+
+    PhysicalGpu &physical_;
+    mdist_gpu_stream *stream_ = nullptr; // made when first needed
+    Memory staging_;
+    std::size_t staging_bytes_ = 0;
+};
+
+} // namespace mdist
