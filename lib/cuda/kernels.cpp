@@ -1,8 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table's functions that start kernels: what is asked of them is checked, and put into as few launches as it takes.
+#include <mdist/collective.h>
+#include <mdist/variable.h>
+
+#include <algorithm>
+
+#include "cuda/copy_plan.h"
+#include "cuda/driver.h"
+#include "cuda/launch.h"
 #include "cuda/tables.h"
 
 namespace mdist::cuda {
+namespace {
 
-void fill_kernels(mdist_gpu_api &) {}
+// Blocks that find no place at first start when others end; a few for each place even out what they have to do.
+constexpr unsigned kBlocksPerMultiprocessor = 64;
+
+cudaStream_t of(mdist_gpu_stream *stream) {
+    return reinterpret_cast<cudaStream_t>(stream);
+}
+
+/// f(grid) on a device, with as many blocks as there are chunks, up to what is worth starting.
+template <typename Function>
+int with_grid(int32_t device, mdist_gpu_stream *stream, uint64_t chunks, Function f) {
+    int multiprocessors = 0;
+    const int error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error != 0) return error;
+    const uint64_t most = uint64_t{kBlocksPerMultiprocessor} * static_cast<unsigned>(multiprocessors);
+    return f(Grid{static_cast<unsigned>(std::min(chunks, most)), of(stream)});
+}
+
+int reduce(int32_t device, const mdist_gpu_reduction *reductions, std::size_t count, mdist_gpu_stream *stream) {
+    return on_device(device, [&] {
+        return for_each_batch(reductions, count, cudaErrorInvalidValue, [&](const ReduceWay &way, const auto &batch) {
+            return with_grid(device, stream, batch.chunks, [&](Grid grid) { return launch_reduce(way, batch, grid); });
+        });
+    });
+}
+
+template <typename Batch>
+int copy_some(int32_t device, const mdist_gpu_stretch *stretches, std::size_t &next, std::size_t count,
+              mdist_gpu_stream *stream) {
+    Batch batch;
+    const std::size_t begin = next;
+    next = gather(stretches, next, count, batch);
+    if (next == begin) return cudaErrorInvalidValue;
+    if (batch.count == 0) return 0;
+    return with_grid(device, stream, batch.chunks, [&](Grid grid) { return launch_copies(batch, grid); });
+}
+
+int copy_many(int32_t device, const mdist_gpu_stretch *stretches, std::size_t count, mdist_gpu_stream *stream) {
+    return on_device(device, [&] {
+        int error = 0;
+        for (std::size_t next = 0; next < count && error == 0;)
+            error = count - next > SmallCopyBatch::kItems
+                        ? copy_some<LargeCopyBatch>(device, stretches, next, count, stream)
+                        : copy_some<SmallCopyBatch>(device, stretches, next, count, stream);
+        return error;
+    });
+}
+
+/// One array in its place, as a reduction of one or two.
+int reduce_in_place(int32_t device, int32_t dtype, int32_t op, uint64_t divisor, void *to, const void *from,
+                    uint64_t elements, mdist_gpu_stream *stream) {
+    const void *const sources[] = {to, from};
+    const mdist_gpu_reduction reduction = {dtype, op, divisor, from != nullptr ? 2u : 1u, 1, sources, &to, elements};
+    return reduce(device, &reduction, 1, stream);
+}
+
+int assign(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements,
+           mdist_gpu_stream *stream) {
+    if (from == nullptr) return elements == 0 ? 0 : cudaErrorInvalidValue;
+    switch (assign) {
+        case MDIST_ASSIGN_ADD:
+            return reduce_in_place(device, dtype, MDIST_SUM, 1, to, from, elements, stream);
+        case MDIST_ASSIGN_SUB:
+            return reduce_in_place(device, dtype, kDifferenceOp, 1, to, from, elements, stream);
+        case MDIST_ASSIGN_MUL:
+            return reduce_in_place(device, dtype, MDIST_PROD, 1, to, from, elements, stream);
+        case MDIST_ASSIGN_MIN:
+            return reduce_in_place(device, dtype, MDIST_MIN, 1, to, from, elements, stream);
+        case MDIST_ASSIGN_MAX:
+            return reduce_in_place(device, dtype, MDIST_MAX, 1, to, from, elements, stream);
+        default:
+            return cudaErrorInvalidValue;
+    }
+}
+
+int divide(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements, mdist_gpu_stream *stream) {
+    if (!is_dtype(dtype) || divisor == 0) return cudaErrorInvalidValue;
+    if (is_float(dtype)) return reduce_in_place(device, dtype, MDIST_MEAN, divisor, to, nullptr, elements, stream);
+    if (elements == 0) return 0;
+    const unsigned size = element_size(dtype);
+    const DivideWork work = {static_cast<char *>(to), elements, divisor, is_signed(dtype),
+                             rows_access(to, size, size * kRow)};
+    return on_device(device, [&] {
+        return with_grid(device, stream, 1 + (elements - 1) / kRowChunk,
+                         [&](Grid grid) { return launch_divide(size, work, grid); });
+    });
+}
+
+int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,
+         uint64_t elements, mdist_gpu_stream *stream) {
+    if (!is_float(to_dtype) || !is_float(from_dtype)) return cudaErrorInvalidValue;
+    if (elements == 0) return 0;
+    const unsigned to_size = element_size(to_dtype);
+    const unsigned from_size = element_size(from_dtype);
+    const CastWork work = {
+        static_cast<char *>(to), static_cast<const char *>(from), elements, factor,
+        std::max(rows_access(to, to_size, to_size * kRow), rows_access(from, from_size, from_size * kRow))};
+    return on_device(device, [&] {
+        return with_grid(device, stream, 1 + (elements - 1) / kRowChunk,
+                         [&](Grid grid) { return launch_cast(to_dtype, from_dtype, work, grid); });
+    });
+}
+
+// One and the same as a cast to the type itself.
+int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream) {
+    return cast(device, dtype, to, dtype, to, factor, elements, stream);
+}
+
+int squares(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum, mdist_gpu_stream *stream) {
+    if (!is_float(dtype)) return cudaErrorInvalidValue;
+    const unsigned size = element_size(dtype);
+    SquaresWork work = {static_cast<const char *>(from), elements, nullptr, rows_access(from, size, kPacketBytes)};
+    return on_device(device, [&] {
+        void *memory = nullptr;
+        int error = cudaMallocAsync(&memory, kSquareBlocks * sizeof(double), of(stream));
+        if (error != 0) return error;
+        work.sums = static_cast<double *>(memory);
+        error = launch_squares(dtype, work, sum, of(stream));
+        const int freed = cudaFreeAsync(memory, of(stream));
+        return error != 0 ? error : freed;
+    });
+}
+
+int spin(int32_t device, uint64_t microseconds, mdist_gpu_stream *stream) {
+    return on_device(device, [&] { return launch_spin(1000 * microseconds, of(stream)); });
+}
+
+} // namespace
+
+void fill_kernels(mdist_gpu_api &api) {
+    api.copy_many = copy_many;
+    api.reduce = reduce;
+    api.assign = assign;
+    api.divide = divide;
+    api.scale = scale;
+    api.squares = squares;
+    api.cast = cast;
+    api.spin = spin;
+}
 
 } // namespace mdist::cuda

@@ -124,7 +124,7 @@ typedef struct mdist_gpu_api {
     int (*copy_many)(int32_t device, const mdist_gpu_stretch *stretches, size_t count, mdist_gpu_stream *stream);
 
     /* The kernels. Results as in lib/reduce/reduce.h and arithmetic.h. */
-    /* Many reductions, in few launches. */
+    /* Many reductions, in few launches; none depends on another of the call. */
     int (*reduce)(int32_t device, const mdist_gpu_reduction *reductions, size_t count, mdist_gpu_stream *stream);
     /* to[i] += from[i] (assign 2) or to[i] -= from[i] (assign 3): the numbers of mdist_assign_t. */
     int (*assign)(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements,
@@ -137,7 +137,8 @@ typedef struct mdist_gpu_api {
     /* The sum of squares of floating-point elements into one double on the GPU: bits depend on `elements` alone. */
     int (*squares)(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum,
                    mdist_gpu_stream *stream);
-    /* Copies with a cast between floating-point types, times a factor: float32 gradients to bfloat16 and back. */
+    /* Copies with a cast between floating-point types, times a factor: float32 gradients to bfloat16 and back. Computed in
+     * float64 if one of the two is, else in float32, then rounded once; NaNs are canonical. */
     int (*cast)(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,
                 uint64_t elements, mdist_gpu_stream *stream);
     /* Keeps a stream busy for about so long; for tests. */

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of one element, as lib/reduce has it: the same source for the kernels and for tests on the CPU, which hold
+// it against lib/reduce bit for bit.
+//
+// A format has an Element, as it is stored, and a Value, as it is computed in. Integers are unsigned throughout: sums
+// and products wrap to the same bits, and for comparisons signed ones are brought into the order of unsigned ones by
+// flipping their sign bit (Operator::bias).
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define MDIST_BOTH __host__ __device__ __forceinline__
+#else
+#define MDIST_BOTH inline
+#endif
+
+// Arrays whose indices are all known are registers.
+#ifdef __CUDA_ARCH__
+#define MDIST_UNROLL _Pragma("unroll")
+#else
+#define MDIST_UNROLL
+#endif
+
+namespace mdist::cuda {
+
+template <typename To, typename From>
+MDIST_BOTH To same_bits(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    __builtin_memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+template <typename Value>
+struct Traits {
+    static constexpr bool is_float = false;
+    using Bits = Value;
+};
+template <>
+struct Traits<float> {
+    static constexpr bool is_float = true;
+    using Bits = uint32_t;
+    static constexpr Bits kNan = 0x7fc00000;
+};
+template <>
+struct Traits<double> {
+    static constexpr bool is_float = true;
+    using Bits = uint64_t;
+    static constexpr Bits kNan = 0x7ff8000000000000;
+};
+
+template <typename T>
+struct Plain {
+    using Element = T;
+    using Value = T;
+    static MDIST_BOTH Value load(Element stored) { return stored; }
+    static MDIST_BOTH Element store(Value value) {
+        if constexpr (Traits<T>::is_float) {
+            if (value != value) return same_bits<T>(Traits<T>::kNan);
+        }
+        return value;
+    }
+};
+
+struct Bfloat16 {
+    using Element = uint16_t;
+    using Value = float;
+    static MDIST_BOTH float load(uint16_t stored) { return same_bits<float>(static_cast<uint32_t>(stored) << 16); }
+    static MDIST_BOTH uint16_t store(float value) {
+        const uint32_t bits = same_bits<uint32_t>(value);
+        const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+        return static_cast<uint16_t>(value == value ? rounded : 0x7fc0);
+    }
+};
+
+struct Float16 {
+    using Element = uint16_t;
+    using Value = float;
+#ifdef __CUDA_ARCH__
+    static MDIST_BOTH float load(uint16_t stored) {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(stored));
+        return value;
+    }
+    static MDIST_BOTH uint16_t store(float value) {
+        uint16_t rounded;
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+        return value == value ? rounded : uint16_t{0x7e00};
+    }
+#else
+    // Exponents move by 127 - 15. Subnormal halves are multiples of 2^-24.
+    static MDIST_BOTH float load(uint16_t stored) {
+        const uint32_t sign = (stored & 0x8000u) << 16;
+        const uint32_t magnitude = stored & 0x7fffu;
+        uint32_t bits = (magnitude << 13) + (112u << 23);
+        if (magnitude < 0x0400) bits = same_bits<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+        if (magnitude >= 0x7c00) bits = magnitude << 13 | 0x7f800000;
+        return same_bits<float>(bits | sign);
+    }
+    // Below 2^-14, adding 0.5 leaves the multiple of 2^-24 in the low bits, rounded. 65520 and more is infinity.
+    static MDIST_BOTH uint16_t store(float value) {
+        const uint32_t all = same_bits<uint32_t>(value);
+        const uint32_t magnitude = all & 0x7fffffff;
+        uint32_t bits = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
+        if (magnitude < 0x38800000) bits = same_bits<uint32_t>(same_bits<float>(magnitude) + 0.5f) - 0x3f000000;
+        if (magnitude >= 0x477ff000) bits = 0x7c00;
+        bits |= all >> 16 & 0x8000;
+        return static_cast<uint16_t>(value == value ? bits : 0x7e00);
+    }
+#endif
+};
+
+/// What two elements are combined by. The first ones have the numbers of the public reduction operations.
+enum class Combine : int32_t { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kDifference = 6 };
+
+/// The less, or the greater: NaN if one is, and -0 is less than +0.
+template <bool less, typename Value>
+MDIST_BOTH Value extreme(Value a, Value b) {
+    if constexpr (Traits<Value>::is_float) {
+        using Bits = typename Traits<Value>::Bits;
+        if (a == b) { // where they differ in bits, they are zeros
+            if constexpr (less) {
+                return same_bits<Value>(static_cast<Bits>(same_bits<Bits>(a) | same_bits<Bits>(b)));
+            } else {
+                return same_bits<Value>(static_cast<Bits>(same_bits<Bits>(a) & same_bits<Bits>(b)));
+            }
+        }
+        if (a != a) return a;
+        if (b != b) return b;
+    }
+    if constexpr (less) {
+        return a < b ? a : b;
+    } else {
+        return a < b ? b : a;
+    }
+}
+
+template <typename Value>
+MDIST_BOTH Value combine(Combine how, Value a, Value b) {
+    switch (how) {
+        case Combine::kMin:
+            return extreme<true>(a, b);
+        case Combine::kMax:
+            return extreme<false>(a, b);
+        case Combine::kProd:
+            return static_cast<Value>(a * b);
+        case Combine::kDifference:
+            return static_cast<Value>(a - b);
+        default:
+            return static_cast<Value>(a + b);
+    }
+}
+
+/// What happens to a sum before it is stored. The reciprocal of a power of two is exact: multiplying by it rounds as
+/// dividing does.
+enum class Scale : int32_t { kNone, kMultiply, kDivide };
+
+struct Factor {
+    Scale scale = Scale::kNone;
+    float single = 1;
+    double real = 1;
+};
+
+MDIST_BOTH float factor_of(const Factor &factor, float) {
+    return factor.single;
+}
+MDIST_BOTH double factor_of(const Factor &factor, double) {
+    return factor.real;
+}
+
+template <typename Value>
+MDIST_BOTH Value scaled(Value value, const Factor &factor) {
+    if constexpr (Traits<Value>::is_float) {
+        if (factor.scale == Scale::kMultiply) return value * factor_of(factor, value);
+        if (factor.scale == Scale::kDivide) return value / factor_of(factor, value);
+    }
+    return value;
+}
+
+/// An integer divided by another, cut off towards zero: by magnitudes, so that the divisor may be larger than any
+/// value.
+template <typename Unsigned>
+MDIST_BOTH Unsigned divided(Unsigned value, uint64_t divisor, bool is_signed) {
+    const bool negative = is_signed && (value >> (8 * sizeof value - 1)) != 0;
+    const Unsigned magnitude = negative ? static_cast<Unsigned>(Unsigned{0} - value) : value;
+    const Unsigned quotient = static_cast<Unsigned>(magnitude / divisor);
+    return negative ? static_cast<Unsigned>(Unsigned{0} - quotient) : quotient;
+}
+
+// Rounding a float64 to 16 bits by way of a float32 would round twice. Cut off there instead, with the last bit set if
+// anything was cut, it keeps what the second rounding has to know.
+MDIST_BOTH float cut_to_odd(double value) {
+    float nearest = static_cast<float>(value);
+    const double back = static_cast<double>(nearest);
+    if (back == value || value != value) return nearest;
+    uint32_t bits = same_bits<uint32_t>(nearest);
+    if ((back < 0 ? -back : back) > (value < 0 ? -value : value)) --bits;
+    return same_bits<float>(bits | 1);
+}
+
+template <typename Format>
+MDIST_BOTH typename Format::Element rounded(double value) {
+    if constexpr (sizeof(typename Format::Element) == 2) {
+        return Format::store(cut_to_odd(value));
+    } else {
+        return Format::store(static_cast<typename Format::Value>(value));
+    }
+}
+
+template <typename From, typename To>
+MDIST_BOTH typename To::Element converted(typename From::Element element, double factor) {
+    const auto value = From::load(element);
+    if constexpr (sizeof(typename From::Value) == 8 || sizeof(typename To::Value) == 8) {
+        return rounded<To>(static_cast<double>(value) * factor);
+    } else {
+        return To::store(value * static_cast<float>(factor));
+    }
+}
+
+} // namespace mdist::cuda

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting the kernels. What nvcc compiles is behind these functions; each returns an error number.
+#pragma once
+
+#include "cuda/copy_chunk.h"
+#include "cuda/reduce_plan.h"
+#include "cuda/squares.h"
+#include "cuda/transform_chunk.h"
+
+#include <cuda_runtime_api.h>
+
+namespace mdist::cuda {
+
+struct Grid {
+    unsigned blocks;
+    cudaStream_t stream;
+};
+
+int launch_reduce(const ReduceWay &way, const SumBatch &batch, Grid grid);
+int launch_reduce(const ReduceWay &way, const AnyBatch &batch, Grid grid);
+int launch_copies(const SmallCopyBatch &batch, Grid grid);
+int launch_copies(const LargeCopyBatch &batch, Grid grid);
+int launch_cast(int32_t to, int32_t from, const CastWork &work, Grid grid);
+int launch_divide(unsigned element_size, const DivideWork &work, Grid grid);
+/// The number of blocks is the order's: the grid says nothing of it.
+int launch_squares(int32_t dtype, const SquaresWork &work, double *sum, cudaStream_t stream);
+int launch_spin(uint64_t nanoseconds, cudaStream_t stream);
+
+} // namespace mdist::cuda

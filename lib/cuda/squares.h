@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sum of squares in an order that depends on the number of elements alone, not on where they lie or on the GPU: a
+// fixed number of threads each add up their own, then each block's threads by halves, then the blocks alike.
+#pragma once
+
+#include "cuda/packet.h"
+
+namespace mdist::cuda {
+
+constexpr unsigned kSquareBlocks = 1024; // at most
+constexpr unsigned kSquareSums = 4;      // of a thread, so that additions need not wait for each other
+
+struct SquaresWork {
+    const char *from;
+    uint64_t elements;
+    double *sums; // one for each block
+    Access access;
+};
+
+template <typename Format>
+MDIST_BOTH constexpr unsigned square_blocks(uint64_t elements) {
+    constexpr uint64_t each = uint64_t{kThreads} * kLanes<typename Format::Element> * 4;
+    const uint64_t blocks = elements / each + 1;
+    return blocks < kSquareBlocks ? static_cast<unsigned>(blocks) : kSquareBlocks;
+}
+
+template <typename Format>
+MDIST_BOTH double squares_of_thread(const SquaresWork &work, uint64_t thread, uint64_t threads) {
+    using Element = typename Format::Element;
+    constexpr unsigned lanes = kLanes<Element>;
+    double sums[kSquareSums] = {};
+    for (uint64_t begin = thread * lanes; begin < work.elements; begin += threads * lanes) {
+        const uint64_t left = work.elements - begin;
+        const Position at = {begin, 1, left < lanes ? static_cast<unsigned>(left) : lanes, work.access};
+        const auto row = load_row<lanes>(static_cast<const Element *>(nullptr), work.from, at);
+        MDIST_UNROLL for (unsigned i = 0; i < lanes; ++i) { // what there is not is 0, and adds nothing
+            const double value = static_cast<double>(Format::load(row.lane[i]));
+            sums[i % kSquareSums] += value * value;
+        }
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// A thread's share of the blocks' sums.
+MDIST_BOTH double sums_of_thread(const double *sums, unsigned count, unsigned thread) {
+    double sum = 0;
+    for (unsigned i = thread; i < count; i += kThreads) sum += sums[i];
+    return sum;
+}
+
+/// One thread's step of adding up a block's sums by halves; all of them do it for half = kThreads / 2, ..., 1.
+MDIST_BOTH void add_halves(double *sums, unsigned thread, unsigned half) {
+    if (thread < half) sums[thread] += sums[thread + half];
+}
+
+} // namespace mdist::cuda

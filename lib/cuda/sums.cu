@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mdist/tensor.h>
+
+#include "cuda/launch.cuh"
+
+namespace mdist::cuda {
+namespace {
+
+template <typename Format, unsigned sources>
+__global__ void __launch_bounds__(kThreads) sums(const __grid_constant__ SumBatch batch) {
+    for (uint32_t chunk = blockIdx.x; chunk < batch.chunks; chunk += gridDim.x)
+        sum_chunk<Format, sources>(batch, chunk, threadIdx.x);
+}
+
+using Kernel = void (*)(SumBatch);
+
+template <typename Format>
+Kernel kernel_of(unsigned sources) {
+    static constexpr Kernel kernels[] = {sums<Format, 1>, sums<Format, 2>, sums<Format, 3>, sums<Format, 4>,
+                                         sums<Format, 5>, sums<Format, 6>, sums<Format, 7>, sums<Format, 8>};
+    return kernels[sources - 1];
+}
+
+Kernel kernel_of(const ReduceWay &way) {
+    switch (way.dtype) {
+        case MDIST_FLOAT32:
+            return kernel_of<Plain<float>>(way.sources);
+        case MDIST_FLOAT64:
+            return kernel_of<Plain<double>>(way.sources);
+        case MDIST_FLOAT16:
+            return kernel_of<Float16>(way.sources);
+        default:
+            return kernel_of<Bfloat16>(way.sources);
+    }
+}
+
+} // namespace
+
+int launch_reduce(const ReduceWay &way, const SumBatch &batch, Grid grid) {
+    return launch(kernel_of(way), batch, grid);
+}
+
+} // namespace mdist::cuda
