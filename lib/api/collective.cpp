@@ -37,9 +37,8 @@ mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica
 
 /// Throws INVALID_ARGUMENT for a device that the strategy does not have.
 Target target_of(const Strategy &strategy, const char *destination) {
-    if (destination == nullptr || destination[0] == '\0') return Target::kEverywhere;
-    strategy.device_index(destination);
-    return Target::kHost;
+    if (destination == nullptr || destination[0] == '\0') return Target::everywhere();
+    return Target::on(strategy.place(strategy.device_index(destination)));
 }
 
 Asker asker_of(const Strategy &strategy, CallKind kind, const mdist_call_options_t *options) {
@@ -139,7 +138,7 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out =
-            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::kHost})[0]
+            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::here()})[0]
                                                 : reduce_value_axes(self, asker, op, *pinned, over));
     });
 }
@@ -168,7 +167,7 @@ mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op
         const std::vector<ValuePointer> all = values_of(values, count, "values");
         others_wait = std::any_of(all.begin(), all.end(),
                                   [&](const ValuePointer &value) { return reduces_with_others(self, *value, false); });
-        std::vector<Target> targets(count, Target::kEverywhere);
+        std::vector<Target> targets(count, Target::everywhere());
         for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
         const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
         for (size_t i = 0; i < count; ++i) out[i] = handles[i];

@@ -180,7 +180,7 @@ ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) con
     switch (aggregation) {
         case MDIST_AGGREGATION_SUM:
         case MDIST_AGGREGATION_MEAN:
-            return reduce_values(*strategy_, asker.with("outputs, "), op_of(aggregation), {value}, {Target::kHost})[0];
+            return reduce_values(*strategy_, asker.with("outputs, "), op_of(aggregation), {value}, {Target::here()})[0];
         case MDIST_AGGREGATION_ONLY_FIRST_REPLICA:
             return first_value(*strategy_, asker.with("outputs of replica 0"), *value);
         default:

@@ -141,7 +141,7 @@ Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const 
     require_alike(tensors);
     check_op_takes(op, tensors[0].dtype());
     const Asker of_shape = asker.with(text(asker.subject, tensors[0].shape().text()));
-    return reduce_many(strategy, of_shape, op, {&tensors})[0];
+    return reduce_many(strategy, of_shape, op, {&tensors})[0].to_host();
 }
 
 std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
@@ -166,7 +166,7 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
     for (std::size_t local = 0; local < locals; ++local)
         calls[local] = reduction_of(op, &inputs[local * count], outputs.data(), count);
     for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(strategy, asker, pack); });
-    return gpu != nullptr ? to_host(results) : results;
+    return results;
 }
 
 ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {

@@ -34,9 +34,10 @@ struct Asker {
 void require_alike(const std::vector<Tensor> &tensors);
 
 /// One tensor from one per replica of the job, of which `tensors` are the local ones: element by element along the
-/// canonical tree; equal shapes and dtypes.
+/// canonical tree; equal shapes and dtypes. On the host.
 Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors);
 /// The same of many, in one operation or packs. They are alike, and `op` takes them; the asker says which they are.
+/// On the host, or on a GPU that has reduced them.
 std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
                                 const std::vector<const std::vector<Tensor> *> &many);
 
@@ -53,9 +54,21 @@ void all_reduce_own(Strategy &strategy, const Asker &asker, int32_t op, const md
                     const mdist_buffer_t *outputs, std::size_t buffer_count);
 
 /// Where a reduced value goes.
-enum class Target : uint8_t {
-    kHost,       // a plain value
-    kEverywhere, // a mirrored one
+class Target {
+  public:
+    /// A plain value, on the host.
+    static Target here() { return Target(host().get()); }
+    /// A mirrored one.
+    static Target everywhere() { return Target(nullptr); }
+    /// A plain one, in the memory of that device.
+    static Target on(Device &device) { return Target(&device); }
+
+    bool is_everywhere() const { return device_ == nullptr; }
+    Device &device() const { return *device_; }
+
+  private:
+    explicit Target(Device *device) : device_(device) {}
+    Device *device_;
 };
 
 /// Many values, each to its target, leaf by leaf: all leaves are reduced in one operation, or in two where targets

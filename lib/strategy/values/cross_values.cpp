@@ -24,7 +24,8 @@ struct Item {
 };
 
 ValuePointer placed(Strategy &strategy, const Tensor &tensor, Target target) {
-    return target == Target::kHost ? Value::plain(copied_to(*host(), tensor)) : broadcast_value(strategy, tensor);
+    return target.is_everywhere() ? broadcast_value(strategy, tensor)
+                                  : Value::plain(copied_to(target.device(), tensor));
 }
 
 /// Rows are summed up by taking all of them.
@@ -33,7 +34,7 @@ ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, con
     Rows all = rows_for(leaf, 0);
     if (differs_by_replica(strategy, leaf)) {
         const std::string subject = text(asker.subject, op == MDIST_MEAN ? "MEAN, " : "SUM, ", all.text(),
-                                         target == Target::kHost ? ", " : " everywhere, ");
+                                         target.is_everywhere() ? " everywhere, " : ", ");
         std::vector<Tensor> indices;
         for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
         all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
@@ -99,12 +100,13 @@ void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const
     for (std::size_t b = 0; b < count; ++b) items[b]->result = Value::mirrored(std::move(results[b]));
 }
 
-void reduce_to_host(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+void reduce_to_devices(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
     std::vector<const std::vector<Tensor> *> tensors;
     for (const Item *item : items) tensors.push_back(&item->leaf.tensors());
-    std::vector<Tensor> results = reduce_many(strategy, asker_for(asker, "", items), op, tensors);
-    for (std::size_t b = 0; b < items.size(); ++b) items[b]->result = Value::plain(std::move(results[b]));
+    const std::vector<Tensor> results = reduce_many(strategy, asker_for(asker, "", items), op, tensors);
+    for (std::size_t b = 0; b < items.size(); ++b)
+        items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));
 }
 
 } // namespace
@@ -145,11 +147,11 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
                                     targets[i]));
         });
     std::vector<Item *> everywhere;
-    std::vector<Item *> to_host;
+    std::vector<Item *> to_one;
     for (Item &item : items)
-        if (!item.result) (item.target == Target::kEverywhere ? everywhere : to_host).push_back(&item);
+        if (!item.result) (item.target.is_everywhere() ? everywhere : to_one).push_back(&item);
     reduce_everywhere(strategy, asker, op, everywhere);
-    reduce_to_host(strategy, asker, op, to_host);
+    reduce_to_devices(strategy, asker, op, to_one);
 
     auto next = items.begin();
     std::vector<ValuePointer> reduced;
