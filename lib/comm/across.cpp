@@ -14,6 +14,7 @@ uint64_t Across::run() {
 }
 
 uint64_t Across::start(std::function<void()> then) {
+    if (group_.workers() == nullptr) return run();
     if (!group_.claim(0)) return 0;
     Group &group = group_;
     group.workers()->run_later([&group, timeout_ns = timeout_ns_, then = std::move(then)] {

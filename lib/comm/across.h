@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Across: a collective of several workers, as one party of this worker takes part in it.
+// Across: a collective of several workers, or of GPUs, as one party of this worker takes part in it.
 //
 // All local parties meet; then one of them leads: it talks to the other workers, for all, while the others wait for it.
+// On GPUs of one worker it gives the GPUs what they have to do, which takes no longer than a meeting.
 // All leave with the same outcome. See perform.h for what a part is; total() is 1, the leading.
 #pragma once
 
@@ -18,7 +19,8 @@ class Across {
     uint64_t total() const { return 1; }
     /// Leads, unless another party does.
     uint64_t run();
-    /// The same without waiting: a thread of the library leads, counts the work as done, and calls `then`.
+    /// The same without waiting: a thread of the library leads, counts the work as done, and calls `then`. With one
+    /// worker the caller leads.
     uint64_t start(std::function<void()> then);
     /// When all is done: throws what went wrong.
     void check() const { group_.check_led(); }

@@ -3,6 +3,7 @@
 
 #include "comm/across.h"
 #include "comm/collectives.h"
+#include "comm/device/gpu_group.h"
 #include "comm/perform.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -156,6 +157,8 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
 }
 
 void all_reduce(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (group.gpus() != nullptr && group.gpus()->holds(party, call))
+        return perform_on_gpus(group, party, call, timeout_ns);
     if (group.workers() != nullptr) return perform_across(group, party, call, timeout_ns);
     if (StagedReduce::fits(group, call)) {
         StagedReduce part(group, party, call);

@@ -48,6 +48,7 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     if (reduces(call.kind)) check_op_takes(call.op, in.dtype);
 }
 
+constexpr const char *kOnGpus = " on the GPU";
 constexpr std::size_t kShown = 4; // buffers that call_text() names
 
 std::string buffer_text(const mdist_buffer_t &buffer) {
@@ -199,7 +200,8 @@ std::string call_text(const Call &call) {
     if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
     if (has_root(call.kind)) out += text("root ", call.root, ", ");
     out += call.subject_text;
-    if (call.inputs != nullptr) out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers");
+    if (call.inputs != nullptr)
+        out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", call.on_gpus() ? kOnGpus : "");
     for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
         out += text(i == 0 ? ": " : ", ", buffer_text(call.inputs[i]));
     if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
@@ -216,7 +218,7 @@ void check_call(const Call &call, uint32_t parties) {
 
 bool same_call(const Call &a, const Call &b) {
     if (a.kind != b.kind || a.op != b.op || a.root != b.root || a.buffer_count != b.buffer_count ||
-        a.subject != b.subject)
+        a.subject != b.subject || a.on_gpus() != b.on_gpus())
         return false;
     return a.inputs == nullptr || different_buffer(a, b) == a.buffer_count;
 }
@@ -238,6 +240,7 @@ uint64_t fingerprint(const Call &call) {
     mix(static_cast<uint64_t>(call.root) << 32 | (call.inputs != nullptr));
     mix(call.buffer_count);
     mix(call.subject);
+    if (call.on_gpus()) mix(1);
     for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
         mix(static_cast<uint32_t>(call.inputs[i].dtype));
         if (input_lengths_agree(call.kind)) mix(call.inputs[i].elements);

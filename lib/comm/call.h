@@ -13,6 +13,8 @@
 
 namespace mdist {
 
+class Event;
+
 enum class CallKind : uint8_t {
     kAllReduce = 1,
     kBroadcast,
@@ -69,6 +71,10 @@ struct Call {
     /// With one worker only. Must not throw. Whoever computes a result applies it, to everybody's outputs.
     void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
     int32_t how = 0;
+    /// The buffers lie on the replicas' GPUs: a mark behind what this replica's stream had been given before the call.
+    /// nullptr: they lie on the host.
+    const Event *ready = nullptr;
+    bool on_gpus() const { return ready != nullptr; }
 };
 
 Pattern pattern_of(const Call &call);

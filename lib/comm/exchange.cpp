@@ -2,6 +2,7 @@
 #include "comm/exchange.h"
 
 #include "comm/across.h"
+#include "comm/device/gpu_group.h"
 #include "comm/parts.h"
 #include "comm/perform.h"
 #include "reduce/float_environment.h"
@@ -105,6 +106,8 @@ void Exchange::transpose(uint32_t receiver, const Call &to) {
 }
 
 void exchange(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    if (group.gpus() != nullptr && group.gpus()->holds(party, call))
+        return perform_on_gpus(group, party, call, timeout_ns);
     if (group.workers() != nullptr) return perform_across(group, party, call, timeout_ns);
     Exchange part(group, party, call);
     perform(group, party, call, timeout_ns, part);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/group.h"
 
+#include "comm/device/gpu_group.h"
 #include "comm/parts.h"
 #include "comm/pointers.h"
 #include "comm/workers.h"
@@ -211,7 +212,10 @@ void Group::lead(uint64_t timeout_ns) noexcept {
     try {
         Pointers<const Call *> calls(parties_);
         for (uint32_t party = 0; party < parties_; ++party) calls[party] = slots_[party].call;
-        workers_->perform(calls.get(), timeout_ns);
+        if (calls[0]->on_gpus())
+            gpus_->perform(*this, calls.get(), timeout_ns);
+        else
+            workers_->perform(calls.get(), timeout_ns);
     } catch (const Failure &failure) {
         led_failure_.emplace(failure);
         if (failure.operation().empty()) std::move(*led_failure_).operation(call_name(slots_[0].call->kind));
@@ -219,7 +223,7 @@ void Group::lead(uint64_t timeout_ns) noexcept {
         led_failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
     }
     // Before any party hears of it, and makes a failure of its own of it.
-    if (led_failure_) fail(*led_failure_);
+    if (led_failure_) release(*led_failure_);
 }
 
 bool Group::add_work(uint64_t done, uint64_t total) noexcept {

@@ -29,6 +29,7 @@
 
 namespace mdist {
 
+class GpuGroup;
 class Workers;
 
 class Group {
@@ -43,6 +44,10 @@ class Group {
         workers_ = workers;
         first_id_ = first_replica_id;
     }
+
+    /// The GPUs that the parties work on; nullptr on the CPU. Set before anybody meets.
+    GpuGroup *gpus() const { return gpus_; }
+    void set_gpus(GpuGroup *gpus) { gpus_ = gpus; }
 
     /// The party that does all work of large reductions, for those parties that wait and not only started; or all of
     /// them together. Set before anybody meets.
@@ -142,8 +147,8 @@ class Group {
         const uint64_t meeting = completed_.load(std::memory_order_relaxed) + 1;
         return slots_[piece].claimed.exchange(meeting, std::memory_order_relaxed) != meeting;
     }
-    /// Performs the collective that all parties have posted with the other workers, in the name of all. By one thread,
-    /// between meeting and finishing.
+    /// Performs the collective that all parties have posted with the other workers, or on the GPUs, in the name of all.
+    /// By one thread, between meeting and finishing.
     void lead(uint64_t timeout_ns) noexcept;
     /// After finishing: throws what lead() failed with, alike on all parties.
     void check_led() const {
@@ -203,6 +208,7 @@ class Group {
 
     const uint32_t parties_;
     Workers *workers_ = nullptr;
+    GpuGroup *gpus_ = nullptr;
     uint32_t first_id_ = 0; // of party 0, for messages
     uint32_t reducer_ = kAllReduceTogether;
     const Patience patience_;

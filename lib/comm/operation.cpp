@@ -28,6 +28,9 @@ Operation::Operation(OperationQueue &queue, uint32_t party, const Call &call, ui
     if (call.inputs == nullptr) return;
     call_.inputs = buffers_.data();
     call_.outputs = buffers_.data() + call.buffer_count;
+    if (group_.gpus() == nullptr || !group_.gpus()->holds(party, call)) return;
+    ready_ = group_.gpus()->gpu(party).record();
+    call_.ready = &ready_;
 }
 
 Operation::~Operation() {
@@ -37,8 +40,8 @@ Operation::~Operation() {
 void Operation::post() {
     posted_ns_ = monotonic_clock().now_ns();
     finishes_before_ = group_.finishes();
-    if (group_.workers() != nullptr) {
-        group_.workers()->start_thread();
+    if (group_.workers() != nullptr || on_gpus()) {
+        if (group_.workers() != nullptr) group_.workers()->start_thread();
         total_ = part_.emplace<Across>(group_, timeout_ns_).total();
     } else if (pattern_of(call_) == Pattern::kReduce || call_.kind == CallKind::kReduceToRoot) {
         if (StagedReduce::fits(group_, call_))
@@ -54,6 +57,12 @@ void Operation::post() {
 bool Operation::result() const {
     if (!over()) return false;
     if (failure_) throw Failure(*failure_);
+    return true;
+}
+
+bool Operation::take_result() {
+    if (!result()) return false;
+    if (on_gpus()) group_.gpus()->order(party_, done_);
     return true;
 }
 
@@ -84,6 +93,7 @@ bool Operation::try_advance(Share share) {
     }
     if (share == Share::kOthers || !finished()) return false;
     if (const Across *across = std::get_if<Across>(&part_)) across->check();
+    if (on_gpus()) done_ = group_.gpus()->done();
     return true;
 }
 

@@ -2,12 +2,13 @@
 // Operation: a collective under way that nobody waits in, as one party's part of it.
 //
 // It is first in an OperationQueue, or waits there for its turn; it takes part in the group from post() to its end.
-// When it is over (done, failed or given up) the caller's buffers are free. over() and result(): any thread; all else:
-// by the queue, one thread at a time.
+// When it is over (done, failed or given up) the caller's buffers are free: on a GPU, for what the replica's stream
+// gets behind take_result(). over() and result(): any thread; all else: by the queue, one thread at a time.
 #pragma once
 
 #include "comm/across.h"
 #include "comm/all_reduce.h"
+#include "comm/device/gpu_group.h"
 #include "comm/exchange.h"
 #include "util/alarm.h"
 
@@ -23,7 +24,8 @@ class OperationQueue;
 
 class Operation {
   public:
-    /// Copies the call's buffer arrays. `timeout_ns` 0: the group's; it counts from post().
+    /// Copies the call's buffer arrays, and marks the party's stream where they lie on its GPU. `timeout_ns` 0: the
+    /// group's; it counts from post().
     Operation(OperationQueue &queue, uint32_t party, const Call &call, uint64_t timeout_ns);
     Operation(const Operation &) = delete;
     Operation &operator=(const Operation &) = delete;
@@ -34,8 +36,11 @@ class Operation {
     /// The function it came from, without `_start`.
     const char *name() const { return call_name(call_.kind); }
     bool over() const { return over_.load(std::memory_order_acquire); }
+    bool on_gpus() const { return call_.on_gpus(); }
     /// True when done, false while it is under way; throws what the blocking form would, again and again.
     bool result() const;
+    /// The same for the party: once it is done, what the party's stream gets next comes behind it.
+    bool take_result();
 
     /// Posts the call, now that its turn has come. Throws as the blocking form would before it waits.
     void post();
@@ -83,6 +88,8 @@ class Operation {
     const uint64_t timeout_ns_;
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     Call call_;
+    Event ready_; // of buffers on a GPU
+    Marks done_;  // the same, once it is over
     // From post() on:
     std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange, Across> part_;
     uint64_t total_ = 0; // pieces of work

@@ -13,7 +13,7 @@ namespace {
 
 bool same(const OperationHeader &a, const OperationHeader &b) {
     return a.sequence == b.sequence && a.print == b.print && a.kind == b.kind && a.op == b.op && a.dtype == b.dtype &&
-           a.root == b.root && a.buffer_count == b.buffer_count && a.elements == b.elements &&
+           a.on_gpus == b.on_gpus && a.root == b.root && a.buffer_count == b.buffer_count && a.elements == b.elements &&
            std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
 }
 
@@ -36,9 +36,10 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     header.subject_print =
         static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {
-        header.dtype = call.inputs[0].dtype;
+        header.dtype = static_cast<int16_t>(call.inputs[0].dtype);
         if (input_lengths_agree(call.kind)) header.elements = call.inputs[0].elements;
     }
+    header.on_gpus = call.on_gpus() ? 1 : 0;
     header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
     std::memcpy(header.subject, call.subject_text, std::min(std::strlen(call.subject_text), sizeof header.subject));
     header.payload_bytes = payload_bytes;
@@ -56,7 +57,8 @@ std::string OperationHeader::text() const {
     std::string out = call_text(call);
     out.pop_back();
     if (dtype != 0) {
-        append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer: " : " buffers: ", dtype_name(dtype)));
+        append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
+                                     on_gpus != 0 ? " on the GPU: " : ": ", dtype_name(dtype)));
         if (input_lengths_agree(call.kind)) append_text(out, mdist::text(" x ", elements));
         if (buffer_count > 1) out += ", ...";
     }

@@ -19,7 +19,8 @@ struct OperationHeader {
     uint8_t kind = 0;      // CallKind; what follows is for people
     uint8_t op = 0;
     uint16_t subject_print = 0; // of the call's whole subject
-    int32_t dtype = 0;          // of buffer 0
+    int16_t dtype = 0;          // of buffer 0
+    uint16_t on_gpus = 0;       // whether buffers lie there
     uint32_t root = 0;
     uint32_t buffer_count = 0;
     uint64_t elements = 0;      // of buffer 0

@@ -77,8 +77,9 @@ void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
 bool OperationQueue::hand_on(Line &line) noexcept {
     bool came = false;
     for (; line.operations.size() > 1 && line.operations.front()->notice(); came = true) drop_first(line);
-    // The other workers need not wait until somebody asks how it goes.
-    if (line.operations.size() == 1 && group_.workers() != nullptr) line.operations.front()->begin();
+    // Other workers, and GPUs, need not wait until somebody asks how it goes.
+    if (line.operations.size() != 1) return came;
+    if (group_.workers() != nullptr || line.operations.front()->on_gpus()) line.operations.front()->begin();
     return came;
 }
 
@@ -126,17 +127,17 @@ OperationQueue::Pause OperationQueue::advance(Operation &operation) noexcept {
 
 bool OperationQueue::test(Operation &operation) {
     if (!operation.over()) advance(operation);
-    return operation.result();
+    return operation.take_result();
 }
 
 bool OperationQueue::wait(Operation &operation, uint64_t timeout_ns) {
-    if (operation.over()) return operation.result();
+    if (operation.over()) return operation.take_result();
     const uint64_t begin = monotonic_clock().now_ns();
     for (;;) {
         const uint32_t round = group_.round();
         const uint32_t finishes = group_.finishes();
         const Pause pause = advance(operation);
-        if (operation.over()) return operation.result();
+        if (operation.over()) return operation.take_result();
         const uint64_t now = monotonic_clock().now_ns();
         if (now - begin >= timeout_ns) return false;
         const uint64_t left = timeout_ns - (now - begin);

@@ -39,7 +39,7 @@ class OperationQueue {
     /// is none.
     bool end(uint32_t party, FunctionRef<Failure(const Operation &)> cause) noexcept;
 
-    /// Moves the operation on, and what stands before it. As Operation::result().
+    /// Moves the operation on, and what stands before it. As Operation::take_result().
     bool test(Operation &operation);
     /// test() until it is true, or for `timeout_ns`.
     bool wait(Operation &operation, uint64_t timeout_ns);

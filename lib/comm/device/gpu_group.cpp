@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/device/gpu_group.h"
+
+#include "comm/across.h"
+#include "comm/device/local.h"
+#include "comm/device/staging.h"
+#include "util/text.h"
+
+#include <algorithm>
+
+namespace mdist {
+namespace {
+
+std::string place_text(const Place &place) {
+    return place.on_host() ? "on the host" : text("on gpu:", place.index);
+}
+
+/// The place of a buffer whose address says one.
+const mdist_buffer_t *first_placed(const Call &call) {
+    for (std::size_t i = 0; i < call.buffer_count; ++i)
+        for (const mdist_buffer_t *each : {&call.inputs[i], &call.outputs[i]})
+            if (each->data != nullptr) return each;
+    return nullptr;
+}
+
+void check_place(const mdist_buffer_t &buffer, const char *which, std::size_t i, const Place &wanted, const Gpu &gpu) {
+    if (buffer.data == nullptr) return;
+    const Place place = place_of(buffer.data);
+    if (place == wanted) return;
+    if (place.on_host() || wanted.on_host())
+        throw invalid(text(which, i, " lies ", place_text(place), " and other buffers of the call ", place_text(wanted),
+                           "; all must lie on the host, or all on the replica's ", gpu.name()));
+    throw invalid(text(which, i, " lies ", place_text(place), "; this replica's buffers must lie on its own ",
+                       gpu.name(), ", or on the host"));
+}
+
+} // namespace
+
+GpuGroup::GpuGroup(std::vector<Gpu *> gpus, bool blocking) : gpus_(std::move(gpus)), blocking_(blocking) {
+    for (const Gpu *gpu : gpus_) {
+        const auto same = [&](const auto &lane) { return &lane->gpu() == &gpu->physical(); };
+        const auto lane = std::find_if(lanes_.begin(), lanes_.end(), same);
+        lane_index_.push_back(static_cast<std::size_t>(lane - lanes_.begin()));
+        if (lane == lanes_.end()) lanes_.push_back(std::make_unique<Lane>(gpu->physical()));
+    }
+}
+
+GpuGroup::~GpuGroup() = default;
+
+const std::vector<Lane *> &GpuGroup::reducers() {
+    if (!reducers_.empty()) return reducers_;
+    const auto reaches_all = [&](Lane &lane) {
+        return std::all_of(lanes_.begin(), lanes_.end(), [&](const auto &other) { return lane.reaches(other->gpu()); });
+    };
+    for (const auto &lane : lanes_)
+        if (reducer_ < 0 && reaches_all(*lane)) reducers_.push_back(lane.get());
+    if (reducers_.size() != lanes_.size()) reducers_ = {&lane_of(static_cast<uint32_t>(std::max(reducer_, 0)))};
+    return reducers_;
+}
+
+bool GpuGroup::holds(uint32_t party, const Call &call) const {
+    const Gpu &own = gpu(party);
+    if (call.inputs == nullptr) return false;
+    const mdist_buffer_t *const first = first_placed(call);
+    if (first == nullptr) return true;
+    const Place place = place_of(first->data);
+    const Place wanted = place.on_host() ? place : own.place();
+    for (std::size_t i = 0; i < call.buffer_count; ++i) {
+        check_place(call.inputs[i], "input ", i, wanted, own);
+        check_place(call.outputs[i], "output ", i, wanted, own);
+    }
+    return !wanted.on_host();
+}
+
+void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) {
+    struct Ending {
+        GpuGroup &self;
+        ~Ending() { self.settle(); }
+    };
+    done_.reset();
+    for (const auto &lane : lanes_) {
+        lane->begin();
+        for (uint32_t party = 0; party < parties(); ++party) lane->wait_for(*calls[party]->ready);
+    }
+    // What was given to a lane before another one failed is waited for by all, too.
+    const Ending ending{*this};
+    if (group.workers() == nullptr) return give_to_lanes(*this, calls);
+    if (!staging_) staging_ = std::make_unique<Staging>(*this);
+    staging_->perform(group, calls, timeout_ns);
+}
+
+/// Marks behind what the lanes have been given.
+void GpuGroup::settle() {
+    try {
+        auto marks = std::make_shared<std::vector<Event>>();
+        marks->reserve(lanes_.size());
+        for (const auto &lane : lanes_) marks->push_back(lane->record());
+        done_ = std::move(marks);
+        const std::lock_guard lock(mutex_);
+        last_ = done_;
+    } catch (const std::exception &) {
+        // The GPU fails everything from now on.
+    }
+}
+
+void GpuGroup::order(uint32_t party, const Marks &marks) {
+    if (!marks) return;
+    for (const Event &mark : *marks) gpu(party).wait_for(mark);
+    if (blocking_) gpu(party).finish();
+}
+
+void GpuGroup::join(uint32_t party) {
+    Marks last;
+    {
+        const std::lock_guard lock(mutex_);
+        last = last_;
+    }
+    order(party, last);
+}
+
+void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    GpuGroup &gpus = *group.gpus();
+    const Event ready = gpus.gpu(party).record();
+    Call placed = call;
+    placed.ready = &ready;
+    perform_across(group, party, placed, timeout_ns);
+    gpus.order(party, gpus.done());
+}
+
+} // namespace mdist
