@@ -3,6 +3,7 @@
 
 #include "cluster/config.h"
 #include "cluster/resolve.h"
+#include "comm/device/gpu_group.h"
 #include "comm/workers.h"
 #include "strategy/context.h"
 #include "strategy/job.h"
@@ -70,6 +71,7 @@ Strategy::Strategy(const Config &config)
 /// Takes this worker's place in its job, if it has one.
 void Strategy::join(const Config &config) {
     const Resolved resolved = resolve(config, process_environment());
+    gather_gpus();
     choose_reducer(config, resolved.size);
     if (config.text("strategy") == "in_graph") session_ = std::make_unique<Session>(*this);
     for (uint32_t local = 0; session_ && local < local_replica_count(); ++local)
@@ -104,6 +106,7 @@ void Strategy::choose_reducer(const Config &config, uint32_t workers) {
                                                   workers, " workers; leave it at auto"))
             .reason("not_built");
     group_.set_reducer(0);
+    if (gpus_) gpus_->set_reducer(0);
     if (!config.is_set("reduce_to_device")) return;
     const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
     uint32_t reducer = 0;
@@ -114,6 +117,17 @@ void Strategy::choose_reducer(const Config &config, uint32_t workers) {
                            config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
             .reason("bad_value");
     group_.set_reducer(reducer);
+    if (gpus_) gpus_->set_reducer(reducer);
+}
+
+/// All devices are GPUs, or none is.
+void Strategy::gather_gpus() {
+    std::vector<Gpu *> gpus;
+    for (const auto &device : devices_)
+        if (Gpu *const gpu = device->gpu()) gpus.push_back(gpu);
+    if (gpus.size() != devices_.size()) return;
+    gpus_ = std::make_unique<GpuGroup>(std::move(gpus));
+    group_.set_gpus(gpus_.get());
 }
 
 Strategy::~Strategy() = default;
@@ -187,15 +201,17 @@ void Strategy::require_open() {
 }
 
 Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
-    if (memory_) {
+    Device &own = device(local);
+    if (memory_ && own.gpu() == nullptr) {
         try {
             return memory_->allocate(bytes);
         } catch (const Failure &failure) {
             if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
         }
     }
-    Memory memory = device(local).allocate(bytes);
-    device(local).zero(memory.get(), bytes);
+    Memory memory = own.allocate(bytes);
+    own.zero(memory.get(), bytes);
+    own.finish();
     return memory;
 }
 

@@ -25,6 +25,7 @@
 namespace mdist {
 
 class Config;
+class GpuGroup;
 class Session;
 class Workers;
 
@@ -86,6 +87,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     mdist_strategy_t *public_handle = nullptr;
 
     Group &group() { return group_; }
+    /// The local replicas' GPUs; nullptr on the CPU.
+    GpuGroup *gpus() const { return gpus_.get(); }
     /// What the replicas have started.
     OperationQueue &operations() { return operations_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
@@ -141,6 +144,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
 
     void join(const Config &config);
     void choose_reducer(const Config &config, uint32_t workers);
+    void gather_gpus();
     void check_arguments(const std::vector<ValuePointer> &arguments);
     void release_turn() noexcept;
     void run_frame(Frame &frame, const Step &step);
@@ -163,6 +167,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     Packing packing_;
     uint32_t worker_ = 0;
     uint32_t worker_count_ = 1;
+    std::unique_ptr<GpuGroup> gpus_; // where the devices are GPUs
     Group group_;
     OperationQueue operations_{group_};
     std::shared_ptr<VariableStore> variables_;

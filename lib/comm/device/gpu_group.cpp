@@ -25,7 +25,7 @@ const mdist_buffer_t *first_placed(const Call &call) {
 
 void check_place(const mdist_buffer_t &buffer, const char *which, std::size_t i, const Place &wanted, const Gpu &gpu) {
     if (buffer.data == nullptr) return;
-    const Place place = place_of(buffer.data);
+    const Place place = place_of(buffer.data, gpu.index());
     if (place == wanted) return;
     if (place.on_host() || wanted.on_host())
         throw invalid(text(which, i, " lies ", place_text(place), " and other buffers of the call ", place_text(wanted),
@@ -36,7 +36,7 @@ void check_place(const mdist_buffer_t &buffer, const char *which, std::size_t i,
 
 } // namespace
 
-GpuGroup::GpuGroup(std::vector<Gpu *> gpus, bool blocking) : gpus_(std::move(gpus)), blocking_(blocking) {
+GpuGroup::GpuGroup(std::vector<Gpu *> gpus) : gpus_(std::move(gpus)), ordered_(gpus_.size()) {
     for (const Gpu *gpu : gpus_) {
         const auto same = [&](const auto &lane) { return &lane->gpu() == &gpu->physical(); };
         const auto lane = std::find_if(lanes_.begin(), lanes_.end(), same);
@@ -63,7 +63,7 @@ bool GpuGroup::holds(uint32_t party, const Call &call) const {
     if (call.inputs == nullptr) return false;
     const mdist_buffer_t *const first = first_placed(call);
     if (first == nullptr) return true;
-    const Place place = place_of(first->data);
+    const Place place = place_of(first->data, own.index());
     const Place wanted = place.on_host() ? place : own.place();
     for (std::size_t i = 0; i < call.buffer_count; ++i) {
         check_place(call.inputs[i], "input ", i, wanted, own);
@@ -105,17 +105,26 @@ void GpuGroup::settle() {
 
 void GpuGroup::order(uint32_t party, const Marks &marks) {
     if (!marks) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ordered_[party] == marks) return;
+        ordered_[party] = marks;
+    }
     for (const Event &mark : *marks) gpu(party).wait_for(mark);
-    if (blocking_) gpu(party).finish();
+    if (gpu(party).blocking()) gpu(party).finish();
 }
 
-void GpuGroup::join(uint32_t party) {
+void GpuGroup::join(uint32_t party) noexcept {
     Marks last;
     {
         const std::lock_guard lock(mutex_);
         last = last_;
     }
-    order(party, last);
+    try {
+        order(party, last);
+    } catch (const std::exception &) {
+        // As the header says.
+    }
 }
 
 void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {

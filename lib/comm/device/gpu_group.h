@@ -25,8 +25,8 @@ using Marks = std::shared_ptr<const std::vector<Event>>;
 
 class GpuGroup {
   public:
-    /// By party. `blocking`: parties wait for what their streams are given (gpu.blocking).
-    GpuGroup(std::vector<Gpu *> gpus, bool blocking);
+    /// By party.
+    explicit GpuGroup(std::vector<Gpu *> gpus);
     ~GpuGroup();
 
     uint32_t parties() const { return static_cast<uint32_t>(gpus_.size()); }
@@ -47,16 +47,16 @@ class GpuGroup {
     void perform(Group &group, const Call *const *calls, uint64_t timeout_ns);
     /// Behind the last operation performed; after finishing, until the party posts again.
     const Marks &done() const { return done_; }
-    /// What the party's stream gets from now on waits for the marks.
+    /// What the party's stream gets from now on waits for the marks; where all is waited for (Gpu::blocking), they have
+    /// happened on return.
     void order(uint32_t party, const Marks &marks);
-    /// The same for all operations that were performed.
-    void join(uint32_t party);
+    /// The same for all operations that were performed. A GPU that fails in this fails whatever comes next.
+    void join(uint32_t party) noexcept;
 
   private:
     void settle();
 
     const std::vector<Gpu *> gpus_;
-    const bool blocking_;
     std::unique_ptr<Staging> staging_;         // once there was something to stage; the lanes end before it
     std::vector<std::unique_ptr<Lane>> lanes_; // one for each physical GPU
     std::vector<std::size_t> lane_index_;      // by party
@@ -64,7 +64,8 @@ class GpuGroup {
     std::vector<Lane *> reducers_; // once asked for
     Marks done_;
     std::mutex mutex_;
-    Marks last_; // done_, for join()
+    Marks last_;                 // done_, for join()
+    std::vector<Marks> ordered_; // by party: what its stream waits for already
 };
 
 /// A collective of buffers that GpuGroup::holds(), in one call.

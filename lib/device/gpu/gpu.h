@@ -40,6 +40,8 @@ class Gpu final : public Device {
     void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) override;
     void scale(int32_t dtype, void *to, double factor, std::size_t elements) override;
     void finish() override;
+    /// As mdist_gpu_api::squares.
+    void squares(int32_t dtype, const void *from, std::size_t elements, double *sum);
 
     PhysicalGpu &physical() const { return physical_; }
     mdist_gpu_stream *stream() const { return stream_->get(); }

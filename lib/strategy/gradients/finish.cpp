@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a round: all buckets are reduced, the norm is known, the gradients are clipped.
+#include "device/gpu/gpu.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
 #include "strategy/gradients/gradients.h"
@@ -78,21 +79,37 @@ Gradients::Outcome Gradients::wait(Replica &replica) {
 
 /// While one bucket is read once more for the norm, the others are on their way.
 void Gradients::await_buckets(const Replica &replica, Share &share) {
-    std::fill(share.round.squares.begin(), share.round.squares.end(), 0);
+    Round &round = share.round;
+    std::fill(round.squares.begin(), round.squares.end(), 0);
+    Device &device = strategy_->device(replica.local_index());
+    const std::size_t bytes = round.squares.size() * sizeof(double);
+    if (device.gpu() != nullptr && plan_.options().norm) {
+        round.squares_on_gpu = device.allocate(bytes);
+        device.zero(round.squares_on_gpu.get(), bytes);
+    }
     for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
         strategy_->operations().wait(*share.round.started[b], kNoDeadline);
         if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
     }
+    if (!round.squares_on_gpu) return;
+    device.copy_out(round.squares.data(), round.squares_on_gpu.get(), bytes);
+    round.squares_on_gpu.reset();
 }
 
 /// This replica's share of the terms: every so many-th, so that all have about as much to do in each bucket.
 void Gradients::add_squares(const Replica &replica, Share &share, const GradientPlan::Bucket &bucket) {
     const uint32_t replicas = strategy_->replica_count();
+    Gpu *const gpu = strategy_->device(replica.local_index()).gpu();
     const reduce::FloatEnvironment environment;
     for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
         if (b % replicas != replica.id()) continue;
         const GradientPlan::Stretch &block = plan_.blocks()[b];
-        share.round.squares[b] = reduce::sum_of_squares(block.dtype, at(share.gradients, block.offset), block.elements);
+        const void *const data = at(share.gradients, block.offset);
+        if (gpu != nullptr)
+            gpu->squares(block.dtype, data, block.elements,
+                         static_cast<double *>(share.round.squares_on_gpu.get()) + b);
+        else
+            share.round.squares[b] = reduce::sum_of_squares(block.dtype, data, block.elements);
     }
 }
 
@@ -110,8 +127,9 @@ double Gradients::norm(Replica &replica, Share &share) {
 /// With a norm that is neither too large nor infinite there is nothing to do.
 void Gradients::clip(const Replica &replica, const Share &share, const Outcome &outcome) const {
     const GradientOptions &options = plan_.options();
+    Device &device = strategy_->device(replica.local_index());
     if (!outcome.finite) {
-        if (options.zero_nonfinite) strategy_->device(replica.local_index()).zero(share.gradients.get(), plan_.bytes());
+        if (options.zero_nonfinite) device.zero(share.gradients.get(), plan_.bytes());
         return;
     }
     if (options.clip_norm == 0 || outcome.norm <= options.clip_norm) return;
@@ -119,7 +137,7 @@ void Gradients::clip(const Replica &replica, const Share &share, const Outcome &
     const double factor = quotient(options.clip_norm, outcome.norm);
     for (const GradientPlan::Bucket &bucket : plan_.buckets())
         for (const GradientPlan::Stretch &each : bucket.buffers)
-            reduce::scale(each.dtype, at(share.gradients, each.offset), factor, each.elements);
+            device.scale(each.dtype, at(share.gradients, each.offset), factor, each.elements);
 }
 
 } // namespace mdist

@@ -33,8 +33,8 @@ void Gradients::check_index(std::size_t index) const {
 
 Tensor Gradients::tensor(uint32_t local, std::size_t index) const {
     const Memory &memory = shares_[local]->gradients;
-    return Tensor::view(at(memory, plan_.place(index).offset), plan_.spec(index).dtype, plan_.spec(index).shape,
-                        memory);
+    return Tensor::view(at(memory, plan_.place(index).offset), plan_.spec(index).dtype, plan_.spec(index).shape, memory,
+                        strategy_->device(local).place());
 }
 
 /// A call of a replica in its round, which begins with the first; what it throws ends the round for good.
@@ -123,7 +123,7 @@ void Gradients::mark(Replica &replica, Share &share, std::size_t index) {
     if (round.accumulates)
         keep(replica, share, index);
     else if (round.rounds_before != 0)
-        add_kept(share, index);
+        add_kept(replica, share, index);
     round.ready[index] = 1;
     ++round.ready_count;
     if (--round.missing[plan_.bucket_of(index)] == 0 && !round.accumulates) start_full_buckets(replica, share);
@@ -134,25 +134,27 @@ void Gradients::keep(Replica &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
     const void *const gradient = at(share.gradients, place.offset);
     void *const sum = at(share.sums, place.offset);
+    Device &device = strategy_->device(replica.local_index());
     if (share.round.kept[index]) {
         const reduce::FloatEnvironment environment;
         const void *const sources[] = {sum, gradient};
-        reduce::reduce({place.dtype, reduce::Op::kSum, 1}, sources, 2, &sum, 1, place.elements);
+        device.reduce({place.dtype, reduce::Op::kSum, 1}, sources, 2, &sum, 1, place.elements);
     } else {
-        strategy_->device(replica.local_index()).copy_in(sum, gradient, place.elements * dtype_size(place.dtype));
+        device.copy(sum, gradient, place.elements * dtype_size(place.dtype));
     }
     share.round.kept[index] = 1;
 }
 
 /// Adds the rounds before to a gradient. A mean over replicas is to be one over rounds, too.
-void Gradients::add_kept(Share &share, std::size_t index) {
+void Gradients::add_kept(const Replica &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
     void *const gradient = at(share.gradients, place.offset);
     const void *const sources[] = {gradient, share.round.kept[index] ? at(share.sums, place.offset) : nullptr};
     const bool mean = plan_.options().op == MDIST_MEAN;
     const reduce::FloatEnvironment environment;
-    reduce::reduce({place.dtype, mean ? reduce::Op::kMean : reduce::Op::kSum, share.round.rounds_before + 1}, sources,
-                   sources[1] == nullptr ? 1 : 2, &gradient, 1, place.elements);
+    strategy_->device(replica.local_index())
+        .reduce({place.dtype, mean ? reduce::Op::kMean : reduce::Op::kSum, share.round.rounds_before + 1}, sources,
+                sources[1] == nullptr ? 1 : 2, &gradient, 1, place.elements);
 }
 
 void Gradients::start_full_buckets(Replica &replica, Share &share) {

@@ -54,6 +54,7 @@ class Gradients : public std::enable_shared_from_this<Gradients> {
         std::vector<std::size_t> missing;                // by bucket: how many of its gradients are not ready
         std::vector<std::shared_ptr<Operation>> started; // the first buckets'
         std::vector<double> squares;                     // by block
+        Memory squares_on_gpu;                           // the same, on their way
 
         uint64_t rounds_before = 0;        // that were added up and not reduced
         uint64_t epoch = 0;                // when that was
@@ -77,7 +78,7 @@ class Gradients : public std::enable_shared_from_this<Gradients> {
     Failure missing(const Round &round) const;
 
     void keep(Replica &replica, Share &share, std::size_t index);
-    void add_kept(Share &share, std::size_t index);
+    void add_kept(const Replica &replica, Share &share, std::size_t index);
 
     void start_full_buckets(Replica &replica, Share &share);
     std::shared_ptr<Operation> start(Replica &replica, Round &round, std::size_t number,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/steps/frame.h"
 
+#include "comm/device/gpu_group.h"
 #include "comm/operation_queue.h"
 #include "strategy/context.h"
 #include "strategy/gradients/gradients.h"
@@ -130,6 +131,8 @@ bool Replica::end_work() noexcept {
             .replica(static_cast<int32_t>(id()))
             .reason("work_under_way");
     });
+    // What was started and not waited for is waited for with the rest of the stream.
+    if (GpuGroup *const gpus = strategy_.gpus()) gpus->join(local_index_);
     gradients.clear(); // nothing reads or writes their memory any more
     return left || worked;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What replicas do to variables together, inside a step.
 #include "comm/collectives.h"
+#include "device/gpu/gpu.h"
 #include "reduce/arithmetic.h"
 #include "strategy/variables/variable.h"
 #include "util/text.h"
@@ -14,6 +15,14 @@ void Variable::check_owner(const Replica &replica) const {
         throw invalid(text("variable \"", spec_.name, "\" belongs to another strategy than this replica"));
 }
 
+/// Where the replica computes: what lies on the host is copied to its GPU.
+static Tensor on_device(Device &device, const Tensor &tensor) {
+    if (device.gpu() == nullptr || !tensor.on_host()) return tensor;
+    Tensor copy = Tensor::allocate(device, tensor.dtype(), tensor.shape());
+    device.copy_in(copy.data(), tensor.data(), tensor.bytes());
+    return copy;
+}
+
 void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &tensor, uint64_t timeout_ns) {
     check_owner(replica);
     check_write(assign, tensor, "the tensor");
@@ -25,10 +34,13 @@ void Variable::assign_in_step(Replica &replica, int32_t assign, const Tensor &te
     const bool only_first = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     // With one worker nothing can fail once the replicas have met, so the copies may be written at once. Else the
     // outcome comes first: a variable must not be half written when another worker dies. Either way all replicas
-    // receive the same bits.
-    const bool at_once = !only_first && strategy_->worker_count() == 1;
+    // receive the same bits. On GPUs only what is set is written at once: their reductions write no other way.
+    Device &device = strategy_->device(local);
+    const bool at_once =
+        !only_first && strategy_->worker_count() == 1 && (device.gpu() == nullptr || assign == MDIST_ASSIGN_SET);
     const Tensor total = at_once ? Tensor() : store_->scratch(local, spec_.dtype, spec_.shape);
-    const mdist_buffer_t input = tensor.buffer();
+    const Tensor own = on_device(device, tensor);
+    const mdist_buffer_t input = own.buffer();
     const mdist_buffer_t output = (at_once ? copies_[local] : total).buffer();
     Call call;
     call.kind = CallKind::kAssign;
