@@ -135,8 +135,8 @@ Job reduce_job(int32_t device, const mdist_gpu_reduction *reductions, std::size_
     for (std::size_t i = 0; i < count; ++i) {
         const mdist_gpu_reduction &one = reductions[i];
         kept.push_back({{one.dtype, static_cast<reduce::Op>(one.op), one.divisor},
-                        {one.sources, one.sources + one.source_count},
-                        {one.destinations, one.destinations + one.destination_count},
+                        std::vector<const void *>(one.sources, one.sources + one.source_count),
+                        std::vector<void *>(one.destinations, one.destinations + one.destination_count),
                         one.elements});
     }
     return [device, kept = std::move(kept)] {

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/device/nccl_comms.h"
+
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "util/thread.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kClose_ns = 10'000'000'000;
+constexpr auto kLook = std::chrono::microseconds(200);
+
+Failure failure_of(const mdist_nccl_api &api, int error, mdist_gpu_comm *comm, const std::string &what) {
+    const std::string more = api.last_error(comm);
+    return Failure(MDIST_ERR_DEVICE, text("NCCL: ", what, " failed: ", api.text(error), more.empty() ? "" : " (", more,
+                                          more.empty() ? "" : ")"))
+        .reason("nccl_failed")
+        .native(error);
+}
+
+} // namespace
+
+struct NcclComms::State {
+    struct Watched {
+        Marks marks;
+        const char *name;
+        uint64_t begin_ns;
+        uint64_t timeout_ns;
+    };
+
+    explicit State(const mdist_nccl_api &table) : api(table) {}
+
+    bool in_progress(int error) const { return error != 0 && api.kind(error) == MDIST_GPU_NOT_READY; }
+    /// What NCCL says of all communicators: 0, one's error, or in progress. With nccl_mutex.
+    int ask(mdist_gpu_comm *&whose);
+    bool over(const Watched &each) const;
+    std::optional<Failure> look();
+    bool all_over() const { return watched.empty(); }
+    void abort() noexcept;
+    void finalize() noexcept;
+    void work() noexcept;
+    static void *main(void *self);
+
+    const mdist_nccl_api &api;
+    std::vector<mdist_gpu_comm *> comms;
+    std::function<void(const Failure &)> fail;
+    std::function<bool()> failed;
+
+    std::mutex nccl_mutex; // around calls of NCCL: one thread at a time
+    bool aborted = false;  // guarded by it
+
+    std::mutex mutex; // guards what follows
+    std::condition_variable changed;
+    std::deque<Watched> watched;
+    bool ending = false;
+    bool abandoned = false; // a failure that the destructor or an issuer knows of
+    bool ended = false;
+    pthread_t thread = {};
+};
+
+int NcclComms::State::ask(mdist_gpu_comm *&whose) {
+    int progress = 0;
+    for (mdist_gpu_comm *comm : comms) {
+        int error = 0;
+        const int own = api.async_error(comm, &error);
+        if (own != 0) error = own;
+        whose = comm;
+        if (error != 0 && !in_progress(error)) return error;
+        if (error != 0) progress = error;
+    }
+    return progress;
+}
+
+bool NcclComms::State::over(const Watched &each) const {
+    for (const Event &mark : *each.marks)
+        if (!mark.happened()) return false;
+    return true;
+}
+
+/// What went wrong, if something has. What is over is forgotten.
+std::optional<Failure> NcclComms::State::look() {
+    {
+        const std::lock_guard lock(nccl_mutex);
+        mdist_gpu_comm *whose = nullptr;
+        const int error = ask(whose);
+        if (error != 0 && !in_progress(error)) return failure_of(api, error, whose, "a collective");
+    }
+    const std::lock_guard lock(mutex);
+    try {
+        while (!watched.empty() && over(watched.front())) watched.pop_front();
+    } catch (const Failure &failure) {
+        return failure;
+    }
+    if (watched.empty()) return {};
+    const Watched &first = watched.front();
+    if (monotonic_clock().now_ns() - first.begin_ns < first.timeout_ns) return {};
+    return Failure(MDIST_ERR_TIMEOUT,
+                   text(first.name, " was given to NCCL and not over after ", first.timeout_ns / 1'000'000, " ms"))
+        .operation(first.name)
+        .reason("nccl_timeout");
+}
+
+void NcclComms::State::abort() noexcept {
+    const std::lock_guard lock(nccl_mutex);
+    aborted = true;
+    for (mdist_gpu_comm *comm : comms) api.abort(comm);
+    comms.clear();
+}
+
+/// Of a communicator in which nothing is under way.
+void NcclComms::State::finalize() noexcept {
+    const std::lock_guard lock(nccl_mutex);
+    const uint64_t begin = monotonic_clock().now_ns();
+    for (mdist_gpu_comm *comm : comms) {
+        int error = api.finalize(comm);
+        while (in_progress(error) && monotonic_clock().now_ns() - begin < kClose_ns)
+            if (api.async_error(comm, &error) != 0) break;
+        error == 0 ? api.destroy(comm) : api.abort(comm);
+    }
+    comms.clear();
+}
+
+void NcclComms::State::work() noexcept {
+    std::unique_lock lock(mutex);
+    bool well = true;
+    while (well && !abandoned && !(ending && watched.empty())) {
+        if (watched.empty()) {
+            changed.wait(lock);
+            continue;
+        }
+        changed.wait_for(lock, kLook);
+        lock.unlock();
+        std::optional<Failure> wrong = look();
+        if (wrong) fail(*wrong);
+        well = !wrong && !failed();
+        lock.lock();
+    }
+    well = well && !abandoned;
+    watched.clear();
+    lock.unlock();
+    well ? finalize() : abort();
+    lock.lock();
+    changed.wait(lock, [this] { return ending; });
+    ended = true;
+    changed.notify_all();
+}
+
+void *NcclComms::State::main(void *self) {
+    const std::unique_ptr<std::shared_ptr<State>> state(static_cast<std::shared_ptr<State> *>(self));
+    (*state)->work();
+    return nullptr;
+}
+
+NcclComms::NcclComms(const mdist_nccl_api &api, GpuGroup &gpus, uint32_t ranks, uint32_t first_rank, const Id &id,
+                     std::function<void(const Failure &)> fail, std::function<bool()> failed)
+    : state_(std::make_shared<State>(api)) {
+    state_->fail = std::move(fail);
+    state_->failed = std::move(failed);
+    state_->comms.resize(gpus.parties());
+    int error = api.group_start();
+    for (uint32_t party = 0; party < gpus.parties() && error == 0; ++party) {
+        error = api.init(&state_->comms[party], gpus.gpu(party).index(), static_cast<int32_t>(ranks),
+                         static_cast<int32_t>(first_rank + party), id.data());
+        if (state_->in_progress(error)) error = 0;
+    }
+    const int last = api.group_end();
+    if (error == 0 && last != 0 && !state_->in_progress(last)) error = last;
+    std::erase(state_->comms, nullptr);
+    auto handed = std::make_unique<std::shared_ptr<State>>(state_);
+    const int refused = error != 0 ? 0 : start_thread(&state_->thread, State::main, handed.get(), "mdist-nccl");
+    if (error == 0 && refused == 0) {
+        handed.release();
+        return;
+    }
+    state_->abort();
+    if (error != 0) throw failure_of(api, error, nullptr, "making communicators");
+    throw Failure(MDIST_ERR_RESOURCE, "the system refused a thread for NCCL").native(refused);
+}
+
+NcclComms::~NcclComms() {
+    bool ended = false;
+    {
+        std::unique_lock lock(state_->mutex);
+        state_->ending = true;
+        state_->changed.notify_all();
+        ended =
+            state_->changed.wait_for(lock, std::chrono::nanoseconds(2 * kClose_ns), [this] { return state_->ended; });
+    }
+    if (ended) {
+        pthread_join(state_->thread, nullptr);
+        return;
+    }
+    log_error("NCCL has not let go of its communicators in 20 s; they are left behind");
+    pthread_detach(state_->thread);
+}
+
+const mdist_nccl_api &NcclComms::api() const {
+    return state_->api;
+}
+
+mdist_gpu_comm *NcclComms::comm(uint32_t party) const {
+    return state_->comms[party];
+}
+
+void NcclComms::check(int error, const char *what) const {
+    if (error != 0 && !state_->in_progress(error)) throw failure_of(state_->api, error, nullptr, what);
+}
+
+/// Until no communicator is in progress.
+void NcclComms::poll(const char *what, uint64_t timeout_ns) {
+    const uint64_t begin = monotonic_clock().now_ns();
+    for (;;) {
+        {
+            const std::lock_guard lock(state_->nccl_mutex);
+            if (state_->aborted) break;
+            mdist_gpu_comm *whose = nullptr;
+            const int error = state_->ask(whose);
+            if (error == 0) return;
+            if (!state_->in_progress(error)) throw failure_of(state_->api, error, whose, what);
+        }
+        if (state_->failed()) break;
+        if (monotonic_clock().now_ns() - begin >= timeout_ns)
+            throw Failure(MDIST_ERR_TIMEOUT,
+                          text("NCCL: ", what, " did not begin within ", timeout_ns / 1'000'000, " ms"))
+                .reason("nccl_timeout");
+        std::unique_lock lock(state_->mutex);
+        state_->changed.wait_for(lock, kLook);
+    }
+    throw Failure(MDIST_ERR_ABORTED, text("NCCL: ", what, " was given up, as the job has failed"));
+}
+
+/// Runs `body`; what it throws ends the communicators.
+template <class Body>
+static void or_abandon(std::mutex &mutex, std::condition_variable &changed, bool &abandoned, Body body) {
+    try {
+        body();
+    } catch (...) {
+        const std::lock_guard lock(mutex);
+        abandoned = true;
+        changed.notify_all();
+        throw;
+    }
+}
+
+void NcclComms::ready(uint64_t timeout_ns) {
+    or_abandon(state_->mutex, state_->changed, state_->abandoned, [&] { poll("meeting all ranks", timeout_ns); });
+}
+
+void NcclComms::issue(FunctionRef<void()> calls, const char *name, uint64_t timeout_ns) {
+    or_abandon(state_->mutex, state_->changed, state_->abandoned, [&] {
+        {
+            const std::lock_guard lock(state_->nccl_mutex);
+            if (state_->aborted) throw Failure(MDIST_ERR_ABORTED, "NCCL has failed before");
+            check(state_->api.group_start(), name);
+            struct End {
+                const mdist_nccl_api &api;
+                int error = 0;
+                bool done = false;
+                ~End() {
+                    if (!done) api.group_end();
+                }
+            } end{state_->api};
+            calls();
+            end.done = true;
+            check(state_->api.group_end(), name);
+        }
+        poll(name, timeout_ns);
+    });
+}
+
+void NcclComms::watch(Marks marks, const char *name, uint64_t timeout_ns) {
+    if (!marks) return;
+    const std::lock_guard lock(state_->mutex);
+    state_->watched.push_back({std::move(marks), name, monotonic_clock().now_ns(), timeout_ns});
+    state_->changed.notify_all();
+}
+
+} // namespace mdist
