@@ -54,6 +54,13 @@ std::string version_text() {
            std::to_string(version % 100);
 }
 
+std::vector<std::string> lines_of(const std::string &text) {
+    std::istringstream all(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(all, line);) lines.push_back(line);
+    return lines;
+}
+
 std::string value_of(const mdist_config_t *config, const char *key) {
     mdist_error_t *error = nullptr;
     size_t needed = 0;
@@ -61,6 +68,17 @@ std::string value_of(const mdist_config_t *config, const char *key) {
     std::vector<char> text(needed);
     require_ok(mdist_config_get(config, key, text.data(), text.size(), nullptr, &error), error);
     return text.data();
+}
+
+/// What the library says of them, line by line.
+Json gpus() {
+    mdist_error_t *error = nullptr;
+    uint32_t count = 0;
+    size_t needed = 0;
+    require_ok(mdist_gpu_count(&count, nullptr, 0, &needed, &error), error);
+    std::vector<char> text(needed);
+    require_ok(mdist_gpu_count(&count, text.data(), text.size(), nullptr, &error), error);
+    return {{"count", count}, {"told", lines_of(text.data())}};
 }
 
 std::string device_of(const mdist_strategy_t *strategy, uint32_t local_replica) {
@@ -76,10 +94,7 @@ std::vector<std::string> explanation_of(const mdist_cluster_t *cluster) {
     require_ok(mdist_cluster_explain(cluster, nullptr, 0, &needed, &error), error);
     std::vector<char> text(needed);
     require_ok(mdist_cluster_explain(cluster, text.data(), text.size(), nullptr, &error), error);
-    std::istringstream all(text.data());
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(all, line);) lines.push_back(line);
-    return lines;
+    return lines_of(text.data());
 }
 
 /// Who this worker is among the others, and what was passed over on the way there.
@@ -130,6 +145,7 @@ Json environment() {
     all["version"] = version_text();
     all["cpus"] = {{"usable", machine.usable_cpus}, {"online", machine.online_cpus}, {"model", machine.model}};
     for (const char *feature : kFeatures) all["features"][feature] = mdist_has(feature) != 0;
+    all["gpus"] = gpus();
     add_strategy(all);
     return all;
 }
@@ -143,6 +159,10 @@ void print_text(const Json &all) {
     std::string without;
     for (const auto &[feature, there] : all["features"].items()) (there.get<bool>() ? with : without) += " " + feature;
     std::printf("features %s; not:%s\n", with.empty() ? " none" : with.c_str(), without.c_str());
+    const Json &gpus = all["gpus"];
+    if (gpus["count"] == 0) std::printf("GPUs      none: ");
+    for (const auto &line : gpus["told"])
+        std::printf("%s%s\n", gpus["count"] == 0 ? "" : "GPUs      ", line.get<std::string>().c_str());
     if (all.contains("cluster")) {
         for (const auto &line : all["cluster"]["found"]) std::printf("cluster   %s\n", line.get<std::string>().c_str());
         for (const auto &line : all["cluster"]["passed_over"])

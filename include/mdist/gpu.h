@@ -23,10 +23,11 @@ extern "C" {
 #endif
 
 /**
- * The number of GPUs that this process can use, and if there are none, why: no module of the library for them, no driver,
- * no card. Having none is no error. The first call loads the module and asks CUDA: not before a fork() whose child uses
- * GPUs, as CUDA does not survive it.
- * @param text      may be NULL; "" where there are GPUs. Cut off at @p capacity bytes, always terminated
+ * The number of GPUs that this process can use, and in words what they are, or why there are none: no module of the
+ * library for them, no driver, no card. Having none is no error. The first call loads the module and asks CUDA: not before
+ * a fork() whose child uses GPUs, as CUDA does not survive it.
+ * @param text      may be NULL; a line for each GPU and one about NCCL, which is loaded to be asked; or why there are no
+ *                  GPUs. Cut off at @p capacity bytes, always terminated
  * @param needed    may be NULL; the bytes that all of the text takes, with its end
  * @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1
  */

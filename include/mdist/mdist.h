@@ -10,7 +10,7 @@
  *   loop        steps over an iterator, and their outputs    serve       one program leads all workers' replicas
  *   checkpoint  variables and iterators in files             preemption  saving when one worker is told to go
  *   cluster     who else is in the job                       context     which strategy a thread works for
- *   status, log what went wrong, and what goes on
+ *   gpu         which there are, and their streams           status, log what went wrong, and what goes on
  *
  * and for other languages than C:
  *
@@ -34,6 +34,7 @@
 #include <mdist/dataset_sources.h>
 #include <mdist/dataset_transforms.h>
 #include <mdist/dlpack.h>
+#include <mdist/gpu.h>
 #include <mdist/gradients.h>
 #include <mdist/input.h>
 #include <mdist/log.h>

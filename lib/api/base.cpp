@@ -2,10 +2,12 @@
 #include <mdist/base.h>
 
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "comm/links/gloo.h"
 #include "comm/membership/secret.h"
+#include "device/gpu/loader.h"
 #include "reduce/reduce.h"
 
 uint32_t mdist_version(void) {
@@ -23,15 +25,34 @@ bool has_gloo() noexcept {
     }
 }
 
+/// Loads the module and asks CUDA.
+bool has_gpus() noexcept {
+    try {
+        return mdist::gpu_support().count > 0;
+    } catch (const std::exception &) { // out of memory
+        return false;
+    }
+}
+
+bool has_nccl() noexcept {
+    try {
+        std::string reason;
+        return mdist::nccl_api(reason) != nullptr;
+    } catch (const std::exception &) { // out of memory
+        return false;
+    }
+}
+
 } // namespace
 
-// Backends say yes here once they are built in; everything else is honestly 0.
 int32_t mdist_has(const char *feature) {
     using mdist::reduce::InstructionSet;
     const std::string_view name = feature == nullptr ? "" : feature;
     if (name == "avx2") return mdist::reduce::available(InstructionSet::kAvx2);
     if (name == "avx512") return mdist::reduce::available(InstructionSet::kAvx512);
+    if (name == "cuda") return has_gpus();
     if (name == "gloo") return has_gloo();
+    if (name == "nccl") return has_nccl();
     if (name == "secret") return mdist::secrets_are_built();
     if (name == "shm" || name == "tcp") return 1;
     return 0;

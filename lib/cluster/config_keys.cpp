@@ -56,10 +56,10 @@ constexpr ConfigKey kKeys[] = {
      "messages that are written; where it is not set, MDIST_LOG decides"},
 };
 
-constexpr const char *kReserved[] = {"MDIST_BOOTSTRAP",  "MDIST_CONFIG",     "MDIST_JOB_ID",  "MDIST_LIBRARY",
-                                     "MDIST_LOCAL_RANK", "MDIST_LOCAL_SIZE", "MDIST_LOG",     "MDIST_NODES",
-                                     "MDIST_NODE_RANK",  "MDIST_RANK",       "MDIST_RESTART", "MDIST_SIZE",
-                                     "MDIST_STORE",      "MDIST_STORE_OWNER"};
+constexpr const char *kReserved[] = {"MDIST_BOOTSTRAP", "MDIST_CONFIG",  "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU",
+                                     "MDIST_JOB_ID",    "MDIST_LIBRARY", "MDIST_LOCAL_RANK",  "MDIST_LOCAL_SIZE",
+                                     "MDIST_LOG",       "MDIST_NODES",   "MDIST_NODE_RANK",   "MDIST_RANK",
+                                     "MDIST_RESTART",   "MDIST_SIZE",    "MDIST_STORE",       "MDIST_STORE_OWNER"};
 
 std::string advice_for(std::string_view name) {
     std::string group;

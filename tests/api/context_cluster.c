@@ -122,6 +122,11 @@ CALL(store_progress) {
     const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
+CALL(gpu_count) {
+    uint32_t count = 7;
+    size_t needed = 0;
+    return mdist_gpu_count(&count, NULL, 0, &needed, error);
+}
 
 static const Entry entries[] = {
     ENTRY(config_create, ANYWHERE),
@@ -149,5 +154,6 @@ static const Entry entries[] = {
     ENTRY(store_address, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),
     ENTRY(store_progress, ANYWHERE),
+    ENTRY(gpu_count, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -108,6 +108,13 @@ class Environment(unittest.TestCase):
         self.assertIn("cluster   worker 1 (h1:1), rank 1 of 2, by tf_config (TF_CONFIG)\n", text)
         self.assertIn("    not by torch: RANK and WORLD_SIZE are not set\n", text)
 
+    def test_shows_the_gpus_or_why_there_are_none(self):
+        nowhere = {"MDIST_CUDA_MODULE": "/nowhere/module.so"}
+        shown = json.loads(mdist("env", "--json", **nowhere).stdout)
+        self.assertEqual(shown["gpus"], {"count": 0, "told": ["MDIST_CUDA_MODULE names /nowhere/module.so, which is not there"]})
+        self.assertFalse(shown["features"]["cuda"] or shown["features"]["nccl"])
+        self.assertIn("GPUs      none: MDIST_CUDA_MODULE names", mdist("env", **nowhere).stdout)
+
     def test_says_what_contradicts_each_other(self):
         result = mdist("env", MDIST_RANK="0", MDIST_SIZE="2", MDIST_STORE="h:1", RANK="1", WORLD_SIZE="2",
                        MASTER_ADDR="h", MASTER_PORT="2")
