@@ -2,12 +2,12 @@
 /**
  * GPUs: which there are, and what a step does on them.
  *
- * A replica on `gpu:i` has a stream, on which everything that its step asks of the library is done in order: reductions,
- * copies, assignments. Put your kernels and cuBLAS calls on that stream (or give the library yours) and nothing needs to
- * be waited for within a step. Functions return when their work is on the stream, not when it is done. The library waits
- * for the streams where a step leaves replica context: at its end, and for the function of a merge. So what mdist_run
- * gives back is there, and a kernel that failed fails the run. With the key `gpu.blocking` every function waits for its
- * own work instead, which finds out who is to blame.
+ * A replica on `gpu:i` has a stream, on which everything that its step asks of the library is done in order:
+ * reductions, copies, assignments. Put your kernels and cuBLAS calls on that stream (or give the library yours) and nothing needs
+ * to be waited for within a step. Functions return when their work is on the stream, not when it is done. The library
+ * waits for the streams where a step leaves replica context: at its end, and for the function of a merge. So what
+ * mdist_run gives back is there, and a kernel that failed fails the run. With the key `gpu.blocking` every function waits for
+ * its own work instead, which finds out who is to blame.
  *
  * Buffers and tensors of a step's collectives lie on the host or on the replica's GPU, alike on all replicas; what they
  * are is found out from their addresses. No header of CUDA is needed: streams are pointers.
@@ -24,10 +24,10 @@ extern "C" {
 
 /**
  * The number of GPUs that this process can use, and in words what they are, or why there are none: no module of the
- * library for them, no driver, no card. Having none is no error. The first call loads the module and asks CUDA: not before
- * a fork() whose child uses GPUs, as CUDA does not survive it.
- * @param text      may be NULL; a line for each GPU and one about NCCL, which is loaded to be asked; or why there are no
- *                  GPUs. Cut off at @p capacity bytes, always terminated
+ * library for them, no driver, no card. Having none is no error. The first call loads the module and asks CUDA: not
+ * before a fork() whose child uses GPUs, as CUDA does not survive it.
+ * @param text      may be NULL; a line for each GPU and one about NCCL, which is loaded to be asked; or why there are
+ *                  no GPUs. Cut off at @p capacity bytes, always terminated
  * @param needed    may be NULL; the bytes that all of the text takes, with its end
  * @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1
  */
@@ -35,15 +35,15 @@ MDIST_API mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t cap
                                          mdist_error_t **error);
 
 /**
- * The stream of a replica (a cudaStream_t), for kernels of its step; NULL of a replica on the CPU. It stays the same for
- * the life of the strategy, unless mdist_replica_use_stream says otherwise.
+ * The stream of a replica (a cudaStream_t), for kernels of its step; NULL of a replica on the CPU. It stays the same
+ * for the life of the strategy, unless mdist_replica_use_stream says otherwise.
  * @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdist_error_t **error);
 
 /**
- * Has the library work on a stream of yours (a cudaStream_t of the replica's GPU) until the step ends, behind what it has
- * been given so far. NULL: on its own again, behind what is on yours. Destroy it only after the step.
+ * Has the library work on a stream of yours (a cudaStream_t of the replica's GPU) until the step ends, behind what it
+ * has been given so far. NULL: on its own again, behind what is on yours. Destroy it only after the step.
  * @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error);
