@@ -3,11 +3,11 @@
  * GPUs: which there are, and what a step does on them.
  *
  * A replica on `gpu:i` has a stream, on which everything that its step asks of the library is done in order:
- * reductions, copies, assignments. Put your kernels and cuBLAS calls on that stream (or give the library yours) and nothing needs
- * to be waited for within a step. Functions return when their work is on the stream, not when it is done. The library
- * waits for the streams where a step leaves replica context: at its end, and for the function of a merge. So what
- * mdist_run gives back is there, and a kernel that failed fails the run. With the key `gpu.blocking` every function waits for
- * its own work instead, which finds out who is to blame.
+ * reductions, copies, assignments. Put your kernels and cuBLAS calls on that stream (or give the library yours) and
+ * nothing needs to be waited for within a step. Functions return when their work is on the stream, not when it is
+ * done. The library waits for the streams where a step leaves replica context: at its end, and for the function of a
+ * merge. So what mdist_run gives back is there, and a kernel that failed fails the run. With the key `gpu.blocking`
+ * every function waits for its own work instead, which finds out who is to blame.
  *
  * Buffers and tensors of a step's collectives lie on the host or on the replica's GPU, alike on all replicas; what they
  * are is found out from their addresses. No header of CUDA is needed: streams are pointers.
