@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -77,6 +78,7 @@ double load_as_double(int32_t dtype, const char *data, uint64_t index) {
 }
 
 void store_double(int32_t dtype, char *data, uint64_t index, double number) {
+    if (number != number) number = std::numeric_limits<double>::quiet_NaN();
     switch (dtype) {
         case MDIST_FLOAT64:
             return store(data, index, number);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single cases of kernels: each says what differs, or "".
+#pragma once
+
+#include "image.h"
+
+namespace mdist::gpu_test {
+
+struct ReductionCase {
+    int32_t dtype;
+    int32_t op;
+    uint32_t count;
+    std::size_t elements;
+    Lie lie;
+};
+
+struct CastCase {
+    int32_t from;
+    int32_t to;
+    double factor;
+    Lie lie;
+};
+
+/// Two destinations, of which one is the last source.
+std::string reduction_difference(const Gpu &gpu, Random &random, const ReductionCase &one);
+std::string many_reductions_difference(const Gpu &gpu, Random &random, std::size_t count);
+std::string cast_difference(const Gpu &gpu, Random &random, const CastCase &one);
+/// Between places, and from run to run; from the CPU's sum by more than its order explains.
+std::string squares_difference(const Gpu &gpu, Random &random, int32_t dtype, std::size_t elements);
+
+} // namespace mdist::gpu_test
