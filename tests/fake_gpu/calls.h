@@ -25,7 +25,7 @@ int call(const char *name, int32_t device, Body &&body) {
     const Fault fault = count_call(name);
     if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
     if (const int error = device_error(device)) return error;
-    if (fault == Fault::kHang) hang([] { return false; });
+    if (fault == Fault::kHang) hang(begin_hang());
     if (const int error = error_of(fault, device)) return error;
     try {
         return body();
@@ -39,7 +39,7 @@ template <typename Body>
 int call_at_last(const char *name, int32_t device, Body &&body) {
     const Fault fault = count_call(name);
     if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
-    if (fault == Fault::kHang) hang([] { return false; });
+    if (fault == Fault::kHang) hang(begin_hang());
     const int own = body();
     const int injected = error_of(fault, device);
     const int sticky = device_error(device);
@@ -53,7 +53,8 @@ int call_stream(const char *name, int32_t device, mdist_gpu_stream *stream, Make
     if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
     if (const int error = device_error(device)) return error;
     try {
-        if (fault == Fault::kHang) return push(device, stream, [] { return hang([] { return false; }), int{kOk}; });
+        if (fault == Fault::kHang)
+            return push(device, stream, [begun = begin_hang()] { return hang(begun), int{kOk}; });
         if (const int error = error_of(fault, device)) return error;
         return push(device, stream, make_job());
     } catch (const std::bad_alloc &) {

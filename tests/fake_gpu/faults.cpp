@@ -108,11 +108,16 @@ void forget_faults() {
     all.planned.clear();
 }
 
-void hang(const std::function<bool()> &released) {
+uint64_t begin_hang() {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    return all.let_go;
+}
+
+void hang(uint64_t begun, const std::function<bool()> &released) {
     State &all = state();
     std::unique_lock guard(all.lock);
-    const uint64_t before = all.let_go;
-    while (all.let_go == before && !released()) all.gone_on.wait_for(guard, std::chrono::milliseconds(1));
+    while (all.let_go == begun && !released()) all.gone_on.wait_for(guard, std::chrono::milliseconds(1));
 }
 
 void let_go() {

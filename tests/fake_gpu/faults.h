@@ -19,8 +19,9 @@ uint64_t calls(const std::string &name);
 bool add_fault(const std::string &text);
 void forget_faults();
 
-/// Waits until let_go() or until `released` says so. For streams.
-void hang(const std::function<bool()> &released);
+/// Waits until a let_go() that came after the hang was begun, or until `released` says so.
+uint64_t begin_hang();
+void hang(uint64_t begun, const std::function<bool()> &released = [] { return false; });
 void let_go();
 
 /// Somebody did what is not allowed: a sentence for the report.

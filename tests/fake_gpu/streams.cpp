@@ -68,11 +68,12 @@ void delay(mdist_gpu_stream &stream) {
 }
 
 int job_fault() {
+    const uint64_t begun = begin_hang();
     switch (count_call("job")) {
         case Fault::kNone:
             return kOk;
         case Fault::kHang:
-            return hang([] { return false; }), kOk;
+            return hang(begun), kOk;
         default:
             return kIllegalAddress;
     }

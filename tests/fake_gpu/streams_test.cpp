@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, events, kernels and errors of the fake.
+#include "fake_test.h"
+
+namespace {
+
+using namespace fake_gpu;
+
+void a_stream_keeps_its_order(void **) {
+    Worker worker(0, 1);
+    float value = 0;
+    const float one = 1;
+    assert_int_equal(fake().gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
+    for (int i = 0; i < 50; ++i) {
+        assert_int_equal(fake().gpu.copy(0, worker.data, i == 25 ? &one : worker.data, 4, worker.stream), 0);
+        assert_int_equal(fake().gpu.assign(0, MDIST_FLOAT32, 2, worker.data, worker.data, 1, worker.stream), 0);
+        if (i == 30) assert_int_equal(fake().gpu.divide(0, MDIST_FLOAT32, worker.data, 64, 1, worker.stream), 0);
+    }
+    worker.get(&value);
+    assert_true(value == float(1 << 19)); // 1 in turn 25, doubled 25 times, once divided by 2^6
+}
+
+void streams_wait_for_events(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker first(0, 1000);
+    Worker second(1, 1000);
+    mdist_gpu_event *event = nullptr;
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    assert_int_equal(gpu.event_query(0, event), 0); // never recorded
+    for (int turn = 0; turn < 20; ++turn) {
+        std::vector<unsigned char> bytes(4000);
+        assert_int_equal(gpu.spin(0, 300, first.stream), 0);
+        assert_int_equal(gpu.fill(0, first.data, turn, 4000, first.stream), 0);
+        assert_int_equal(gpu.event_record(0, event, first.stream), 0);
+        assert_int_equal(gpu.kind(gpu.event_query(0, event)), MDIST_GPU_NOT_READY);
+        assert_int_equal(gpu.stream_wait(1, second.stream, event), 0);
+        assert_int_equal(gpu.copy(1, second.data, first.data, 4000, second.stream), 0);
+        second.get(reinterpret_cast<float *>(bytes.data()));
+        assert_int_equal(gpu.event_query(0, event), 0);
+        for (const unsigned char byte : bytes) assert_int_equal(byte, turn);
+    }
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+    assert_int_equal(problem_count(), 0);
+}
+
+void an_event_outlives_its_handle_on_streams(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker first(0, 1);
+    Worker second(0, 1);
+    mdist_gpu_event *event = nullptr;
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    assert_int_equal(gpu.spin(0, 500, first.stream), 0);
+    assert_int_equal(gpu.event_record(0, event, first.stream), 0);
+    assert_int_equal(gpu.stream_wait(0, second.stream, event), 0);
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+    assert_int_equal(finish(0, second.stream), 0);
+    assert_int_equal(gpu.kind(gpu.event_query(0, event)), MDIST_GPU_INVALID);
+    fake().controls.reset();
+}
+
+void timed_events_say_how_long_it_was(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    mdist_gpu_event *events[2] = {};
+    for (mdist_gpu_event *&event : events) assert_int_equal(gpu.event_create(0, 1, &event), 0);
+    assert_int_equal(gpu.event_record(0, events[0], worker.stream), 0);
+    assert_int_equal(gpu.spin(0, 2000, worker.stream), 0);
+    assert_int_equal(gpu.event_record(0, events[1], worker.stream), 0);
+    assert_int_equal(finish(0, worker.stream), 0);
+    float milliseconds = 0;
+    assert_int_equal(gpu.event_elapsed(events[0], events[1], &milliseconds), 0);
+    assert_true(milliseconds >= 2);
+    for (mdist_gpu_event *event : events) assert_int_equal(gpu.event_destroy(0, event), 0);
+}
+
+void release_waits_for_the_streams(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    void *memory = nullptr;
+    assert_int_equal(gpu.allocate(0, 4, &memory), 0);
+    assert_int_equal(gpu.spin(0, 2000, worker.stream), 0);
+    assert_int_equal(gpu.fill(0, memory, 0, 4, worker.stream), 0);
+    assert_int_equal(gpu.release(0, memory), 0);
+    assert_int_equal(finish(0, worker.stream), 0);
+}
+
+void a_destroyed_stream_does_what_it_was_given(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    mdist_gpu_stream *stream = nullptr;
+    mdist_gpu_event *event = nullptr;
+    assert_int_equal(gpu.stream_create(0, -1, &stream), 0);
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    assert_int_equal(gpu.spin(0, 1000, stream), 0);
+    assert_int_equal(gpu.fill(0, worker.data, 0, 4, stream), 0);
+    assert_int_equal(gpu.event_record(0, event, stream), 0);
+    assert_int_equal(gpu.stream_destroy(0, stream), 0);
+    assert_int_equal(gpu.kind(gpu.fill(0, worker.data, 0, 4, stream)), MDIST_GPU_INVALID);
+    assert_int_equal(gpu.stream_wait(0, worker.stream, event), 0);
+    float value = 1;
+    worker.get(&value);
+    assert_true(value == 0);
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+    fake().controls.reset();
+}
+
+void kernels_compute_what_the_cpu_does(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker a(0, 3);
+    Worker b(0, 3);
+    const float first[] = {1, -2, 1e30f};
+    const float second[] = {3, 5, 1e30f};
+    float got[3];
+    a.put(first);
+    b.put(second);
+    const void *sources[] = {a.data, b.data};
+    void *destinations[] = {b.data};
+    const mdist_gpu_reduction mean = {MDIST_FLOAT32, 2, 4, 2, 1, sources, destinations, 3};
+    assert_int_equal(gpu.reduce(0, &mean, 1, b.stream), 0);
+    sources[0] = nullptr; // it was read
+    b.get(got);
+    assert_true(got[0] == 1 && got[1] == 0.75f && got[2] == 0.5e30f);
+    assert_int_equal(gpu.scale(0, MDIST_FLOAT32, b.data, 2, 3, b.stream), 0);
+    assert_int_equal(gpu.assign(0, MDIST_FLOAT32, 3, b.data, a.data, 3, b.stream), 0);
+    b.get(got);
+    assert_true(got[0] == 1 && got[1] == 3.5f && got[2] == 0);
+    Worker sum(0, 2);
+    double squares = 0;
+    assert_int_equal(gpu.squares(0, MDIST_FLOAT32, b.data, 2, reinterpret_cast<double *>(sum.data), b.stream), 0);
+    assert_int_equal(gpu.copy(0, &squares, sum.data, sizeof squares, b.stream), 0);
+    assert_int_equal(finish(0, b.stream), 0);
+    assert_true(squares == 13.25);
+    uint16_t half[2] = {};
+    assert_int_equal(gpu.cast(0, MDIST_FLOAT16, sum.data, MDIST_FLOAT32, b.data, 2, 2, b.stream), 0);
+    assert_int_equal(gpu.copy(0, half, sum.data, sizeof half, b.stream), 0);
+    assert_int_equal(finish(0, b.stream), 0);
+    assert_int_equal(half[0], 0x4000); // 2
+    assert_int_equal(half[1], 0x4700); // 7
+    const mdist_gpu_stretch stretches[] = {{a.data, b.data + 1, 4}, {a.data + 1, b.data, 4}};
+    assert_int_equal(gpu.copy_many(0, stretches, 2, a.stream), 0);
+    a.get(got);
+    assert_true(got[0] == 3.5f && got[1] == 1);
+    assert_int_equal(problem_count(), 0);
+}
+
+void errors_of_jobs_are_for_good(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    Worker other(1, 1);
+    float host = 5;
+    fake().controls.plan("job@2");
+    assert_int_equal(gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
+    assert_int_equal(gpu.fill(0, worker.data, 1, 4, worker.stream), 0);
+    assert_int_equal(gpu.kind(finish(0, worker.stream)), MDIST_GPU_FATAL);
+    assert_int_equal(gpu.kind(gpu.copy(0, &host, worker.data, 4, worker.stream)), MDIST_GPU_FATAL);
+    assert_int_equal(gpu.copy(1, other.data, &host, 4, other.stream), 0); // another GPU goes on
+    assert_int_equal(finish(1, other.stream), 0);
+    assert_true(host == 5);
+    fake().controls.reset();
+    assert_int_equal(gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
+    assert_int_equal(finish(0, worker.stream), 0);
+}
+
+void faults_come_with_the_call_they_were_planned_for(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    const auto fill = [&] { return gpu.kind(gpu.fill(0, worker.data, 0, 4, worker.stream)); };
+    assert_int_equal(fake().controls.plan("fill@2:invalid"), 1);
+    assert_int_equal(fake().controls.plan("fill@4+"), 1);
+    const int wanted[] = {MDIST_GPU_OK, MDIST_GPU_INVALID, MDIST_GPU_OK, MDIST_GPU_FAILED, MDIST_GPU_FAILED};
+    for (const int kind : wanted) assert_int_equal(fill(), kind);
+    fake().controls.reset();
+    assert_int_equal(fill(), MDIST_GPU_OK);
+    assert_int_equal(fake().controls.plan("fill@1:fatal"), 1);
+    assert_int_equal(fill(), MDIST_GPU_FATAL);
+    assert_int_equal(fill(), MDIST_GPU_FATAL);
+    fake().controls.reset();
+    for (const char *bad : {"fill", "fill@0", "fill@1:strange"}) assert_int_equal(fake().controls.plan(bad), 0);
+    assert_int_equal(finish(0, worker.stream), 0);
+}
+
+void what_hangs_does_so_until_it_is_let_go(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    fake().controls.plan("fill@1:hang");
+    assert_int_equal(gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
+    usleep(3000);
+    assert_int_equal(gpu.kind(gpu.stream_query(0, worker.stream)), MDIST_GPU_NOT_READY);
+    fake().controls.reset();
+    assert_int_equal(finish(0, worker.stream), 0);
+}
+
+void memory_that_is_out_of_reach_is_an_illegal_address(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    Worker other(1, 1);
+    int32_t can = 7;
+    assert_int_equal(gpu.can_reach(0, 1, &can), 0);
+    assert_int_equal(can, 0);
+    assert_int_equal(gpu.can_reach(0, 0, &can), 0);
+    assert_int_equal(can, 1);
+    assert_int_equal(gpu.copy(0, worker.data, other.data, 4, worker.stream), 0); // a copy gets there all the same
+    assert_int_equal(finish(0, worker.stream), 0);
+    assert_int_equal(gpu.fill(0, other.data, 0, 4, worker.stream), 0);
+    assert_int_equal(gpu.kind(finish(0, worker.stream)), MDIST_GPU_FATAL);
+    fake().controls.reset();
+}
+
+} // namespace
+
+int main() {
+    setenv("MDIST_FAKE_GPU", "devices=2,delay_us=30,reach=0", 1);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_keeps_its_order),
+        cmocka_unit_test(streams_wait_for_events),
+        cmocka_unit_test(an_event_outlives_its_handle_on_streams),
+        cmocka_unit_test(timed_events_say_how_long_it_was),
+        cmocka_unit_test(release_waits_for_the_streams),
+        cmocka_unit_test(a_destroyed_stream_does_what_it_was_given),
+        cmocka_unit_test(kernels_compute_what_the_cpu_does),
+        cmocka_unit_test(errors_of_jobs_are_for_good),
+        cmocka_unit_test(faults_come_with_the_call_they_were_planned_for),
+        cmocka_unit_test(what_hangs_does_so_until_it_is_let_go),
+        cmocka_unit_test(memory_that_is_out_of_reach_is_an_illegal_address),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
