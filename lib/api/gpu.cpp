@@ -1,12 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mdist/gpu.h>
+#include "device/gpu/gpu.h"
 
-#include "api/check.h"
-#include "api/guard.h"
+#include "api/memory.h"
+#include "api/replica_guard.h"
 #include "device/gpu/description.h"
 #include "device/gpu/loader.h"
+#include "device/transfer.h"
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <mdist/gpu.h>
+
+#include <cstring>
+#include <utility>
 
 using namespace mdist;
+
+namespace {
+
+struct Copy {
+    Tensor to;
+    Tensor from;
+};
+
+/// Throws INVALID_ARGUMENT unless the two are alike, and the same memory or apart.
+Copy checked_copy(const mdist_tensor_t *to, const mdist_tensor_t *from) {
+    need(to, "to");
+    need(from, "from");
+    Copy copy = {view_of(*to, "to"), view_of(*from, "from")};
+    if (copy.to.dtype() != copy.from.dtype() || !(copy.to.shape() == copy.from.shape()))
+        throw invalid(text("to is ", dtype_name(copy.to.dtype()), " ", copy.to.shape().text(), " and from is ",
+                           dtype_name(copy.from.dtype()), " ", copy.from.shape().text(), "; they must be alike"));
+    const auto *const begin = static_cast<const char *>(copy.to.data());
+    const auto *const other = static_cast<const char *>(copy.from.data());
+    const std::size_t bytes = copy.to.bytes();
+    if (begin != other && begin < other + bytes && other < begin + bytes)
+        throw invalid("to and from overlap in memory; they must be the same or stand apart");
+    return copy;
+}
+
+} // namespace
 
 mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_gpu_count", error, [&] {
@@ -14,5 +47,48 @@ mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, siz
         const auto gpus = static_cast<uint32_t>(gpu_support().count);
         if (text != nullptr || needed != nullptr) copy_text(describe_gpus(), text, capacity, needed);
         *count = gpus;
+    });
+}
+
+mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdist_error_t **error) {
+    return replica_guard("mdist_replica_stream", replica, false, error, [&](Replica &self) {
+        need(stream, "stream");
+        Gpu *const gpu = self.strategy().device(self.local_index()).gpu();
+        *stream = gpu == nullptr ? nullptr : gpu->stream();
+    });
+}
+
+mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error) {
+    return replica_guard("mdist_replica_use_stream", replica, false, error, [&](Replica &self) {
+        Device &device = self.strategy().device(self.local_index());
+        if (device.gpu() != nullptr)
+            device.gpu()->use_stream(static_cast<mdist_gpu_stream *>(stream));
+        else if (stream != nullptr)
+            throw invalid(text("replica ", self.id(), " is on ", device.name(), ", which has no streams; give NULL"));
+    });
+}
+
+mdist_status_t mdist_tensor_copy(const mdist_tensor_t *to, const mdist_tensor_t *from, mdist_error_t **error) {
+    return guard("mdist_tensor_copy", error, [&] {
+        const Copy copy = checked_copy(to, from);
+        if (copy.to.data() != copy.from.data())
+            copy_between(copy.to.data(), copy.to.place(), copy.from.data(), copy.from.place(), copy.to.bytes());
+    });
+}
+
+mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdist_tensor_t *to, const mdist_tensor_t *from,
+                                  mdist_error_t **error) {
+    return replica_guard("mdist_replica_copy", replica, false, error, [&](Replica &self) {
+        const Copy copy = checked_copy(to, from);
+        copy_elements(self.strategy().device(self.local_index()), copy.to, copy.from);
+    });
+}
+
+mdist_status_t mdist_alloc_pinned(size_t bytes, void **out, mdist_error_t **error) {
+    return guard("mdist_alloc_pinned", error, [&] {
+        need(out, "out");
+        Memory memory = allocate_pinned(bytes);
+        std::memset(memory.get(), 0, bytes);
+        *out = give_out(std::move(memory));
     });
 }

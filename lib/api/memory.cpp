@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/memory.h"
+
 #include "api/check.h"
 #include "api/guard.h"
 #include "device/device.h"
@@ -42,6 +44,10 @@ class GivenOut {
 
 } // namespace
 
+void *mdist::give_out(Memory memory) {
+    return forever<GivenOut>().add(std::move(memory));
+}
+
 mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, size_t bytes, void **out,
                            mdist_error_t **error) {
     return guard("mdist_alloc", error, [&] {
@@ -58,7 +64,7 @@ mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, s
             memory = host()->allocate(bytes);
             host()->zero(memory.get(), bytes);
         }
-        *out = forever<GivenOut>().add(std::move(memory));
+        *out = give_out(std::move(memory));
     });
 }
 

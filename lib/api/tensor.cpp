@@ -6,6 +6,7 @@
 
 #include "api/check.h"
 #include "api/guard.h"
+#include "device/gpu/physical.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/shape.h"
@@ -34,6 +35,9 @@ mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint
         mdist_tensor_t checked = tensor;
         if (data == nullptr && rank != 0 && shape[0] == MDIST_ROWS) checked.shape[0] = 1;
         mdist::checked_shape(checked, "the tensor");
+        const mdist::Place place = mdist::place_of(data);
+        tensor.device_kind = static_cast<mdist_device_kind_t>(place.kind);
+        tensor.device_index = place.index;
         *out = tensor;
     });
 }

@@ -52,6 +52,8 @@ constexpr ConfigKey kKeys[] = {
      "true: a distributed dataset makes the next element on each device while the program works on one"},
     {"data.order", kChoice, "tf", "tf, replica", 0,
      "tf: as TensorFlow deals out batches; replica: the same rows in every layout of workers and replicas"},
+    {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,
+     "true: functions of a step on a GPU wait for their own work, which finds out who is to blame for what fails"},
     {"log.level", kChoice, "warn", "off, error, warn, info, debug", 0,
      "messages that are written; where it is not set, MDIST_LOG decides"},
 };

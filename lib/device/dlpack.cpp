@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/dlpack.h"
 
+#include "device/transfer.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -34,12 +35,18 @@ Failure unsupported(const char *reason, std::string message) {
     return Failure(MDIST_ERR_UNSUPPORTED, std::move(message)).reason(reason);
 }
 
-void check_device(const DlDevice &device) {
-    if (device.type == kCpu || device.type == kCudaHost) return;
-    throw unsupported("dlpack_device", text("the tensor lies on DLPack device type ", device.type,
-                                            device.type == kCuda ? " (CUDA)" : "", ", id ", device.id,
-                                            "; this build reads host memory, types 1 (CPU) and 3 (CUDA's "
-                                            "page-locked): copy the tensor there first"));
+/// What is said to be CUDA's must be memory of that GPU.
+Place place_from(const DlDevice &device, void *data) {
+    if (device.type == kCpu || device.type == kCudaHost) return {};
+    if (device.type != kCuda)
+        throw unsupported("dlpack_device", text("the tensor lies on DLPack device type ", device.type, ", id ",
+                                                device.id, "; known are types 1 (CPU), 2 (CUDA) and 3 (CUDA's "
+                                                "page-locked): copy the tensor there first"));
+    mdist_tensor_t said = {};
+    said.data = data;
+    said.device_kind = MDIST_DEVICE_GPU;
+    said.device_index = device.id;
+    return checked_place(said, "the tensor");
 }
 
 int32_t dtype_from(const DlDataType &type) {
@@ -118,12 +125,12 @@ void check_dl_version(const DlVersion &version) {
 }
 
 Tensor tensor_from_dl(const DlTensor &described, Memory owner) {
-    check_device(described.device);
     const int32_t dtype = dtype_from(described.dtype);
     const Shape shape = shape_from(described);
     const std::size_t bytes = checked_bytes(shape, dtype, "the tensor");
     check_strides(described.strides, shape);
-    return Tensor::view(data_from(described, shape, bytes), dtype, shape, std::move(owner));
+    void *const data = data_from(described, shape, bytes);
+    return Tensor::view(data, dtype, shape, std::move(owner), place_from(described.device, data));
 }
 
 DlTensor describe_dl(const Tensor &tensor, DlDimensions &dimensions) {
@@ -134,7 +141,7 @@ DlTensor describe_dl(const Tensor &tensor, DlDimensions &dimensions) {
                                     [&](const Counterpart &one) { return one.dtype == tensor.dtype(); });
     DlTensor out = {};
     out.data = tensor.elements() == 0 ? nullptr : tensor.data(); // as DLPack wants it
-    out.device = {kCpu, 0};
+    out.device = tensor.on_host() ? DlDevice{kCpu, 0} : DlDevice{kCuda, tensor.place().index};
     out.ndim = shape.rank;
     out.dtype = {same->code, same->bits, 1};
     out.shape = dimensions.shape;

@@ -10,17 +10,6 @@
 namespace mdist {
 namespace {
 
-/// Who says GPU must mean it; who says host may not know better.
-Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking) {
-    const Place said = {tensor.device_kind, tensor.device_index};
-    if (tensor.data == nullptr) return said;
-    const Place place = place_of(tensor.data, said.on_host() ? asking : said.index);
-    if (!said.on_host() && !(place == said))
-        throw invalid(text(what, " is said to lie on gpu:", said.index, ", and its memory is ",
-                           place.on_host() ? text("the host's") : text("gpu:", place.index, "'s")));
-    return place;
-}
-
 Tensor allocated(const Place &place, int32_t dtype, const Shape &shape) {
     if (place.on_host()) return Tensor::allocate(*host(), dtype, shape);
     Memory memory = PhysicalGpu::at(place.index).allocate(checked_bytes(shape, dtype, "tensor"));
@@ -29,6 +18,18 @@ Tensor allocated(const Place &place, int32_t dtype, const Shape &shape) {
 }
 
 } // namespace
+
+Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking) {
+    // Who says GPU must mean it; who says host may not know better.
+    const Place said = {tensor.device_kind, tensor.device_index};
+    if (!said.on_host()) PhysicalGpu::at(said.index); // throws unless there is one
+    if (tensor.data == nullptr) return said;
+    const Place place = place_of(tensor.data, said.on_host() ? asking : said.index);
+    if (!said.on_host() && !(place == said))
+        throw invalid(text(what, " is said to lie on gpu:", said.index, ", and its memory is ",
+                           place.on_host() ? text("the host's") : text("gpu:", place.index, "'s")));
+    return place;
+}
 
 Tensor view_of(const mdist_tensor_t &tensor, const char *what, const Memory &owner, int32_t asking) {
     const Shape shape = checked_filled(tensor, what);
@@ -43,6 +44,21 @@ void copy_to(Device &device, void *to, const Tensor &from) {
     }
     device.finish();
     copy_between(to, device.place(), from.data(), from.place(), from.bytes());
+}
+
+void copy_elements(Device &device, const Tensor &to, const Tensor &from) {
+    const std::size_t bytes = to.bytes();
+    if (to.data() == from.data()) return;
+    if (to.on_host() && from.on_host())
+        host()->copy(to.data(), from.data(), bytes);
+    else if (device.gpu() == nullptr)
+        copy_between(to.data(), to.place(), from.data(), from.place(), bytes);
+    else if (from.on_host())
+        device.copy_in(to.data(), from.data(), bytes);
+    else if (to.on_host())
+        device.copy_out(to.data(), from.data(), bytes);
+    else
+        device.copy(to.data(), from.data(), bytes);
 }
 
 Tensor copied_to(Device &device, const Tensor &tensor) {

@@ -13,8 +13,14 @@ namespace mdist {
 /// `asking`: whose GPU it may count for, see place_of().
 Tensor view_of(const mdist_tensor_t &tensor, const char *what, const Memory &owner = {}, int32_t asking = 0);
 
+/// Where a caller's tensor lies. Throws as view_of() where its address says something else than it does.
+Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking = 0);
+
 /// Copies its elements to memory of `device`.
 void copy_to(Device &device, void *to, const Tensor &from);
+/// The same to memory anywhere, which is the same or does not overlap. Done on return unless both lie on GPUs, and
+/// `device` is one.
+void copy_elements(Device &device, const Tensor &to, const Tensor &from);
 /// A copy in new memory of `device`.
 Tensor copied_to(Device &device, const Tensor &tensor);
 /// Itself if it lies on `device`, else a copy there.

@@ -23,9 +23,10 @@ namespace {
 
 /// What all workers must have the same, line by line: a job whose workers differ here would compute something else on
 /// each, or wait for ever.
-std::string agreement_of(const Config &config, uint32_t local_replicas) {
+std::string agreement_of(const Config &config, uint32_t local_replicas, mdist_device_kind_t kind) {
     std::string lines =
         text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas,
+             "\ndevices = ", kind == MDIST_DEVICE_GPU ? "gpu" : "cpu",
              "\nstrategy = ", config.text("strategy") == "in_graph" ? "in_graph" : "multi_worker", "\n");
     for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack",
                             "communication.num_packs", "data.auto_shard_policy", "data.order"})
@@ -33,7 +34,8 @@ std::string agreement_of(const Config &config, uint32_t local_replicas) {
     return lines;
 }
 
-MembershipOptions options_of(const Config &config, const Resolved &resolved, uint32_t local_replicas) {
+MembershipOptions options_of(const Config &config, const Resolved &resolved, uint32_t local_replicas,
+                             mdist_device_kind_t kind) {
     MembershipOptions options;
     options.rank = resolved.rank;
     options.size = resolved.size;
@@ -42,7 +44,7 @@ MembershipOptions options_of(const Config &config, const Resolved &resolved, uin
     options.job = resolved.job;
     options.restart = resolved.restart;
     options.secret = read_secret(config);
-    options.agreement = agreement_of(config, local_replicas);
+    options.agreement = agreement_of(config, local_replicas, kind);
     options.names = resolved.names;
     options.join_timeout_ns = config.duration_ns("communication.join_timeout");
     options.heartbeat_timeout_ns = config.duration_ns("communication.heartbeat_timeout");
@@ -152,9 +154,10 @@ class Links {
 
 } // namespace
 
-std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint32_t local_replicas) {
+std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint32_t local_replicas,
+                                  mdist_device_kind_t kind) {
     settle_store(resolved, process_environment(), config.duration_ns("communication.join_timeout"));
-    auto membership = std::make_unique<Membership>(options_of(config, resolved, local_replicas));
+    auto membership = std::make_unique<Membership>(options_of(config, resolved, local_replicas, kind));
     try {
         WorkerLinks links = Links(*membership, config, local_replicas).make();
         return std::make_unique<Workers>(std::move(membership), std::move(links), local_replicas);

@@ -6,6 +6,7 @@
 // reads it when all steps are over.
 #pragma once
 
+#include "device/gpu/module.h"
 #include "strategy/values/regroup.h"
 
 #include <atomic>
@@ -69,6 +70,12 @@ class Replica {
     void await_turn(const char *function);
     /// The step is over. What is still under way is ended, which fails the run: true then.
     bool end_work() noexcept;
+    /// Waits for what its device was given, which is what leaving replica context takes. Throws DEVICE, TIMEOUT.
+    void finish_device() const;
+    /// Around a step: the device's stream is the one before again when it ends, and everything is done. False if
+    /// something there has failed, which fails the run.
+    void begin_device();
+    bool end_device() noexcept;
 
     /// Entered by mdist_replica_enter: its handle is its context, whatever the thread.
     std::atomic<bool> entered{false};
@@ -86,6 +93,7 @@ class Replica {
     Frame &frame_;
     uint32_t local_index_;
     std::vector<Part> merge_parts_; // set for the next merge
+    mdist_gpu_stream *stream_before_ = nullptr;
 };
 
 } // namespace mdist

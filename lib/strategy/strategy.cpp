@@ -5,7 +5,9 @@
 #include "cluster/resolve.h"
 #include "comm/device/gpu_group.h"
 #include "comm/workers.h"
+#include "device/gpu/gpu.h"
 #include "strategy/context.h"
+#include "strategy/devices.h"
 #include "strategy/job.h"
 #include "strategy/serve/session.h"
 #include "util/cpus.h"
@@ -15,19 +17,6 @@
 
 namespace mdist {
 namespace {
-
-std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
-    std::vector<std::shared_ptr<Device>> devices;
-    for (const DeviceName &name : config.devices()) {
-        if (name.kind != DeviceKind::kCpu)
-            throw Failure(MDIST_ERR_UNSUPPORTED,
-                          text("devices names ", device_text(name), " (", config.origin("devices"),
-                               "), and this version of libmdist has CPU devices only"))
-                .reason("no_gpu_support");
-        devices.push_back(make_cpu_device(name.index));
-    }
-    return devices;
-}
 
 int32_t policy_of(const Config &config) {
     const std::string_view policy = config.text("data.auto_shard_policy");
@@ -77,7 +66,7 @@ void Strategy::join(const Config &config) {
     for (uint32_t local = 0; session_ && local < local_replica_count(); ++local)
         device_names_.push_back(devices_[local]->name());
     if (resolved.size == 1) return;
-    workers_ = join_job(config, resolved, local_replica_count());
+    workers_ = join_job(config, resolved, local_replica_count(), devices_[0]->kind());
     worker_ = workers_->self();
     worker_count_ = workers_->count();
     group_.set_workers(workers_.get(), first_replica_id());
@@ -200,9 +189,14 @@ void Strategy::require_open() {
     if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
 }
 
+void Strategy::finish_devices() const {
+    finish_all(devices_);
+}
+
 Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
     Device &own = device(local);
-    if (memory_ && own.gpu() == nullptr) {
+    if (own.gpu() != nullptr) return own.gpu()->allocate_zeros(bytes);
+    if (memory_) {
         try {
             return memory_->allocate(bytes);
         } catch (const Failure &failure) {
@@ -211,7 +205,6 @@ Memory Strategy::allocate_shared(uint32_t local, std::size_t bytes) {
     }
     Memory memory = own.allocate(bytes);
     own.zero(memory.get(), bytes);
-    own.finish();
     return memory;
 }
 

@@ -75,7 +75,11 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     /// A number for a distributed dataset, the same on all workers. In a call that they make together.
     uint64_t next_input() { return inputs_++; }
     Device &device(uint32_t local) const { return *devices_[local]; }
-    /// Zeros; where possible, memory that the other workers of this host read without a copy. At any time.
+    /// Waits for what the local replicas' devices were given, so that functions of cross-replica context are done on
+    /// return. Throws DEVICE, TIMEOUT.
+    void finish_devices() const;
+    /// Zeros, of its device; on the CPU, where possible, memory that the other workers of this host read without a
+    /// copy. At any time.
     Memory allocate_shared(uint32_t local, std::size_t bytes);
     /// Index in span() of the device with this name; throws INVALID_ARGUMENT listing those there are.
     uint32_t device_index(const std::string &name) const;

@@ -10,6 +10,16 @@ CALL(alloc) {
     mdist_free(memory);
     return status;
 }
+CALL(alloc_pinned) {
+    void *memory = NULL;
+    const mdist_status_t status = mdist_alloc_pinned(8, &memory, error);
+    mdist_free(memory);
+    return status;
+}
+CALL(tensor_copy) {
+    const mdist_tensor_t to = tensor_of(w->room[0], MDIST_FLOAT32, 2), from = tensor_of(w->room[1], MDIST_FLOAT32, 2);
+    return mdist_tensor_copy(&to, &from, error);
+}
 CALL(tensor_describe) {
     mdist_tensor_t out;
     return mdist_tensor_describe(w->room, MDIST_FLOAT32, NULL, 0, &out, error);
@@ -108,6 +118,8 @@ CALL(value_mirrored) {
 
 static const Entry entries[] = {
     ENTRY(alloc, ANYWHERE),
+    ENTRY(alloc_pinned, ANYWHERE),
+    ENTRY(tensor_copy, ANYWHERE),
     ENTRY(value_from_dlpack, ANYWHERE),
     ENTRY(value_from_dlpack_versioned, ANYWHERE),
     ENTRY(value_to_dlpack, ANYWHERE),

@@ -44,6 +44,17 @@ CALL(variable_tensor) {
     mdist_tensor_t out;
     return mdist_variable_tensor(w->variable, 0, &out, error);
 }
+CALL(replica_copy) {
+    const mdist_tensor_t tensor = tensor_in(w);
+    return mdist_replica_copy(w->replica, &tensor, &tensor, error);
+}
+CALL(replica_stream) {
+    void *stream = NULL;
+    return mdist_replica_stream(w->replica, &stream, error);
+}
+CALL(replica_use_stream) {
+    return mdist_replica_use_stream(w->replica, NULL, error);
+}
 CALL(variable_of) {
     mdist_variable_t *out = NULL;
     mdist_buffer_t arena = {NULL, 0, 0, 0};
@@ -126,6 +137,9 @@ static const Entry entries[] = {
     ENTRY(variable_create, OUTSIDE),         ENTRY(variable_assign, OUTSIDE),
     ENTRY(variable_read, OUTSIDE),           ENTRY(update, OUTSIDE),
     ENTRY(update_non_slot, OUTSIDE),         ENTRY(replica_variable_create, IN_STEP),
+    ENTRY(replica_copy, IN_STEP),
+    ENTRY(replica_stream, IN_STEP),
+    ENTRY(replica_use_stream, IN_STEP),
     ENTRY(replica_assign, IN_STEP),          ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(checkpoint_create, OUTSIDE),       ENTRY(checkpoint_add, OUTSIDE),
     ENTRY(checkpoint_set_text, OUTSIDE),     ENTRY(checkpoint_text, OUTSIDE),

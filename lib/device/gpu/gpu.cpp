@@ -40,6 +40,13 @@ std::string Gpu::name() const {
     return logical_ != 0 ? text("gpu:", index(), '/', logical_) : text("gpu:", index());
 }
 
+Memory Gpu::allocate_zeros(std::size_t bytes) {
+    Memory memory = allocate(bytes);
+    if (!stream_->mark().wait(timeout_ns_)) throw not_done("what used this memory before"); // on this stream
+    physical_.zero_now(memory.get(), bytes);
+    return memory;
+}
+
 std::shared_ptr<MemorySource> Gpu::memory_source() {
     return physical_.memory_source();
 }
@@ -57,9 +64,12 @@ void Gpu::wait_until_done(const char *what) const {
         return true;
     };
     if (poll_until(done, timeout_ns_)) return;
-    throw Failure(MDIST_ERR_TIMEOUT, text(name(), ": ", what, " was not done within ", timeout_ns_ / 1'000'000,
-                                          " ms; something on its "
-                                          "stream does not end"))
+    throw not_done(what);
+}
+
+Failure Gpu::not_done(const char *what) const {
+    return Failure(MDIST_ERR_TIMEOUT, text(name(), ": ", what, " was not done within ", timeout_ns_ / 1'000'000,
+                                           " ms; something on its stream does not end"))
         .reason("gpu_timeout");
 }
 

@@ -29,6 +29,8 @@ class Gpu final : public Device {
 
     /// May be given back while the stream is still to use it.
     Memory allocate(std::size_t bytes) override { return physical_.allocate(bytes, stream_); }
+    /// Zeros that are there on return. Any thread.
+    Memory allocate_zeros(std::size_t bytes);
     std::shared_ptr<MemorySource> memory_source() override;
     void copy_in(void *to, const void *from_host, std::size_t bytes) override;
     void copy_out(void *to_host, const void *from, std::size_t bytes) const override;
@@ -65,6 +67,7 @@ class Gpu final : public Device {
   private:
     void write_on_host(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
     void wait_until_done(const char *what) const;
+    Failure not_done(const char *what) const;
 
     PhysicalGpu &physical_;
     const int32_t logical_;

@@ -7,6 +7,7 @@
 
 #include "device/gpu/event.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace mdist {
@@ -31,7 +32,7 @@ class ReplicaStream {
     PhysicalGpu &physical_;
     mdist_gpu_stream *own_ = nullptr;
     mutable std::mutex mutex_; // guards changes of what follows against mark()
-    mdist_gpu_stream *current_ = nullptr;
+    std::atomic<mdist_gpu_stream *> current_{nullptr};
 };
 
 } // namespace mdist

@@ -3,6 +3,7 @@
 
 #include "comm/device/gpu_group.h"
 #include "comm/operation_queue.h"
+#include "device/gpu/gpu.h"
 #include "strategy/context.h"
 #include "strategy/gradients/gradients.h"
 #include "strategy/strategy.h"
@@ -137,6 +138,37 @@ bool Replica::end_work() noexcept {
     return left || worked;
 }
 
+void Replica::finish_device() const {
+    Device &device = strategy_.device(local_index_);
+    try {
+        device.finish();
+    } catch (Failure &failure) {
+        throw std::move(failure).about(text("replica ", id())).replica(static_cast<int32_t>(id()));
+    }
+}
+
+void Replica::begin_device() {
+    Gpu *const gpu = strategy_.device(local_index_).gpu();
+    if (gpu == nullptr) return;
+    gpu->set_timeout(strategy_.group().timeout());
+    stream_before_ = gpu->stream();
+}
+
+bool Replica::end_device() noexcept {
+    Gpu *const gpu = strategy_.device(local_index_).gpu();
+    if (gpu == nullptr) return true;
+    try {
+        gpu->use_stream(stream_before_);
+        finish_device();
+        return true;
+    } catch (const Failure &failure) {
+        release_failure(strategy_.group(), "mdist_run", id(), failure);
+    } catch (const std::exception &) {
+        strategy_.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+    return false;
+}
+
 Frame::Frame(Strategy &strategy, uint32_t depth) : strategy_(strategy), depth_(depth) {
     for (uint32_t local = 0; local < strategy.local_replica_count(); ++local)
         replicas_.push_back(std::make_unique<Replica>(strategy, *this, local));
@@ -196,9 +228,11 @@ void Frame::execute(uint32_t local, const Step &step) {
         Replica &replica;
         ~Departure() {
             replica.end_work();
+            replica.end_device();
             group.depart(replica.local_index());
         }
     };
+    replica.begin_device();
     const Departure departure{group, replica};
     const Context context(replica);
     const uint32_t id = replica.id();

@@ -41,6 +41,7 @@ std::string summary_of_merge(const std::vector<Part> &arguments, std::size_t res
 } // namespace
 
 void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns) {
+    replica.finish_device();
     const std::string summary = summary_of_merge(replica.merge_arguments, result_count);
     Call call;
     call.kind = kind;

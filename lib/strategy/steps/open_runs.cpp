@@ -107,6 +107,7 @@ void OpenRuns::enter(uint32_t local, FunctionRef<void(Replica &)> publish) {
             .reason("entered_before");
     Replica &replica = run.frame.replica(local);
     publish(replica);
+    replica.begin_device();
     replica.merging = false;
     replica.entered = true;
     run.places[local] = Place::kInside;
@@ -131,6 +132,7 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (in_merge || code != 0) fail(run, why);
     if (in_merge && local == 0) end_merge(run, replica);
     const bool worked = replica.end_work();
+    replica.end_device();
     if (!run.merging) strategy_.group().depart(local);
     run.places[local] = Place::kLeft;
     replica.merging = false;

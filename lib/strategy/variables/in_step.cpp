@@ -75,6 +75,7 @@ std::shared_ptr<Variable> create_together(Replica &replica, VariableSpec spec, c
     call.subject_text = summary.c_str();
     Frame::Shared &shared = replica.frame().shared;
     Group &group = strategy.group();
+    replica.finish_device(); // `initial` is read by all of the devices
     group.meet(replica.local_index(), call, timeout_ns);
     if (replica.local_index() == 0) {
         const Finish finish(group);

@@ -23,7 +23,10 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
     const std::lock_guard lock(mutex_);
     if (variables_.count(name) != 0) throw taken(name);
     Arena &arena = arenas_[dtype];
-    while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>(source_));
+    while (arena.regions.size() < devices_.size()) {
+        auto own = devices_[arena.regions.size()]->memory_source();
+        arena.regions.push_back(std::make_unique<Region>(own ? std::move(own) : source_));
+    }
 
     Place place;
     place.copies.reserve(arena.regions.size());
@@ -35,9 +38,11 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
         throw;
     }
     try {
-        for (const auto &region : arena.regions) {
-            region->commit(arena.layout.used());
-            place.copies.push_back(Tensor::view(region->base() + place.offset, dtype, shape, Memory()));
+        for (std::size_t local = 0; local < devices_.size(); ++local) {
+            Region &region = *arena.regions[local];
+            region.commit(arena.layout.used());
+            place.copies.push_back(
+                Tensor::view(region.base() + place.offset, dtype, shape, Memory(), devices_[local]->place()));
         }
     } catch (...) {
         arena.layout.release(place.offset, bytes);
@@ -50,8 +55,13 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
 void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t offset, std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     Arena &arena = arenas_.find(dtype)->second;
-    for (std::size_t local = 0; local < devices_.size(); ++local)
-        devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
+    for (std::size_t local = 0; local < devices_.size(); ++local) {
+        try {
+            devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
+        } catch (const std::exception &) {
+            // A GPU that has failed: nobody will use the memory again.
+        }
+    }
     arena.layout.release(offset, bytes);
     arena.occupants.erase(offset);
     variables_.erase(name);
@@ -138,7 +148,7 @@ void VariableStore::cache_read(const std::string &name, const std::shared_ptr<Va
 
 /// Where possible, memory that the other workers of this host read without a copy.
 Memory VariableStore::allocate(uint32_t local, std::size_t bytes) const {
-    if (source_) {
+    if (source_ && devices_[local]->place().on_host()) {
         try {
             return source_->allocate(bytes);
         } catch (const Failure &failure) {
@@ -155,7 +165,7 @@ Tensor VariableStore::scratch(uint32_t local, int32_t dtype, const Shape &shape)
         scratch = {}; // not both at once
         scratch = {allocate(local, bytes), bytes};
     }
-    return Tensor::view(scratch.memory.get(), dtype, shape, scratch.memory);
+    return Tensor::view(scratch.memory.get(), dtype, shape, scratch.memory, devices_[local]->place());
 }
 
 mdist_buffer_t VariableStore::arena(int32_t dtype, uint32_t local) const {

@@ -2,6 +2,7 @@
 #include "strategy/variables/variable.h"
 
 #include "comm/workers.h"
+#include "device/transfer.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
 #include "strategy/serve/session.h"
@@ -74,9 +75,9 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
     VariableStore::Place place = store_->add(spec_.name, spec_.dtype, spec_.shape);
     offset_ = place.offset;
     copies_ = std::move(place.copies);
-    for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
-        strategy_->device(local).copy_in(copies_[local].data(), initial.data(), initial.bytes());
     try {
+        for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
+            copy_to(strategy_->device(local), copies_[local].data(), initial);
         take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
@@ -92,9 +93,10 @@ void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
     call.kind = kind;
     call.subject = spec_.hash();
     call.subject_text = summary.c_str();
-    workers->broadcast(call, copies_[0].data(), copies_[0].bytes(), strategy_->timeout_or_own(timeout_ns));
-    for (uint32_t local = 1; local < copies_.size(); ++local)
-        strategy_->device(local).copy_in(copies_[local].data(), copies_[0].data(), copies_[0].bytes());
+    const Tensor first = host_copy(strategy_->device(0), copies_[0]);
+    workers->broadcast(call, first.data(), first.bytes(), strategy_->timeout_or_own(timeout_ns));
+    for (uint32_t local = 0; local < copies_.size(); ++local)
+        if (copies_[local].data() != first.data()) copy_to(strategy_->device(local), copies_[local].data(), first);
 }
 
 Variable::~Variable() {
@@ -129,7 +131,10 @@ void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const
     const Tensor &copy = copies_[local];
     Device &device = strategy_->device(local);
     if (assign != MDIST_ASSIGN_SET) {
-        device.write_elements(spec_.dtype, assign, copy.data(), tensor.data(), copy.elements());
+        const Tensor near = brought_to(device, tensor);
+        device.write_elements(spec_.dtype, assign, copy.data(), near.data(), copy.elements());
+    } else if (!(tensor.place() == copy.place())) {
+        copy_to(device, copy.data(), tensor);
     } else if (copy.data() != tensor.data()) {
         device.copy(copy.data(), tensor.data(), copy.bytes());
     }
@@ -154,7 +159,7 @@ void Variable::check_assignment(int32_t assign, const Value &value, uint32_t rep
 void Variable::assign(int32_t assign, const Value &value) {
     check_assignment(assign, value, static_cast<uint32_t>(copies_.size()));
     for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, value);
-    if (divided()) divide();
+    finish_writing();
 }
 
 void Variable::apply_value(uint32_t local, int32_t assign, const Value &value) const {
@@ -177,6 +182,7 @@ void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {
 
 void Variable::finish_writing() {
     if (divided()) divide();
+    strategy_->finish_devices();
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
@@ -184,10 +190,12 @@ void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     if (value.has_rows()) {
         check_rows_assign(assign);
         check_rows(strategy_->device(local), assign, rows_for(value, local));
-        return apply_rows(local, assign, rows_for(value, local));
+        apply_rows(local, assign, rows_for(value, local));
+    } else {
+        check_write(assign, value.tensor_for(local), "the value");
+        apply(local, assign, value.tensor_for(local));
     }
-    check_write(assign, value.tensor_for(local), "the value");
-    apply(local, assign, value.tensor_for(local));
+    strategy_->device(local).finish();
 }
 
 void Variable::require_readable() const {
