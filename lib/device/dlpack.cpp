@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/dlpack.h"
 
+#include "device/gpu/loader.h"
 #include "device/transfer.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -39,9 +40,13 @@ Failure unsupported(const char *reason, std::string message) {
 Place place_from(const DlDevice &device, void *data) {
     if (device.type == kCpu || device.type == kCudaHost) return {};
     if (device.type != kCuda)
-        throw unsupported("dlpack_device", text("the tensor lies on DLPack device type ", device.type, ", id ",
-                                                device.id, "; known are types 1 (CPU), 2 (CUDA) and 3 (CUDA's "
-                                                "page-locked): copy the tensor there first"));
+        throw unsupported("dlpack_device",
+                          text("the tensor lies on DLPack device type ", device.type, ", id ", device.id,
+                               "; known are types 1 (CPU), 2 (CUDA) and 3 (CUDA's "
+                               "page-locked): copy the tensor there first"));
+    if (gpu_support().count == 0)
+        throw unsupported("dlpack_device", text("the tensor lies on DLPack device type 2 (CUDA), id ", device.id,
+                                                ", and this process has no GPU: ", gpu_support().reason));
     mdist_tensor_t said = {};
     said.data = data;
     said.device_kind = MDIST_DEVICE_GPU;

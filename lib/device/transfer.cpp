@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/transfer.h"
 
+#include "device/gpu/loader.h"
 #include "device/gpu/physical.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -22,7 +23,10 @@ Tensor allocated(const Place &place, int32_t dtype, const Shape &shape) {
 Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking) {
     // Who says GPU must mean it; who says host may not know better.
     const Place said = {tensor.device_kind, tensor.device_index};
-    if (!said.on_host()) PhysicalGpu::at(said.index); // throws unless there is one
+    if (!said.on_host() && gpu_support().count == 0)
+        throw invalid(
+            text(what, " is said to lie on gpu:", said.index, ", and this process has no GPU: ", gpu_support().reason));
+    if (!said.on_host()) PhysicalGpu::at(said.index); // throws unless there is that one
     if (tensor.data == nullptr) return said;
     const Place place = place_of(tensor.data, said.on_host() ? asking : said.index);
     if (!said.on_host() && !(place == said))

@@ -105,7 +105,7 @@ static const struct {
     mdist_status_t status;
     const char *reason, *words;
 } cases[] = {
-    {on_cuda, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 2 (CUDA), id 3; this build reads host memory"},
+    {on_cuda, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 2 (CUDA), id 3, and this process has no GPU"},
     {on_metal, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 8, id 0;"},
     {bools, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 6 (bool) with 8 bits"},
     {complex_numbers, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 5 (complex) with 64 bits"},
@@ -241,5 +241,6 @@ int main(void) {
         cmocka_unit_test(null_is_refused),
         cmocka_unit_test(bad_handles_and_indices_give_nothing_out),
     };
+    setenv("MDIST_CUDA_MODULE", "/nonexistent/no-module.so", 0); // as on a host without GPUs
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
