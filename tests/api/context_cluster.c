@@ -123,6 +123,7 @@ CALL(store_progress) {
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
 CALL(gpu_count) {
+    (void)w;
     uint32_t count = 7;
     size_t needed = 0;
     return mdist_gpu_count(&count, NULL, 0, &needed, error);

@@ -12,6 +12,7 @@ CALL(alloc) {
 }
 CALL(alloc_pinned) {
     void *memory = NULL;
+    (void)w;
     const mdist_status_t status = mdist_alloc_pinned(8, &memory, error);
     mdist_free(memory);
     return status;
