@@ -23,11 +23,9 @@ int differs_and_print(mdist_strategy_t *strategy, const Program *program) {
     return found;
 }
 
-static mdist_strategy_t *new_strategy(uint32_t replicas) {
+mdist_strategy_t *strategy_on(const char *devices) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
-    char devices[32];
-    snprintf(devices, sizeof devices, "cpu*%u", (unsigned)replicas);
     if (mdist_config_create(&config, NULL) == MDIST_OK &&
         mdist_config_set(config, "devices", devices, NULL) == MDIST_OK)
         mdist_strategy_create(config, &strategy, NULL);
@@ -35,8 +33,8 @@ static mdist_strategy_t *new_strategy(uint32_t replicas) {
     return strategy;
 }
 
-static int differs_anew(uint32_t replicas, Program *program, Performance *performance) {
-    mdist_strategy_t *const strategy = new_strategy(replicas);
+static int differs_anew(const char *devices, Program *program, Performance *performance) {
+    mdist_strategy_t *const strategy = strategy_on(devices);
     evaluate_program(program);
     const int found = strategy != NULL && perform_program(performance, strategy, program);
     mdist_strategy_destroy(strategy);
@@ -44,22 +42,22 @@ static int differs_anew(uint32_t replicas, Program *program, Performance *perfor
 }
 
 /// Drops each operation of a block, last first, that the difference does not need.
-static void shrink_block(uint32_t replicas, Program *program, Block *block) {
+static void shrink_block(const char *devices, Program *program, Block *block) {
     Performance performance;
     for (int i = block->count; i-- > 0;) {
         Operation *const operation = block->operations[i];
         if (operation->dropped) continue;
         operation->dropped = 1;
-        if (differs_anew(replicas, program, &performance)) continue;
+        if (differs_anew(devices, program, &performance)) continue;
         operation->dropped = 0;
-        if (operation->block != NULL) shrink_block(replicas, program, operation->block);
+        if (operation->block != NULL) shrink_block(devices, program, operation->block);
     }
 }
 
-void shrink_and_print(uint32_t replicas, Program *program) {
+void shrink_and_print(const char *devices, Program *program) {
     Performance performance;
-    shrink_block(replicas, program, &program->block);
-    const int found = differs_anew(replicas, program, &performance);
+    shrink_block(devices, program, &program->block);
+    const int found = differs_anew(devices, program, &performance);
     if (!found) fprintf(stderr, "the difference does not come again:\n");
     found ? tell(program, &performance) : print_program(program, NULL);
 }

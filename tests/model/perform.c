@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perform.h"
+#include "places.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,15 +41,19 @@ int expect_status(Performance *self, const Operation *operation, const char *wha
 
 void expect_tensor(Performance *self, const Operation *operation, const char *what, const Tensor *wanted,
                    const mdist_tensor_t *given) {
-    if (tensor_is(wanted, given)) return;
+    Bytes bytes;
+    mdist_tensor_t here = *given;
+    here.data = bytes.bytes;
+    const int is_read = read_tensor_bytes(given, &bytes);
+    if (is_read && tensor_is(wanted, &here)) return;
     const double first = wanted->elements == 0       ? 0
                          : is_integer(wanted->dtype) ? (double)(int64_t)wanted->numbers[0].whole
                                                      : wanted->numbers[0].real;
     note_difference(self, operation,
-                    "%s is another: %s, rank %d, [%llu, %llu, ...]; it should be %s, rank %d, [%llu, %llu, ...] that "
+                    "%s is %s: %s, rank %d, [%llu, %llu, ...]; it should be %s, rank %d, [%llu, %llu, ...] that "
                     "begins with %.17g",
-                    what, mdist_dtype_name((mdist_dtype_t)given->dtype), given->rank,
-                    (unsigned long long)given->shape[0], (unsigned long long)given->shape[1],
+                    what, is_read ? "another" : "not to be read", mdist_dtype_name((mdist_dtype_t)given->dtype),
+                    given->rank, (unsigned long long)given->shape[0], (unsigned long long)given->shape[1],
                     mdist_dtype_name((mdist_dtype_t)wanted->dtype), wanted->rank, (unsigned long long)wanted->shape[0],
                     (unsigned long long)wanted->shape[1], first);
 }
@@ -141,7 +145,12 @@ static mdist_status_t perform_literal(Performance *self, const Operation *operat
     const uint32_t locals = self->program->locals;
     Bytes bytes[MOST_REPLICAS];
     mdist_tensor_t tensors[MOST_REPLICAS];
-    for (uint32_t i = 0; i < locals; ++i) tensors[i] = fill(&leaf->tensors[self->first + i], &bytes[i]);
+    const int on_gpus = self->gpus[0] >= 0 && operation->code == 0 && leaf->tensors[self->first].elements % 2 == 0;
+    for (uint32_t i = 0; i < locals; ++i) {
+        tensors[i] = fill(&leaf->tensors[self->first + i], &bytes[i]);
+        tensors[i].data = operand_memory(self, i, DEEPEST + 1, 0, on_gpus, bytes[i].bytes);
+        if (on_gpus && !write_tensor_bytes(&tensors[i], bytes[i].bytes)) abort();
+    }
     if (leaf->kind == MDIST_VALUE_MIRRORED) return mdist_broadcast_to(self->strategy, &tensors[0], out, error);
     if (leaf->kind == MDIST_VALUE_PER_REPLICA && operation->code == 0)
         return mdist_value_per_replica(self->strategy, tensors, locals, out, error);
@@ -222,7 +231,8 @@ static mdist_status_t call(Performance *self, const Operation *operation, mdist_
     mdist_strategy_t *const strategy = self->strategy;
     mdist_variable_t *const variable = self->variables[0][operation->variable];
     const mdist_reduce_op_t op = (mdist_reduce_op_t)operation->code;
-    const char *const destination = operation->destinations[0];
+    const char *const destination = destination_here(self, operation->destinations[0]);
+    const char *const destinations[2] = {destination, destination_here(self, operation->destinations[1])};
     UpdateCall update = {self, operation, inputs[1]};
     switch (operation->kind) {
         case LITERAL:
@@ -239,7 +249,7 @@ static mdist_status_t call(Performance *self, const Operation *operation, mdist_
         case REDUCE_TO:
             return mdist_reduce_to(strategy, op, inputs[0], destination, out, NULL, error);
         case BATCH_REDUCE_TO:
-            return mdist_batch_reduce_to(strategy, op, inputs, operation->destinations, 2, out, NULL, error);
+            return mdist_batch_reduce_to(strategy, op, inputs, destinations, 2, out, NULL, error);
         case GATHER:
             return mdist_gather(strategy, inputs[0], operation->axes[0], out, NULL, error);
         case FETCH:
@@ -303,11 +313,13 @@ int perform_program(Performance *self, mdist_strategy_t *strategy, const Program
     self->strategy = strategy;
     self->program = program;
     self->first = (uint32_t)mdist_strategy_worker(strategy) * program->locals;
+    find_places(self);
     perform_block(self, &program->block, &registers, NULL);
     for (int i = 0; i < REGISTERS; ++i) mdist_value_destroy(registers.values[i]);
     for (uint32_t i = program->locals; i-- > 0;)
         for (int v = 0; v < MOST_VARIABLES; ++v)
             if (i == 0 || self->variables[i][v] != self->variables[0][v]) mdist_variable_destroy(self->variables[i][v]);
     pthread_mutex_destroy(&self->mutex);
+    leave_places(self);
     return atomic_load(&self->differs);
 }

@@ -9,10 +9,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/// Operands of one operation.
+enum { SLOTS = 4 };
+
 typedef struct Performance {
     mdist_strategy_t *strategy;
     const Program *program;
     uint32_t first; // replica id of local replica 0
+    // By local replica (places.h):
+    int32_t gpus[MOST_REPLICAS]; // -1: on the CPU
+    void *gpu_memory[MOST_REPLICAS];
+    char devices[MOST_REPLICAS][16];
     // By local replica, since each has a handle of its own to what was created in a step.
     mdist_variable_t *variables[MOST_REPLICAS][MOST_VARIABLES];
     atomic_int differs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps and merges: by mdist_run or, every other run of the program itself, on threads of the test's own.
-#include "perform.h"
+#include "places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +16,26 @@ typedef struct Step {
 typedef struct Operands {
     uint32_t id, local;
     const Operation *operation;
-    Bytes inputs[2], outputs[2];
+    int on_gpu, depth;
+    Bytes inputs[2], outputs[2]; // or what stands for them on the GPU
     mdist_tensor_t tensors[2];
     mdist_buffer_t from[2], to[2];
 } Operands;
 
-static void collect(Operands *self) {
+static void collect(const Performance *performance, Operands *self) {
     for (int i = 0; i < self->operation->from_count; ++i) {
         const Tensor *const input = &self->operation->inputs[i].leaves[0].tensors[self->id];
         const Tensor *const output = &self->operation->results[i].leaves[0].tensors[self->id];
+        void *const from =
+            operand_memory(performance, self->local, self->depth, i, self->on_gpu, self->inputs[i].bytes);
+        void *const to =
+            operand_memory(performance, self->local, self->depth, 2 + i, self->on_gpu, self->outputs[i].bytes);
         self->tensors[i] = fill(input, &self->inputs[i]);
-        self->from[i] = (mdist_buffer_t){self->inputs[i].bytes, input->elements, input->dtype, 0};
+        self->tensors[i].data = from;
+        if (self->on_gpu && !write_tensor_bytes(&self->tensors[i], self->inputs[i].bytes)) abort();
+        self->from[i] = (mdist_buffer_t){from, input->elements, input->dtype, 0};
         const int known = self->operation->results[i].there;
-        self->to[i] =
-            (mdist_buffer_t){self->outputs[i].bytes, known ? output->elements : input->elements, input->dtype, 0};
+        self->to[i] = (mdist_buffer_t){to, known ? output->elements : input->elements, input->dtype, 0};
     }
 }
 
@@ -50,6 +56,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     const Step *const step = user_data;
     const Operation *const operation = step->operation;
     Registers registers = {{NULL}};
+    mdist_replica_t *const outside = enter_step(NULL);
     for (size_t i = 0; i < argument_count; ++i) registers.values[i] = another_handle(arguments[i]);
     const int32_t code = perform_block(step->self, operation->block, &registers, step->replica);
     for (size_t i = 0; i < result_count; ++i) {
@@ -57,6 +64,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
         if (value != NULL) results[i] = another_handle(value);
     }
     for (int i = 0; i < REGISTERS; ++i) mdist_value_destroy(registers.values[i]);
+    enter_step(outside);
     return code;
 }
 
@@ -106,12 +114,9 @@ static mdist_status_t reduce_rows(mdist_replica_t *replica, Operands *operands, 
     if (status == MDIST_OK && mdist_value_indices(all, 0, &seen[0], NULL) == MDIST_OK &&
         mdist_value_tensor(all, 0, &seen[1], NULL) == MDIST_OK) {
         for (int i = 0; i < 2; ++i) { // they go with the value
-            const uint64_t elements = mdist_tensor_elements(&seen[i]);
-            if (elements > MOST_ELEMENTS) abort();
-            if (elements != 0)
-                memcpy(operands->outputs[i].bytes, seen[i].data,
-                       elements * mdist_dtype_size((mdist_dtype_t)seen[i].dtype));
+            if (!read_tensor_bytes(&seen[i], &operands->outputs[i])) abort();
             seen[i].data = operands->outputs[i].bytes;
+            seen[i].device_kind = seen[i].device_index = 0;
         }
     }
     mdist_value_destroy(all);
@@ -208,7 +213,7 @@ static void perform(const Step *step, Operands *operands) {
     mdist_tensor_t seen[2];
     memset(seen, 0, sizeof seen);
     mdist_error_t *error = NULL;
-    collect(operands);
+    collect(self, operands);
     const mdist_status_t status = call(step, operands, seen, &error);
     mdist_status_t wanted = operation->statuses[operands->id];
     if (operation->kind == MISPLACED && step->entered) wanted = MDIST_ERR_FAILED_PRECONDITION; // it is busy
@@ -220,11 +225,12 @@ static void perform(const Step *step, Operands *operands) {
     expect_copies(self, operation, operands->local);
 }
 
-static int32_t run_step(mdist_replica_t *replica, const Step *step) {
+static int32_t perform_steps(mdist_replica_t *replica, const Step *step) {
     Performance *const self = step->self;
     const Block *const block = step->operation->block;
     const Step own = {self, step->operation, step->entered, replica};
     Operands operands;
+    operands.depth = block->depth;
     operands.local = (uint32_t)mdist_replica_local_index(replica);
     operands.id = (uint32_t)mdist_replica_id(replica);
     if (operands.id != self->first + operands.local) note_difference(self, step->operation, "another replica's id");
@@ -232,6 +238,7 @@ static int32_t run_step(mdist_replica_t *replica, const Step *step) {
         operands.operation = block->operations[i];
         if (operands.operation->dropped || operands.operation->skipped) continue;
         if (atomic_load(&self->differs)) return 98;
+        operands.on_gpu = lies_on_gpus(self, block, i);
         if (operands.operation->kind == RETURN) {
             const int root = operands.operation->root;
             return root == -1 || root == (int)operands.id ? operands.operation->code : 0;
@@ -239,6 +246,13 @@ static int32_t run_step(mdist_replica_t *replica, const Step *step) {
         perform(&own, &operands);
     }
     return 0;
+}
+
+static int32_t run_step(mdist_replica_t *replica, const Step *step) {
+    mdist_replica_t *const outside = enter_step(replica);
+    const int32_t code = perform_steps(replica, step);
+    enter_step(outside);
+    return code;
 }
 
 static int32_t step_of_run(mdist_replica_t *replica, void *user_data) {
