@@ -79,9 +79,9 @@ typedef struct mdist_input_options {
     int32_t       policy;           /* mdist_shard_policy_t */
     int32_t       uneven;           /* mdist_uneven_t */
     int32_t       replication_mode; /* mdist_replication_mode_t */
-    int32_t       fetch_to_device;  /* 1: the next element is made while the program works; -1: not, and elements stay on
-                                       the host; 0: what the configuration says, key data.prefetch_on_device. But for -1,
-                                       each replica's part lies on its GPU, if it has one */
+    int32_t       fetch_to_device;  /* 1: the next element is made while the program works; -1: not, and elements stay
+                                       on the host; 0: what the configuration says, key data.prefetch_on_device. But
+                                       for -1, each replica's part lies on its GPU, if it has one */
     uint64_t      buffer_size;      /* elements of each replica made ahead then; 0: 1 */
     const double *weights;          /* rows of each replica of the job, by id, in proportion, for devices of unequal
                                        speed: finite, 0 or more, one at least above 0; read in the call; not with
