@@ -17,7 +17,7 @@ CALL(reduce) {
 }
 CALL(reduce_to) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, "cpu:0", &out, NULL, error);
+    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, device_name(0), &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(batch_reduce_to) {
@@ -39,7 +39,7 @@ CALL(gather) {
 }
 CALL(fetch) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_fetch(w->strategy, w->value, "cpu:1", NULL, NULL, &out, error);
+    const mdist_status_t status = mdist_fetch(w->strategy, w->value, device_name(1), NULL, NULL, &out, error);
     return drop_value(status, out);
 }
 CALL(all_reduce) {

@@ -59,7 +59,7 @@ static void a_sync_on_read_variable_is_read_first(void **state) {
     mdist_value_t *read = NULL, *out = NULL;
     float fifteen = 15;
     OK(mdist_variable_read(variable, &read, NULL, &error));
-    OK(mdist_fetch(strategy, read, "cpu:2", NULL, NULL, &out, &error));
+    OK(mdist_fetch(strategy, read, device_name(2), NULL, NULL, &out, &error));
     expect_plain(out, tensor_of(&fifteen, MDIST_FLOAT32, 0));
     mdist_value_destroy(read);
     mdist_variable_destroy(variable);

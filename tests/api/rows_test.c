@@ -155,7 +155,7 @@ static void a_sum_is_all_rows_in_replica_order(void **state) {
             for (uint32_t r = 0; r < replicas; ++r) expect_rows(out, r, wanted);
             mdist_value_destroy(out);
         }
-        OK(mdist_reduce_to(strategy, MDIST_SUM, rows, "cpu:0", &out, NULL, &error));
+        OK(mdist_reduce_to(strategy, MDIST_SUM, rows, device_name(0), &out, NULL, &error));
         expect_rows(out, 0, all_rows(replicas, 1));
         mdist_value_destroy(out);
         mdist_value_destroy(rows);

@@ -159,7 +159,7 @@ static void a_batch_gives_what_each_would_alone(void **state) {
                 tensors[r] = i % 5 == 0 ? tensor_of(bytes[r], dtype, 0) : shaped(bytes[r], dtype, i % 5, 7, NO);
             }
             values[i] = per_replica(strategy, tensors);
-            targets[i] = i % 3 == 0 ? NULL : i % 3 == 1 ? "" : "cpu:0";
+            targets[i] = i % 3 == 0 ? NULL : i % 3 == 1 ? "" : device_name(0);
         }
         // One of them twice, and some inside of a structure.
         const char *const paths[] = {"x.0", "x.1"};

@@ -402,13 +402,13 @@ static void reduce_to_goes_where_it_is_sent(void **state) {
     expect_mirrored(out, 3, wanted);
     OK(mdist_reduce_to(strategy, MDIST_SUM, value, "", &out, NULL, &error));
     expect_mirrored(out, 3, wanted);
-    OK(mdist_reduce_to(strategy, MDIST_SUM, value, "cpu:2", &out, NULL, &error));
+    OK(mdist_reduce_to(strategy, MDIST_SUM, value, device_name(2), &out, NULL, &error));
     expect_plain(out, wanted);
-    const char *const bad[] = {"cpu:3", "gpu:0", "cpu", "cpu:0 ", "CPU:0"};
+    const char *const bad[] = {"cpu:3", "gpu:1", "cpu", "cpu:0 ", "CPU:0"};
     for (size_t i = 0; i < 5; ++i) {
         const mdist_status_t status = mdist_reduce_to(strategy, MDIST_SUM, value, bad[i], &out, NULL, &error);
         WORDS(error, bad[i]);
-        WORDS(error, "cpu:0, cpu:1, cpu:2");
+        WORDS(error, on_gpus() ? "gpu:0, gpu:0/1, gpu:0/2" : "cpu:0, cpu:1, cpu:2");
         assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
         mdist_error_free(error);
         error = NULL;
@@ -434,7 +434,7 @@ static void a_batch_is_reduced_as_a_whole_or_not_at_all(void **state) {
     mdist_value_t *const *const list = values;
     OK(mdist_batch_reduce_to(strategy, MDIST_SUM, list, NULL, 2, out, NULL, &error));
     for (int v = 0; v < 2; ++v) expect_mirrored(out[v], 2, tensor_of(sums[v], MDIST_FLOAT32, 2));
-    const char *destinations[3] = {"cpu:1", NULL, "nowhere"};
+    const char *destinations[3] = {device_name(1), NULL, "nowhere"};
     OK(mdist_batch_reduce_to(strategy, MDIST_SUM, list, destinations, 2, out, NULL, &error));
     expect_plain(out[0], tensor_of(sums[0], MDIST_FLOAT32, 2));
     expect_mirrored(out[1], 2, tensor_of(sums[1], MDIST_FLOAT32, 2));

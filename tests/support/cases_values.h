@@ -319,7 +319,7 @@ MDIST_TEST_HELPER int case_batches_and_rows(mdist_strategy_t *strategy) {
     for (int i = 0; i < 2; ++i) {
         const float by = i == 0 ? 1 : n;
         mdist_value_t *const pairs[] = {results[0], results[0]};
-        const char *const targets[] = {NULL, "cpu:0"};
+        const char *const targets[] = {NULL, device_name(0)};
         NEED_OK(mdist_batch_reduce_to(strategy, ops[i], pairs, targets, 2, out, NULL, NULL));
         for (int j = 0; j < 2; ++j) {
             NEED_OK(mdist_value_tensor(out[j], 0, &values, NULL));

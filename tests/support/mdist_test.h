@@ -88,15 +88,36 @@ MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t
     return wrong;
 }
 
-/// N CPU replicas; `executor` "threads", "caller", or NULL for the default.
+/// Whether the tests run on GPUs (a fake one's logical devices): suite gpu runs them again that way.
+MDIST_TEST_HELPER int on_gpus(void) {
+    const char *device = getenv("MDIST_TEST_DEVICE");
+    return device != NULL && strcmp(device, "gpu") == 0;
+}
+
+/// Sets the devices of so many replicas: CPUs, or logical devices of one GPU, whose functions wait for their work, so
+/// that a step may look at its memory at once.
+MDIST_TEST_HELPER void set_devices(mdist_config_t *config, uint32_t replicas) {
+    mdist_error_t *error = NULL;
+    char devices[32];
+    snprintf(devices, sizeof devices, on_gpus() ? replicas > 1 ? "gpu:0*%u" : "gpu:0" : "cpu*%u", (unsigned)replicas);
+    OK(mdist_config_set(config, "devices", devices, &error));
+    if (on_gpus()) OK(mdist_config_set(config, "gpu.blocking", "true", &error));
+}
+
+/// The name of the device of replica `local`, one of the first four.
+MDIST_TEST_HELPER const char *device_name(uint32_t local) {
+    static const char *const cpus[] = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"};
+    static const char *const gpus[] = {"gpu:0", "gpu:0/1", "gpu:0/2", "gpu:0/3"};
+    return on_gpus() ? gpus[local] : cpus[local];
+}
+
+/// N replicas, on the CPU unless MDIST_TEST_DEVICE says gpu; `executor` "threads", "caller", or NULL for the default.
 MDIST_TEST_HELPER mdist_strategy_t *make_strategy(uint32_t replicas, const char *executor) {
     mdist_error_t *error = NULL;
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
-    char devices[32];
-    snprintf(devices, sizeof devices, "cpu*%u", (unsigned)replicas);
     OK(mdist_config_create(&config, &error));
-    OK(mdist_config_set(config, "devices", devices, &error));
+    set_devices(config, replicas);
     if (executor != NULL) OK(mdist_config_set(config, "executor", executor, &error));
     OK(mdist_strategy_create(config, &strategy, &error));
     mdist_config_destroy(config);
