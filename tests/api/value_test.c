@@ -85,6 +85,7 @@ static void tensors_that_cannot_be_are_refused(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *value = NULL;
     for (int i = 0; i < 10; ++i) {
+        if (on_gpus() && i == 4) continue; // there is that GPU
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_create(&tensors[i], &value, &error));
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_wrap(&tensors[i], NULL, NULL, &value, &error));
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_broadcast_to(strategy, &tensors[i], &value, &error));
