@@ -126,11 +126,14 @@ int squares(int32_t device, int32_t dtype, const void *from, uint64_t elements, 
     SquaresWork work = {static_cast<const char *>(from), elements, nullptr, rows_access(from, size, kPacketBytes)};
     return on_device(device, [&] {
         void *memory = nullptr;
-        int error = cudaMallocAsync(&memory, kSquareBlocks * sizeof(double), of(stream));
+        constexpr std::size_t kBytes = kSquareBlocks * sizeof(double);
+        int error = cudaMallocAsync(&memory, kBytes, of(stream));
+        const bool ordered = error != cudaErrorNotSupported; // else freeing it waits
+        if (!ordered) error = cudaMalloc(&memory, kBytes);
         if (error != 0) return error;
         work.sums = static_cast<double *>(memory);
         error = launch_squares(dtype, work, sum, of(stream));
-        const int freed = cudaFreeAsync(memory, of(stream));
+        const int freed = ordered ? cudaFreeAsync(memory, of(stream)) : cudaFree(memory);
         return error != 0 ? error : freed;
     });
 }

@@ -195,11 +195,14 @@ int abort(mdist_gpu_comm *comm) {
     return error;
 }
 
+// NCCL puts back the device it finds, which where there was none would make a context on device 0.
 int group_start() {
+    const OnDevice on(-1);
     return functions().ncclGroupStart();
 }
 
 int group_end() {
+    const OnDevice on(-1);
     return functions().ncclGroupEnd();
 }
 
