@@ -37,7 +37,7 @@ struct Images : MnistSet {
 
 struct Workspace : ModelWorkspace {
     explicit Workspace(size_t max_rows) : ModelWorkspace{} {
-        if (model_workspace_create(max_rows, this) != 0) throw std::bad_alloc();
+        if (model_workspace_create(math_create(-1), max_rows, this) != 0) throw std::bad_alloc();
     }
     ~Workspace() { model_workspace_destroy(this); }
     Workspace(const Workspace &) = delete;
@@ -96,9 +96,8 @@ class Trainer {
                 auto &gradients = mine.gradients.vectors;
                 replica.all_reduce(MDIST_SUM, {gradients[0], gradients[1], gradients[2], gradients[3], mine.totals});
 
-                const auto scale = static_cast<float>(1 / mine.totals[TOTAL_ROWS]);
-                model_update(mine.parameters.data(), mine.momentum.data(), mine.gradients.pointers.data(), scale, rate,
-                             0.9f);
+                model_update(mine.workspace.math, mine.parameters.data(), mine.momentum.data(),
+                             mine.gradients.pointers.data(), &mine.totals[TOTAL_ROWS], rate, 0.9f);
             },
             batch);
         return replicas_[0]->totals;

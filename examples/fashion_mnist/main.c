@@ -17,6 +17,7 @@
  * differs, so the digest at the end is the same: try it.
  *
  *   fashion_mnist --replicas 4 --epochs 3
+ *   fashion_mnist --devices gpu --epochs 3
  *   MDIST_DATA_ORDER=replica mdist launch -n 2 -- fashion_mnist --replicas 2 --epochs 3
  *
  * The images may also lie in TFRecord files, any number of them; the digest stays what it is:
@@ -28,7 +29,6 @@
  * With --checkpoint FOLDER it saves itself after each epoch, and begins behind the last one that it finds there. Kill
  * it whenever you like, and start it again: the digest is that of a training that nobody disturbed.
  */
-#include <cblas.h>
 #include <inttypes.h>
 #include <mdist/mdist.h>
 #include <stdio.h>
@@ -58,7 +58,8 @@ typedef struct Job {
     mdist_error_t *error;
 } Job;
 
-// Where the devices come from, later ones winning: the environment, --config, --replicas; two replicas if none says.
+// Where the devices come from, later ones winning: the environment, --config, --devices or --replicas; two replicas if
+// none says.
 static mdist_status_t configure(Job *self) {
     char devices[32] = "";
     mdist_status_t status = mdist_config_create(&self->config, &self->error);
@@ -69,6 +70,7 @@ static mdist_status_t configure(Job *self) {
         status = mdist_config_get(self->config, "devices", devices, sizeof devices, NULL, &self->error);
     if (status != MDIST_OK) return status;
 
+    if (self->options.devices) return mdist_config_set(self->config, "devices", self->options.devices, &self->error);
     uint64_t replicas = self->options.replicas;
     if (replicas == 0) {
         if (strcmp(devices, "auto") != 0) return MDIST_OK;
@@ -98,10 +100,6 @@ static mdist_status_t create_input(Job *self) {
 }
 
 static mdist_status_t prepare(Job *self) {
-    // A sum cut over more threads is a sum in another order, with other bits: that of a replica is taken by one thread.
-    // Replicas are what fills the cores here.
-    openblas_set_num_threads(1);
-
     const uint64_t batch = self->options.batch;
     mdist_status_t status = configure(self);
     if (status == MDIST_OK) status = mdist_strategy_create(self->config, &self->strategy, &self->error);
@@ -188,7 +186,10 @@ static mdist_status_t evaluate(Job *self, double *accuracy) {
 }
 
 static int failed(const Job *self, mdist_status_t status) {
-    fprintf(stderr, "fashion_mnist: %s: %s\n", mdist_status_name(status), mdist_error_message(self->error));
+    if (status == MDIST_ERR_UNSUPPORTED && !self->error)
+        fprintf(stderr, "fashion_mnist: this program was built without CUDA, or its GPU cannot be used\n");
+    else
+        fprintf(stderr, "fashion_mnist: %s: %s\n", mdist_status_name(status), mdist_error_message(self->error));
     return 1;
 }
 

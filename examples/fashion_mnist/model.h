@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: a perceptron 784-128-10 (ReLU, softmax, cross-entropy) on plain memory. It knows nothing of replicas:
+// Model: a perceptron 784-128-10 (ReLU, softmax, cross-entropy) on memory of a Math. It knows nothing of replicas:
 // gradients and totals are sums over the rows it is given, so that sums over replicas are sums over the whole batch.
 // Functions may run at the same time on several threads, each with its own workspace and outputs.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "device_math.h"
 
 enum { MODEL_INPUTS = 784, MODEL_HIDDEN = 128, MODEL_CLASSES = 10 };
 
@@ -21,21 +23,22 @@ typedef struct ModelPart {
 
 extern const ModelPart model_parts[MODEL_PARTS];
 
-// What is summed up over rows beside the gradients.
-enum { TOTAL_LOSS, TOTAL_CORRECT, TOTAL_ROWS, MODEL_TOTALS };
+// What is summed up over rows beside the gradients: TOTAL_LOSS, TOTAL_CORRECT, TOTAL_ROWS.
+enum { MODEL_TOTALS = MATH_TOTALS };
 
 // Activations and their gradients of up to max_rows images.
 typedef struct ModelWorkspace {
+    Math *math;             // where all of it is computed
     float *hidden;          // [max_rows][MODEL_HIDDEN]
     float *hidden_gradient; // [max_rows][MODEL_HIDDEN]
     float *output;          // [max_rows][MODEL_CLASSES]: logits, then their gradient
 } ModelWorkspace;
 
 // Returns 0, or -1 without memory.
-int model_workspace_create(size_t max_rows, ModelWorkspace *out);
+int model_workspace_create(Math *math, size_t max_rows, ModelWorkspace *out);
 void model_workspace_destroy(ModelWorkspace *workspace);
 
-// Random weights by He's rule and zero biases: the same for the same seed, on every machine.
+// Random weights by He's rule and zero biases: the same for the same seed, on every machine. On the host.
 void model_initialise(float *const parameters[MODEL_PARTS], uint64_t seed);
 
 // Counts loss and correct answers. No rows are fine: totals are 0 then.
@@ -47,6 +50,6 @@ void model_gradients(const float *const parameters[MODEL_PARTS], const float *im
                      size_t rows, const ModelWorkspace *workspace, float *const gradients[MODEL_PARTS],
                      double totals[MODEL_TOTALS]);
 
-// One step of SGD with momentum. scale turns summed gradients into what is to be followed, such as 1 / rows.
-void model_update(float *const parameters[MODEL_PARTS], float *const momentum[MODEL_PARTS],
-                  const float *const gradients[MODEL_PARTS], float scale, float rate, float decay);
+// One step of SGD with momentum along the mean over rows: summed gradients, divided by *rows.
+void model_update(Math *math, float *const parameters[MODEL_PARTS], float *const momentum[MODEL_PARTS],
+                  const float *const gradients[MODEL_PARTS], const double *rows, float rate, float decay);

@@ -11,7 +11,9 @@
 static const char help[] =
     "Trains a small network on Fashion-MNIST with several mirrored replicas.\n"
     "\n"
-    "  --replicas N     replicas on this machine's CPU (default: what the configuration\n"
+    "  --devices LIST   a replica on each: gpu, gpu:0,gpu:1, cpu*4 (default: what the\n"
+    "                   configuration says under `devices`, else cpu*2)\n"
+    "  --replicas N     so many on this machine's CPU (default: what the configuration\n"
     "                   says under `devices`, else 2)\n"
     "  --epochs N       times over the training images (default 10)\n"
     "  --batch N        images per step, over all replicas (default 128)\n"
@@ -39,7 +41,7 @@ static int refuse(const char *name, const char *value, const char *right) {
 }
 
 static int set(const Option *option, const char *value) {
-    if (!value || !*value) return refuse(option->name, NULL, option->number ? "needs a number" : "needs a path");
+    if (!value || !*value) return refuse(option->name, NULL, option->number ? "needs a number" : "needs a value");
     if (option->text) {
         *option->text = value;
         return -1;
@@ -62,6 +64,7 @@ int options_parse(int argument_count, char **arguments, Options *out) {
         {"replicas", &out->replicas, 256, NULL},
         {"epochs", &out->epochs, 10000, NULL},
         {"batch", &out->batch, 1000000, NULL},
+        {"devices", NULL, 0, &out->devices},
         {"config", NULL, 0, &out->config},
         {"checkpoint", NULL, 0, &out->checkpoint},
         {"limit-steps", &out->limit_steps, 1000000000, NULL},

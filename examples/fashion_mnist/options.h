@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 typedef struct Options {
-    uint64_t replicas; // 0: what the configuration says, else 2
+    uint64_t replicas;   // 0: what the configuration says, else 2
+    const char *devices; // NULL: likewise; not both
     uint64_t epochs;
     uint64_t batch;         // over all replicas
     uint64_t limit_steps;   // 0: none

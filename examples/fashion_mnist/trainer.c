@@ -14,17 +14,36 @@ typedef const float *const *readable;
 
 // ---- The steps: what runs on every replica, at the same time.
 
+// On a GPU, computing goes on the replica's stream, where the library's work comes in its turn: nobody need wait.
+static int use_stream_of(mdist_replica_t *replica, Math *math) {
+    void *stream = NULL;
+    if (mdist_replica_stream(replica, &stream, NULL) != MDIST_OK) return -1;
+    math_use_stream(math, stream);
+    return 0;
+}
+
 static int this_replica(Trainer *self, mdist_replica_t *replica, TrainerReplica **mine, mdist_tensor_t *images,
                         mdist_tensor_t *labels) {
     // A step that fails returns non-zero; mdist_run hands the first cause to its caller, so nobody needs it here.
     if (mdist_replica_argument(replica, 0, images, NULL) != MDIST_OK) return -1;
     if (mdist_replica_argument(replica, 1, labels, NULL) != MDIST_OK) return -1;
     *mine = &self->replicas[mdist_replica_local_index(replica)];
-    return 0;
+    return use_stream_of(replica, (*mine)->math);
 }
 
 static mdist_buffer_t buffer(void *data, size_t elements, mdist_dtype_t dtype) {
     return (mdist_buffer_t){.data = data, .elements = elements, .dtype = dtype};
+}
+
+// To the host, behind all that the replica's stream was given.
+static int32_t copy_totals(mdist_replica_t *replica, TrainerReplica *mine) {
+    const uint64_t shape[] = {MODEL_TOTALS};
+    mdist_tensor_t from, to;
+    if (mdist_tensor_describe(mine->sums, MDIST_FLOAT64, shape, 1, &from, NULL) != MDIST_OK ||
+        mdist_tensor_describe(mine->totals, MDIST_FLOAT64, shape, 1, &to, NULL) != MDIST_OK ||
+        mdist_replica_copy(replica, &to, &from, NULL) != MDIST_OK)
+        return 1;
+    return math_failed(mine->math);
 }
 
 static int32_t train_step(mdist_replica_t *replica, void *user_data) {
@@ -34,20 +53,20 @@ static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     if (this_replica(self, replica, &mine, &images, &labels) != 0) return 1;
 
     model_gradients((readable)mine->parameters, images.data, labels.data, images.shape[0], &mine->workspace,
-                    mine->gradients, mine->totals);
+                    mine->gradients, mine->sums);
 
     // One operation for everything: the gradients, and with them the number of rows. Dividing by what all replicas saw
     // makes it the mean over the batch also where the replicas' parts are not equal, or empty, as in a last batch.
     mdist_buffer_t buffers[MODEL_PARTS + 1];
     for (int part = 0; part < MODEL_PARTS; ++part)
         buffers[part] = buffer(mine->gradients[part], model_parts[part].elements, MDIST_FLOAT32);
-    buffers[MODEL_PARTS] = buffer(mine->totals, MODEL_TOTALS, MDIST_FLOAT64);
+    buffers[MODEL_PARTS] = buffer(mine->sums, MODEL_TOTALS, MDIST_FLOAT64);
     if (mdist_all_reduce(replica, MDIST_SUM, buffers, buffers, MODEL_PARTS + 1, NULL, NULL) != MDIST_OK) return 1;
 
     // The reduced gradients have the same bits everywhere, and so has every copy after this.
-    model_update(mine->parameters, mine->momentum, (readable)mine->gradients, (float)(1 / mine->totals[TOTAL_ROWS]),
+    model_update(mine->math, mine->parameters, mine->momentum, (readable)mine->gradients, &mine->sums[TOTAL_ROWS],
                  self->rate, self->decay);
-    return 0;
+    return copy_totals(replica, mine);
 }
 
 static int32_t evaluate_step(mdist_replica_t *replica, void *user_data) {
@@ -55,10 +74,10 @@ static int32_t evaluate_step(mdist_replica_t *replica, void *user_data) {
     TrainerReplica *mine;
     mdist_tensor_t images, labels;
     if (this_replica(self, replica, &mine, &images, &labels) != 0) return 1;
-    model_evaluate((readable)mine->parameters, images.data, labels.data, images.shape[0], &mine->workspace,
-                   mine->totals);
-    const mdist_buffer_t totals = buffer(mine->totals, MODEL_TOTALS, MDIST_FLOAT64);
-    return mdist_all_reduce(replica, MDIST_SUM, &totals, &totals, 1, NULL, NULL) != MDIST_OK;
+    model_evaluate((readable)mine->parameters, images.data, labels.data, images.shape[0], &mine->workspace, mine->sums);
+    const mdist_buffer_t sums = buffer(mine->sums, MODEL_TOTALS, MDIST_FLOAT64);
+    if (mdist_all_reduce(replica, MDIST_SUM, &sums, &sums, 1, NULL, NULL) != MDIST_OK) return 1;
+    return copy_totals(replica, mine);
 }
 
 static mdist_status_t run(Trainer *self, mdist_step_fn step, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
@@ -96,34 +115,46 @@ static mdist_status_t create_variables(Trainer *self, const char *suffix, float 
     return MDIST_OK;
 }
 
-static mdist_status_t allocate_parts(float *parts[MODEL_PARTS]) {
-    for (int i = 0; i < MODEL_PARTS; ++i) {
-        const size_t size = (model_parts[i].elements * sizeof(float) + 63) & ~(size_t)63; // aligned is fastest
-        if (!(parts[i] = aligned_alloc(64, size))) return MDIST_ERR_OUT_OF_MEMORY;
-    }
+static mdist_status_t allocate_parts(Math *math, float *parts[MODEL_PARTS]) {
+    for (int i = 0; i < MODEL_PARTS; ++i)
+        if (!(parts[i] = math_allocate(math, model_parts[i].elements * sizeof(float)))) return MDIST_ERR_OUT_OF_MEMORY;
     return MDIST_OK;
 }
 
-static void free_parts(float *parts[MODEL_PARTS]) {
-    for (int i = 0; i < MODEL_PARTS; ++i) free(parts[i]);
+static void free_parts(Math *math, float *parts[MODEL_PARTS]) {
+    for (int i = 0; i < MODEL_PARTS; ++i) math_release(math, parts[i]);
+}
+
+// The number of the GPU that a replica is on, or -1; "gpu:0/1" is a second replica on gpu:0.
+static mdist_status_t gpu_of(mdist_strategy_t *strategy, uint32_t index, int *gpu, mdist_error_t **error) {
+    char name[64];
+    const mdist_status_t status = mdist_strategy_device(strategy, index, name, sizeof name, NULL, error);
+    *gpu = status == MDIST_OK && strncmp(name, "gpu:", 4) == 0 ? atoi(name + 4) : -1;
+    return status;
 }
 
 static mdist_status_t create_all_variables(Trainer *self, mdist_error_t **error) {
+    Math *const host = math_create(-1);
     float *initial[MODEL_PARTS] = {NULL}, *const zeros[MODEL_PARTS] = {NULL};
-    mdist_status_t status = allocate_parts(initial);
+    mdist_status_t status = allocate_parts(host, initial);
     if (status == MDIST_OK) {
         model_initialise(initial, initial_seed);
         status = create_variables(self, "", initial, self->parameters, error);
     }
     if (status == MDIST_OK) status = create_variables(self, "/momentum", zeros, self->momentum, error);
-    free_parts(initial);
+    free_parts(host, initial);
     return status;
 }
 
 static mdist_status_t create_replica(Trainer *self, uint32_t index, size_t max_rows, mdist_error_t **error) {
     TrainerReplica *mine = &self->replicas[index];
-    if (model_workspace_create(max_rows, &mine->workspace) != 0) return MDIST_ERR_OUT_OF_MEMORY;
-    mdist_status_t status = allocate_parts(mine->gradients);
+    int gpu;
+    mdist_status_t status = gpu_of(self->strategy, index, &gpu, error);
+    if (status != MDIST_OK) return status;
+    if (!(mine->math = math_create(gpu))) return gpu >= 0 ? MDIST_ERR_UNSUPPORTED : MDIST_ERR_OUT_OF_MEMORY;
+    if (model_workspace_create(mine->math, max_rows, &mine->workspace) != 0) return MDIST_ERR_OUT_OF_MEMORY;
+    if (!(mine->sums = math_allocate(mine->math, sizeof mine->totals))) return MDIST_ERR_OUT_OF_MEMORY;
+    status = allocate_parts(mine->math, mine->gradients);
     for (int i = 0; i < MODEL_PARTS && status == MDIST_OK; ++i) {
         mdist_tensor_t parameters, momentum;
         status = mdist_variable_tensor(self->parameters[i], index, &parameters, error);
@@ -155,8 +186,12 @@ mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Train
 
 void trainer_destroy(Trainer *self) {
     for (uint32_t i = 0; i < self->replica_count && self->replicas; ++i) {
-        free_parts(self->replicas[i].gradients);
-        model_workspace_destroy(&self->replicas[i].workspace);
+        TrainerReplica *const mine = &self->replicas[i];
+        if (!mine->math) continue;
+        free_parts(mine->math, mine->gradients);
+        math_release(mine->math, mine->sums);
+        model_workspace_destroy(&mine->workspace);
+        math_destroy(mine->math);
     }
     free(self->replicas);
     for (int part = 0; part < MODEL_PARTS; ++part) {
@@ -166,13 +201,21 @@ void trainer_destroy(Trainer *self) {
     memset(self, 0, sizeof *self);
 }
 
-static uint64_t digest_of(const TrainerReplica *replica) {
-    uint64_t digest = DIGEST_START;
-    for (int i = 0; i < MODEL_PARTS; ++i)
-        digest = digest_add(digest, replica->parameters[i], model_parts[i].elements * sizeof(float));
-    for (int i = 0; i < MODEL_PARTS; ++i)
-        digest = digest_add(digest, replica->momentum[i], model_parts[i].elements * sizeof(float));
-    return digest;
+// Of variables where they lie.
+static int digest_of(mdist_replica_t *replica, float *const parts[MODEL_PARTS], uint64_t *digest) {
+    for (int i = 0; i < MODEL_PARTS; ++i) {
+        const ModelPart *const part = &model_parts[i];
+        float *const copy = malloc(part->elements * sizeof(float));
+        mdist_tensor_t from, to;
+        const int well = copy &&
+                         mdist_tensor_describe(parts[i], MDIST_FLOAT32, part->shape, part->rank, &from, NULL) == 0 &&
+                         mdist_tensor_describe(copy, MDIST_FLOAT32, part->shape, part->rank, &to, NULL) == 0 &&
+                         mdist_replica_copy(replica, &to, &from, NULL) == MDIST_OK;
+        if (well) *digest = digest_add(*digest, copy, part->elements * sizeof(float));
+        free(copy);
+        if (!well) return -1;
+    }
+    return 0;
 }
 
 // Every replica of the job tells every other its digest.
@@ -180,7 +223,9 @@ static int32_t digest_step(mdist_replica_t *replica, void *user_data) {
     Trainer *self = user_data;
     TrainerReplica *mine = &self->replicas[mdist_replica_local_index(replica)];
     const uint32_t count = mdist_replica_count(replica);
-    uint64_t own = digest_of(mine), *all = malloc(count * sizeof *all);
+    uint64_t own = DIGEST_START;
+    if (digest_of(replica, mine->parameters, &own) != 0 || digest_of(replica, mine->momentum, &own) != 0) return 1;
+    uint64_t *const all = malloc(count * sizeof *all);
     if (!all) return 1;
     const mdist_buffer_t in = buffer(&own, 1, MDIST_UINT64), out = buffer(all, count, MDIST_UINT64);
     const mdist_status_t status = mdist_all_gather(replica, &in, &out, 1, NULL, NULL);

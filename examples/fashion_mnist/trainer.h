@@ -10,13 +10,15 @@
 
 // What one replica works with: its copies of the variables, and memory of its own.
 typedef struct TrainerReplica {
+    Math *math; // of its device, where the arrays lie
     float *parameters[MODEL_PARTS];
     float *momentum[MODEL_PARTS];
     float *gradients[MODEL_PARTS];
     ModelWorkspace workspace;
-    double totals[MODEL_TOTALS];
-    uint64_t digest; // of its variables
-    int same;        // as everybody else's
+    double *sums;                // over rows, and then over all replicas' rows
+    double totals[MODEL_TOTALS]; // the same on the host
+    uint64_t digest;             // of its variables
+    int same;                    // as everybody else's
 } TrainerReplica;
 
 typedef struct Trainer {
@@ -30,7 +32,7 @@ typedef struct Trainer {
 } Trainer;
 
 // max_rows: as many as one replica will ever see in a step. On failure nothing stays; an error that is not the
-// library's is MDIST_ERR_OUT_OF_MEMORY without an error object.
+// library's is MDIST_ERR_OUT_OF_MEMORY, or MDIST_ERR_UNSUPPORTED of a program without CUDA, without an error object.
 mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Trainer *out, mdist_error_t **error);
 void trainer_destroy(Trainer *self);
 
