@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device_math.h"
+#include "../math/device_math.h"
 
 enum { MODEL_INPUTS = 784, MODEL_HIDDEN = 128, MODEL_CLASSES = 10 };
 

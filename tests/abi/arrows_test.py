@@ -25,11 +25,12 @@ SEES = {
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
     "sodium.h": r"lib/comm/membership/secret\.cpp",
-    "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|(examples|tests)/gpu/.*|examples/fashion_mnist/.*",
+    "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|tests/gpu/.*|examples/math/.*",
     "nccl": r"lib/cuda/\w+\.(cpp|h)",
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
     "mpi.h": r"tests/bench/peers/mpi\.c",
     "cblas": r"(examples|tests)/.*",
+    "cublas": r"examples/math/.*",
     "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp|lib/data/files/(un)?pack\.cpp",
     "CLI/": r"src/.*",
     "nlohmann/": r"src/.*|lib/util/json\.cpp",
