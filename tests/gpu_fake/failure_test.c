@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong on a GPU fails the run, with words; and what hangs there ends by a deadline. The last test leaves
+// GPUs that nothing can be done with any more.
+#include "gpu_support.h"
+
+enum { kReplicas = 2 };
+
+typedef struct World {
+    mdist_tensor_t memory[kReplicas];
+    const char *fault; // planned by replica 1, before the copy that it meets
+    mdist_status_t status[kReplicas];
+} World;
+
+static void set_up(World *world, mdist_strategy_t *strategy, const char *fault) {
+    memset(world, 0, sizeof *world);
+    world->fault = fault;
+    for (uint32_t local = 0; local < kReplicas; ++local)
+        world->memory[local] = floats_on(strategy, local, NULL, 1000, (int32_t)local);
+}
+
+static void tear_down(World *world) {
+    for (uint32_t local = 0; local < kReplicas; ++local) mdist_free(world->memory[local].data);
+}
+
+/// Replica 1 copies from one half of its memory to the other, and takes no notice of what comes of it.
+static int32_t copy_halves(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    mdist_tensor_t to = world->memory[local], from = to;
+    if (local == 0) return 0;
+    to.shape[0] = from.shape[0] = 500;
+    to.data = (char *)to.data + 2000;
+    if (world->fault != NULL && fake->plan(world->fault) == 0) return 9;
+    world->status[local] = mdist_replica_copy(replica, &to, &from, NULL);
+    return 0;
+}
+
+static void a_call_that_fails_names_the_gpu_and_cudas_error(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    World world;
+    set_up(&world, strategy, "copy@1");
+    OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error)); // the step lives with it
+    assert_int_equal(world.status[1], MDIST_ERR_DEVICE);
+    fake->reset();
+    const mdist_tensor_t host = tensor_of((float[4]){1, 2, 3, 4}, MDIST_FLOAT32, 4);
+    mdist_tensor_t to = world.memory[1];
+    to.shape[0] = 4;
+    assert_int_not_equal(fake->plan("copy@1"), 0);
+    assert_int_equal(mdist_tensor_copy(&to, &host, &error), MDIST_ERR_DEVICE);
+    WORDS(error, "gpu:1: copying failed: ");
+    assert_true(mdist_error_native(error) != 0);
+    assert_string_equal(mdist_error_reason(error), "gpu_failed");
+    mdist_error_free(error);
+    fake->reset();
+    OK(mdist_tensor_copy(&to, &host, &error));
+    tear_down(&world);
+    mdist_strategy_destroy(strategy);
+}
+
+static void a_lack_of_memory_is_told_and_passes(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    const size_t bytes = 12345678;
+    void *memory = NULL;
+    assert_int_not_equal(fake->plan("allocate@1+"), 0);
+    assert_int_equal(mdist_alloc(strategy, 1, bytes, &memory, &error), MDIST_ERR_OUT_OF_MEMORY);
+    WORDS(error, "gpu:1: allocating ");
+    mdist_error_free(error);
+    error = NULL;
+    fake->reset();
+    OK(mdist_alloc(strategy, 1, bytes, &memory, &error));
+    mdist_free(memory);
+    assert_int_not_equal(fake->plan("commit@1"), 0);
+    float one = 1;
+    const mdist_tensor_t initial = tensor_of(&one, MDIST_FLOAT32, 0);
+    mdist_variable_t *variable = NULL;
+    FAILS(MDIST_ERR_OUT_OF_MEMORY, mdist_variable_create(strategy, "v", &initial, &variable, NULL, &error));
+    fake->reset();
+    OK(mdist_variable_create(strategy, "v", &initial, &variable, NULL, &error));
+    mdist_variable_destroy(variable);
+    mdist_strategy_destroy(strategy);
+}
+
+static void what_hangs_ends_by_the_deadline_of_the_run(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    const char *const executors[] = {"threads", "caller"};
+    for (int i = 0; i < 2; ++i) {
+        mdist_config_t *config = gpu_config("gpu:0,gpu:1");
+        OK(mdist_config_set(config, "executor", executors[i], &error));
+        mdist_strategy_t *strategy = strategy_by(config);
+        World world;
+        set_up(&world, strategy, "job@1:hang");
+        mdist_call_options_t options;
+        memset(&options, 0, sizeof options);
+        options.struct_size = sizeof options;
+        options.timeout_ns = 200000000;
+        assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, &options, &error),
+                         MDIST_ERR_TIMEOUT);
+        WORDS(error, "replica 1: gpu:1: the work of its stream was not done within 200 ms");
+        assert_int_equal(mdist_error_replica(error), 1);
+        mdist_error_free(error);
+        error = NULL;
+        fake->reset(); // it goes on
+        world.fault = NULL;
+        OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error));
+        tear_down(&world);
+        mdist_strategy_destroy(strategy);
+    }
+}
+
+static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    World world;
+    set_up(&world, strategy, "job@1:fatal");
+    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_DEVICE);
+    WORDS(error, "replica 1: gpu:1: ");
+    WORDS(error, " failed: ");
+    assert_int_equal(mdist_error_replica(error), 1);
+    assert_true(mdist_error_native(error) != 0);
+    assert_string_equal(mdist_error_reason(error), "gpu_fatal");
+    mdist_error_free(error);
+    error = NULL;
+    world.fault = NULL;
+    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_DEVICE);
+    assert_string_equal(mdist_error_reason(error), "gpu_fatal");
+    mdist_error_free(error);
+    tear_down(&world);
+    mdist_strategy_destroy(strategy);
+}
+
+GPU_TESTS("devices=2,delay_us=100", cmocka_unit_test(a_call_that_fails_names_the_gpu_and_cudas_error),
+          cmocka_unit_test(a_lack_of_memory_is_told_and_passes),
+          cmocka_unit_test(what_hangs_ends_by_the_deadline_of_the_run),
+          cmocka_unit_test(a_kernel_that_fails_fails_the_run_and_all_that_follow))
