@@ -46,20 +46,21 @@ Memory GpuPool::allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> strea
     return Memory(data, [this, size, stream = std::move(stream)](void *block) { keep(block, size, stream); });
 }
 
-/// A block that is large enough, and not much larger; nullptr if there is none.
+/// A block that is large enough, and not much larger; nullptr if there is none. One that the stream had last, if there
+/// is such: else a stream that is far behind would come by all of them.
 void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream, std::size_t &taken_bytes) {
     const std::lock_guard lock(mutex_);
+    const auto begin = kept_.lower_bound(bytes);
     const auto end = kept_.upper_bound(bytes + bytes / 8);
-    for (auto at = kept_.lower_bound(bytes); at != end; ++at) {
-        const bool same = stream && at->second.last.lock() == stream;
-        if (!same && !happened(at->second.mark)) continue;
-        void *const data = at->second.data;
-        taken_bytes = at->first;
-        kept_bytes_ -= taken_bytes;
-        kept_.erase(at);
-        return data;
-    }
-    return nullptr;
+    auto at = end;
+    if (stream) at = std::find_if(begin, end, [&](const auto &each) { return each.second.last.lock() == stream; });
+    if (at == end) at = std::find_if(begin, end, [](const auto &each) { return happened(each.second.mark); });
+    if (at == end) return nullptr;
+    void *const data = at->second.data;
+    taken_bytes = at->first;
+    kept_bytes_ -= taken_bytes;
+    kept_.erase(at);
+    return data;
 }
 
 void *GpuPool::make(std::size_t bytes) {

@@ -78,6 +78,7 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
     try {
         for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
             copy_to(strategy_->device(local), copies_[local].data(), initial);
+        strategy_->finish_devices(); // zeros where another variable was, too
         take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
