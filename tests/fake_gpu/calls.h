@@ -24,7 +24,7 @@ template <typename Body>
 int call(const char *name, int32_t device, Body &&body) {
     const Fault fault = count_call(name);
     if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
-    if (const int error = device_error(device)) return error;
+    if (const int error = reported_error(device)) return error;
     if (fault == Fault::kHang) hang(begin_hang());
     if (const int error = error_of(fault, device)) return error;
     try {
@@ -42,7 +42,7 @@ int call_at_last(const char *name, int32_t device, Body &&body) {
     if (fault == Fault::kHang) hang(begin_hang());
     const int own = body();
     const int injected = error_of(fault, device);
-    const int sticky = device_error(device);
+    const int sticky = reported_error(device);
     return own != kOk ? own : sticky != kOk ? sticky : injected;
 }
 
@@ -51,10 +51,12 @@ template <typename MakeJob>
 int call_stream(const char *name, int32_t device, mdist_gpu_stream *stream, MakeJob &&make_job) {
     const Fault fault = count_call(name);
     if (!is_device(device)) return note_problem("a GPU was named that there is not"), kInvalidDevice;
-    if (const int error = device_error(device)) return error;
+    if (const int error = reported_error(device)) return error;
     try {
         if (fault == Fault::kHang)
-            return push(device, stream, [begun = begin_hang()] { return hang(begun), int{kOk}; });
+            return push(device, stream, [device, begun = begin_hang()] {
+                return hang(begun, [device] { return device_error(device) != 0; }), int{kOk};
+            });
         if (const int error = error_of(fault, device)) return error;
         return push(device, stream, make_job());
     } catch (const std::bad_alloc &) {

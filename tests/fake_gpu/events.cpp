@@ -103,7 +103,7 @@ int event_destroy(int32_t device, mdist_gpu_event *event) {
 int event_query(int32_t device, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
     if (mark == nullptr) return kInvalidHandle;
-    if (const int error = device_error(device)) return error;
+    if (const int error = reported_error(device)) return error;
     return mark->happened() ? kOk : kNotReady;
 }
 

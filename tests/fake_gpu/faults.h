@@ -21,7 +21,8 @@ void forget_faults();
 
 /// Waits until a let_go() that came after the hang was begun, or until `released` says so.
 uint64_t begin_hang();
-void hang(uint64_t begun, const std::function<bool()> &released = [] { return false; });
+void hang(
+    uint64_t begun, const std::function<bool()> &released = [] { return false; });
 void let_go();
 
 /// Somebody did what is not allowed: a sentence for the report.

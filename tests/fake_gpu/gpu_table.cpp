@@ -24,7 +24,7 @@ int error_of(Fault fault, int32_t device) {
         case Fault::kInvalid:
             return kInvalidValue;
         case Fault::kFatal:
-            return fail_device(device, kIllegalAddress), kIllegalAddress;
+            return fail_device(device, kIllegalAddress), reported_error(device);
         case Fault::kFailed:
             break;
     }

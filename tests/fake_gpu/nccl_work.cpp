@@ -2,6 +2,7 @@
 #include "nccl_work.h"
 
 #include "memory.h"
+#include "streams.h"
 
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -21,7 +22,7 @@ namespace reduce = mdist::reduce;
 template <typename Condition>
 bool await(const NcclSide &side, const Condition &condition) {
     for (int turn = 0; !condition(); ++turn) {
-        if (side.aborted.load()) return false;
+        if (side.aborted.load() || device_error(side.device) != 0) return false;
         if (turn < 100) {
             std::this_thread::yield();
         } else {

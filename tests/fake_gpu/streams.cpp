@@ -42,6 +42,8 @@ using Shared = std::shared_ptr<mdist_gpu_stream>;
 
 struct State {
     std::mutex lock;
+    std::condition_variable job_ended;
+    std::map<int32_t, uint64_t> running;                    // jobs, by GPU
     std::map<int32_t, int> errors;                          // of GPUs
     std::map<const mdist_gpu_stream *, Shared> streams;     // with a handle
     std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // perhaps still at work
@@ -67,25 +69,42 @@ void delay(mdist_gpu_stream &stream) {
     if (most != 0) std::this_thread::sleep_for(std::chrono::microseconds(stream.delays() % (most + 1)));
 }
 
-int job_fault() {
+int job_fault(int32_t device) {
     const uint64_t begun = begin_hang();
     switch (count_call("job")) {
         case Fault::kNone:
             return kOk;
         case Fault::kHang:
-            return hang(begun), kOk;
+            return hang(begun, [device] { return device_error(device) != 0; }), kOk;
         default:
             return kIllegalAddress;
     }
 }
 
+/// False of a GPU that has failed.
+bool begin_job(int32_t device) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    if (all.errors.count(device) != 0) return false;
+    ++all.running[device];
+    return true;
+}
+
+void end_job(int32_t device) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    --all.running[device];
+    all.job_ended.notify_all();
+}
+
 void do_entry(mdist_gpu_stream &stream, const mdist_gpu_stream::Entry &entry) {
-    if (!entry.always) {
-        delay(stream);
-        if (device_error(stream.device) != 0) return;
-        if (const int fault = job_fault()) return fail_device(stream.device, fault);
-    }
-    if (const int error = entry.job()) fail_device(stream.device, error);
+    if (entry.always) return static_cast<void>(entry.job());
+    delay(stream);
+    if (!begin_job(stream.device)) return;
+    const int fault = job_fault(stream.device);
+    const int error = fault != kOk ? fault : entry.job();
+    if (error != kOk) fail_device(stream.device, error);
+    end_job(stream.device);
 }
 
 void work(const Shared &stream) {
@@ -121,6 +140,16 @@ int device_error(int32_t device) {
     const std::lock_guard guard(all.lock);
     const auto found = all.errors.find(device);
     return found == all.errors.end() ? kOk : found->second;
+}
+
+int reported_error(int32_t device) {
+    State &all = state();
+    std::unique_lock guard(all.lock);
+    const auto found = all.errors.find(device);
+    if (found == all.errors.end()) return kOk;
+    const int error = found->second;
+    all.job_ended.wait(guard, [&] { return all.running[device] == 0; });
+    return error;
 }
 
 void fail_device(int32_t device, int error) {
@@ -165,7 +194,7 @@ int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
 int stream_query(int32_t device, mdist_gpu_stream *handle) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
-    if (const int error = device_error(device)) return error;
+    if (const int error = reported_error(device)) return error;
     const std::lock_guard guard(stream->lock);
     return stream->done == stream->given ? kOk : kNotReady;
 }

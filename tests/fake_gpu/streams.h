@@ -17,6 +17,8 @@ using Job = std::function<int()>;
 
 /// 0, or what its GPU has failed of.
 int device_error(int32_t device);
+/// The same for who is told: what jobs had begun has ended then, as CUDA ends kernels before it says what is wrong.
+int reported_error(int32_t device);
 void fail_device(int32_t device, int error);
 /// All sound again.
 void mend_devices();

@@ -161,7 +161,8 @@ static Injection injection_of(unsigned seed) {
     while (counted[function] == 0) function = draw(&state, kFunctions);
     const unsigned kind = draw(&state, 4);
     const char *onward = draw(&state, 8) == 0 ? "+" : "";
-    injection.is_fatal = kind == 3 || strcmp(functions[function], "job") == 0;
+    injection.is_fatal =
+        kind == 3 || strstr(functions[function], "_query") != NULL || strcmp(functions[function], "job") == 0;
     snprintf(injection.fault, sizeof injection.fault, "%s@%u%s:%s", functions[function],
              1 + draw(&state, counted[function]), onward, kinds[kind]);
     return injection;

@@ -11,6 +11,17 @@
 namespace mdist {
 namespace {
 
+constexpr uint64_t kSettleNs = 600'000'000'000; // for what cannot be marked
+
+/// Where the stream cannot be told to wait, this thread does: what comes next relies on it.
+void wait_on_stream_or_here(Gpu &gpu, const Event &mark) {
+    try {
+        gpu.wait_for(mark);
+    } catch (const Failure &) {
+        if (!mark.wait(kSettleNs)) throw;
+    }
+}
+
 std::string place_text(const Place &place) {
     return place.on_host() ? "on the host" : text("on gpu:", place.index);
 }
@@ -89,8 +100,20 @@ void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_
     staging_->perform(group, calls, timeout_ns);
 }
 
-/// Marks behind what the lanes have been given.
+/// Marks behind what the lanes have been given, or none where it was waited for as there could be no marks.
 void GpuGroup::settle() {
+    if (mark_lanes()) return;
+    const std::lock_guard lock(mutex_);
+    done_.reset();
+    last_.reset();
+    try {
+        for (const auto &lane : lanes_) lane->finish(kSettleNs);
+    } catch (const std::exception &) {
+        // The GPU fails everything from now on.
+    }
+}
+
+bool GpuGroup::mark_lanes() {
     try {
         auto marks = std::make_shared<std::vector<Event>>();
         marks->reserve(lanes_.size());
@@ -98,8 +121,9 @@ void GpuGroup::settle() {
         done_ = std::move(marks);
         const std::lock_guard lock(mutex_);
         last_ = done_;
+        return true;
     } catch (const std::exception &) {
-        // The GPU fails everything from now on.
+        return false;
     }
 }
 
@@ -110,7 +134,7 @@ void GpuGroup::order(uint32_t party, const Marks &marks) {
         if (ordered_[party] == marks) return;
         ordered_[party] = marks;
     }
-    for (const Event &mark : *marks) gpu(party).wait_for(mark);
+    for (const Event &mark : *marks) wait_on_stream_or_here(gpu(party), mark);
     if (gpu(party).blocking()) gpu(party).finish();
 }
 

@@ -55,6 +55,7 @@ class GpuGroup {
 
   private:
     void settle();
+    bool mark_lanes();
 
     const std::vector<Gpu *> gpus_;
     std::unique_ptr<Staging> staging_;         // once there was something to stage; the lanes end before it

@@ -30,6 +30,8 @@ class Lane {
 
     void wait_for(const Event &event);
     Event record() { return Event(gpu_, stream_); }
+    /// Until the stream has done all it was given; false if that takes longer. Throws DEVICE.
+    bool finish(uint64_t timeout_ns) { return gpu_.wait_for_stream(stream_, timeout_ns, "a collective"); }
 
     /// Forgets what was put together, and whatever lies in scratch memory.
     void begin();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/gpu.h"
 
-#include "device/gpu/polling.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -57,14 +56,7 @@ void Gpu::given(int error, const char *what) const {
 }
 
 void Gpu::wait_until_done(const char *what) const {
-    const auto done = [&] {
-        const int error = physical_.api().stream_query(index(), stream());
-        if (error != 0 && physical_.api().kind(error) == MDIST_GPU_NOT_READY) return false;
-        physical_.check(error, what);
-        return true;
-    };
-    if (poll_until(done, timeout_ns_)) return;
-    throw not_done(what);
+    if (!physical_.wait_for_stream(stream(), timeout_ns_, what)) throw not_done(what);
 }
 
 Failure Gpu::not_done(const char *what) const {

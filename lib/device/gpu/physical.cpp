@@ -4,6 +4,7 @@
 #include "device/gpu/event.h"
 #include "device/gpu/loader.h"
 #include "device/gpu/owned_ranges.h"
+#include "device/gpu/polling.h"
 #include "device/gpu/pool.h"
 #include "device/gpu/reserved_memory.h"
 #include "util/forever.h"
@@ -71,8 +72,16 @@ mdist_gpu_stream *PhysicalGpu::stream_for_now() {
     return now_;
 }
 
+/// Whatever cannot be marked is waited for all the same: whose memory it is may take it away when this is over.
 void PhysicalGpu::wait_for_now(const char *what) {
-    if (Event(*this, stream_for_now()).wait(kPatienceNs)) return;
+    Event mark;
+    try {
+        mark = Event(*this, stream_for_now());
+    } catch (const Failure &) {
+        wait_for_stream(stream_for_now(), kPatienceNs, what);
+        throw;
+    }
+    if (mark.wait(kPatienceNs)) return;
     throw Failure(MDIST_ERR_TIMEOUT,
                   text("gpu:", index_, ": ", what, " was not done within ", kPatienceNs / 1'000'000'000, " s"))
         .reason("gpu_timeout");
@@ -88,6 +97,16 @@ void PhysicalGpu::zero_now(void *data, std::size_t bytes) {
     if (bytes == 0) return;
     check(api_.fill(index_, data, 0, bytes, stream_for_now()), "filling memory with zeros");
     wait_for_now("filling memory with zeros");
+}
+
+bool PhysicalGpu::wait_for_stream(mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) const {
+    const auto done = [&] {
+        const int error = api_.stream_query(index_, stream);
+        if (error != 0 && api_.kind(error) == MDIST_GPU_NOT_READY) return false;
+        check(error, what);
+        return true;
+    };
+    return poll_until(done, timeout_ns);
 }
 
 mdist_gpu_event *PhysicalGpu::take_event() {

@@ -42,6 +42,9 @@ class PhysicalGpu {
     void copy_now(void *to, const void *from, std::size_t bytes);
     void zero_now(void *data, std::size_t bytes);
 
+    /// Until a stream has nothing to do any more; false if that takes longer. Throws what is wrong with the GPU.
+    bool wait_for_stream(mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) const;
+
     /// Events (of no time) that are used again. By Event.
     mdist_gpu_event *take_event();
     void keep_event(mdist_gpu_event *event) noexcept;

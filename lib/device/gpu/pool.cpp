@@ -88,7 +88,10 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
         kept_.emplace(bytes, std::move(block));
         kept_bytes_ += bytes;
     } catch (const std::exception &) {
-        return; // the GPU has failed, or there is no memory to remember it by: it is lost
+        // Nobody can say when it is free, or there is no memory to remember it by: CUDA waits until nothing uses it.
+        forever<OwnedRanges>().remove(data);
+        gpu_.api().release(gpu_.index(), data);
+        return;
     }
     shrink(most_);
 }
