@@ -29,6 +29,14 @@ Part part_from(mdist_value_fn function, uint32_t replica_id, uint32_t replica_co
     return part_made(*pin(made.get()[0]), who());
 }
 
+/// A copy where the tensor lies: in a step, behind what the replica's stream was given, if that is there.
+Tensor copy_of(const mdist_tensor_t &tensor) {
+    const Context *const context = Context::innermost();
+    Replica *const replica = context == nullptr ? nullptr : context->replica();
+    if (replica == nullptr || tensor.data == nullptr) return copied(tensor, "tensor");
+    return copied_in_turn(replica->strategy().device(replica->local_index()), tensor, "tensor");
+}
+
 /// A copy of the caller's tensor on a device, or zeros there.
 Tensor copy_on(Device &device, const mdist_tensor_t &tensor) {
     if (tensor.data != nullptr) return copied_to(device, view_of(tensor, "tensor", {}, device.place().index));
@@ -43,7 +51,7 @@ mdist_status_t mdist_value_create(const mdist_tensor_t *tensor, mdist_value_t **
     return guard("mdist_value_create", error, [&] {
         need(tensor, "tensor");
         need(out, "out");
-        *out = publish<mdist_value_t>(Value::plain(copied(*tensor, "tensor")));
+        *out = publish<mdist_value_t>(Value::plain(copy_of(*tensor)));
     });
 }
 

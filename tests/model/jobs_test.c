@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-static const char *environment[5]; // of the workers, beside what describes the job
+static const char *environment[3]; // of the workers, beside what describes the job
 
 static void performs_programs(void) {
     mdist_strategy_t *const strategy = join();
@@ -17,17 +17,6 @@ static void performs_programs(void) {
         if (differs_and_print(strategy, make_program(seed, worker_count, locals))) GIVE_UP("a program differs");
     forget_tensors();
     mdist_strategy_destroy(strategy);
-}
-
-/// What workers do not have of this process's environment.
-static void add_gpu_environment(void) {
-    static char module[1024], fake[256];
-    if (getenv("MDIST_CUDA_MODULE") == NULL) return;
-    snprintf(module, sizeof module, "MDIST_CUDA_MODULE=%s", getenv("MDIST_CUDA_MODULE"));
-    environment[2] = module;
-    if (getenv("MDIST_FAKE_GPU") == NULL) return;
-    snprintf(fake, sizeof fake, "MDIST_FAKE_GPU=%s", getenv("MDIST_FAKE_GPU"));
-    environment[3] = fake;
 }
 
 static void check(uint32_t workers, const char *devices) {
@@ -44,32 +33,24 @@ static void check(uint32_t workers, const char *devices) {
                   strchr(first, '=') + 1);
     environment[0] = first;
     environment[1] = count;
-    add_gpu_environment();
     const Workers job = {
         .scenario = "performs_programs", .count = workers, .devices = devices, .environment = environment};
     assert_int_equal(run_workers(&job), 0);
 }
 
-/// On the CPU; or where there is a module for GPUs, as many on one of those.
-static const char *replicas(const char *count) {
-    static char devices[16];
-    snprintf(devices, sizeof devices, "%s*%s", getenv("MDIST_CUDA_MODULE") != NULL ? "gpu:0" : "cpu", count);
-    return devices;
-}
-
 static void two_workers_do_what_the_model_says(void **state) {
     (void)state;
-    check(2, replicas("1"));
+    check(2, "cpu*1");
 }
 
 static void two_workers_of_two_replicas_do_what_the_model_says(void **state) {
     (void)state;
-    check(2, replicas("2"));
+    check(2, "cpu*2");
 }
 
 static void three_workers_do_what_the_model_says(void **state) {
     (void)state;
-    check(3, replicas("1"));
+    check(3, "cpu*1");
 }
 
 static int test_all(void) {

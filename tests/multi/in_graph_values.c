@@ -8,8 +8,8 @@ void its_local_replicas_are_all(const Client *self) {
     for (uint32_t r = 0; r < self->replicas; ++r) {
         const unsigned worker = r / self->per_worker, local = r % self->per_worker;
         GIVES(MDIST_OK, mdist_strategy_device(self->strategy, r, name, sizeof name, NULL, &error));
-        if (worker == 0) snprintf(wanted, sizeof wanted, "cpu:%u", local);
-        if (worker != 0) snprintf(wanted, sizeof wanted, "worker:%u/cpu:%u", worker, local);
+        if (worker == 0) snprintf(wanted, sizeof wanted, "%s", device_name(local));
+        if (worker != 0) snprintf(wanted, sizeof wanted, "worker:%u/%s", worker, device_name(local));
         REQUIRE(strcmp(name, wanted) == 0);
     }
 }
@@ -47,7 +47,8 @@ void values_are_reduced_here(const Client *self) {
     mdist_value_destroy(out);
     GIVES(MDIST_OK, mdist_reduce_to(self->strategy, MDIST_MAX, own, NULL, &out, NULL, &error));
     has(self, out, 10 * (replicas - 1), 0);
-    GIVES(MDIST_OK, mdist_reduce_to(self->strategy, MDIST_MEAN, own, "worker:1/cpu:0", &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_reduce_to(self->strategy, MDIST_MEAN, own, on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0",
+                                    &out, NULL, &error));
     REQUIRE(number_of(out, 0) == 10 * (replicas - 1) / 2);
     mdist_value_destroy(out);
     GIVES(MDIST_OK, mdist_gather(self->strategy, own, 0, &out, NULL, &error));
@@ -104,7 +105,8 @@ void a_fetch_function_may_command(Client *self) {
     const mdist_tensor_t tensor = tensor_of(&five, MDIST_FLOAT32, 1);
     mdist_value_t *mirrored = NULL, *fetched = NULL;
     GIVES(MDIST_OK, mdist_broadcast_to(self->strategy, &tensor, &mirrored, &error));
-    GIVES(MDIST_OK, mdist_fetch(self->strategy, mirrored, "worker:1/cpu:0", fetch_and_run, self, &fetched, &error));
+    GIVES(MDIST_OK, mdist_fetch(self->strategy, mirrored, on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0",
+                                fetch_and_run, self, &fetched, &error));
     REQUIRE(number_of(fetched, 0) == 10);
     mdist_value_destroy(fetched);
     mdist_value_destroy(mirrored);

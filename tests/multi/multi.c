@@ -67,10 +67,20 @@ static void add(Variables *self, const char *format, const char *value) {
     self->list[++self->count] = NULL;
 }
 
+/// "cpu*2", or where MDIST_TEST_DEVICE says gpu, as many on one of those.
+static const char *devices_here(const char *devices, char *text, size_t capacity) {
+    const char *const device = getenv("MDIST_TEST_DEVICE");
+    if (device == NULL || strcmp(device, "gpu") != 0 || strncmp(devices, "cpu*", 4) != 0) return devices;
+    snprintf(text, capacity, "gpu:0*%s", devices + 4);
+    return text;
+}
+
 /// What a worker needs of this process's own environment, and what makes it a worker.
 static void describe(Variables *self, const Workers *workers, uint32_t worker, const char *store) {
-    static const char *const kept[] = {"PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"};
-    char number[16];
+    static const char *const kept[] = {"PATH",           "LD_LIBRARY_PATH",    "ASAN_OPTIONS",
+                                       "UBSAN_OPTIONS",  "TSAN_OPTIONS",       "MDIST_CUDA_MODULE",
+                                       "MDIST_FAKE_GPU", "MDIST_GPU_BLOCKING", "MDIST_TEST_DEVICE"};
+    char number[32];
     self->count = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
         char line[256];
@@ -87,7 +97,7 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     if (is_long()) add(self, "TEST_LONG=%s", "1"); // MDIST_... would be a key that the library does not know
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
-    add(self, "MDIST_DEVICES=%s", workers->devices);
+    add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, number, sizeof number));
     for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
         add(self, "%s", workers->environment[i]);
     add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s"); // unless it is there already: the first counts
