@@ -46,7 +46,8 @@ static void expect_sum(const mdist_value_t *sum, int i, uint32_t replicas) {
 static void check_batch(mdist_strategy_t *strategy, const mdist_call_options_t *options) {
     mdist_value_t *values[VALUES], *sums[VALUES];
     for (int i = 0; i < VALUES; ++i) values[i] = value_of(strategy, i);
-    const char *const to_host[VALUES] = {"cpu:0", "cpu:0", NULL}; // two to one device, the rest everywhere
+    const char *const to_host[VALUES] = {device_name(0), device_name(0),
+                                         NULL}; // two to one device, the rest everywhere
     GIVES(MDIST_OK, mdist_batch_reduce_to(strategy, MDIST_SUM, values, to_host, VALUES, sums, options, &error));
     for (int i = 0; i < VALUES; ++i) {
         expect_sum(sums[i], i, mdist_strategy_replica_count(strategy));

@@ -49,7 +49,7 @@ static void reduces_leaf_by_leaf(void) {
     GIVES(MDIST_OK, mdist_reduce_to(strategy, MDIST_MEAN, both[0], NULL, &out, NULL, &error));
     for (uint32_t i = 0; i < locals; ++i) REQUIRE(at(out, "m.1", i) == ids / (float)n);
     mdist_value_destroy(out);
-    const char *const targets[] = {NULL, "cpu:0"};
+    const char *const targets[] = {NULL, device_name(0)};
     mdist_value_t *outs[2];
     both[1] = both[0];
     GIVES(MDIST_OK, mdist_batch_reduce_to(strategy, MDIST_SUM, both, targets, 2, outs, NULL, &error));
