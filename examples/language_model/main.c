@@ -234,7 +234,7 @@ int main(int argument_count, char **arguments) {
         code = status != MDIST_OK;
         if (code != 0)
             fprintf(stderr, "language_model: %s: %s\n", mdist_status_name(status),
-                    job.error ? mdist_error_message(job.error) : "no memory, or a program built without CUDA");
+                    job.error ? mdist_error_message(job.error) : "no memory, or no CUDA here");
     }
     clean_up(&job);
     return code;
