@@ -6,12 +6,17 @@
  * (1.x). They are declared here by name alone, as <dlpack/dlpack.h> defines them; include that, or your own definition,
  * to look inside. Anything but the following is MDIST_ERR_UNSUPPORTED, with the reason in brackets:
  *
- * - memory of the host, also page-locked by CUDA: device types 1 and 3 (`dlpack_device`)
+ * - memory of the host, also page-locked by CUDA: device types 1 and 3; and of CUDA's GPUs, type 2 (`dlpack_device`)
  * - one of the ten element types, bfloat16 included, in one lane (`dlpack_dtype`)
  * - up to MDIST_MAX_RANK dimensions (`dlpack_rank`)
  * - dense and row-major: strides NULL, or those of such a tensor; any will do for dimensions of size 1, and if there
  *   are no elements (`dlpack_strides`)
  * - major version 1, where there is a version (`dlpack_version`)
+ *
+ * Memory of a GPU is exchanged as it is, and nothing is waited for: that is for whoever calls, as for Python's
+ * `__dlpack__(stream)`. What comes in must be there when the library next uses it: before mdist_run, or in a step on the
+ * replica's stream (mdist_replica_stream). What goes out of a value is there, since values are when they are handed out;
+ * work of another library's stream must be over, or the replica's stream wait for it, before the value is destroyed.
  */
 #ifndef MDIST_DLPACK_H
 #define MDIST_DLPACK_H
