@@ -14,9 +14,10 @@
  * - major version 1, where there is a version (`dlpack_version`)
  *
  * Memory of a GPU is exchanged as it is, and nothing is waited for: that is for whoever calls, as for Python's
- * `__dlpack__(stream)`. What comes in must be there when the library next uses it: before mdist_run, or in a step on the
- * replica's stream (mdist_replica_stream). What goes out of a value is there, since values are when they are handed out;
- * work of another library's stream must be over, or the replica's stream wait for it, before the value is destroyed.
+ * `__dlpack__(stream)`. What comes in must be there when the library next uses it: before mdist_run, or in a step on
+ * the replica's stream (mdist_replica_stream). What goes out of a value is there, since values are when they are
+ * handed out; work of another library's stream must be over, or the replica's stream wait for it, before the value is
+ * destroyed.
  */
 #ifndef MDIST_DLPACK_H
 #define MDIST_DLPACK_H

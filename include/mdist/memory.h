@@ -13,10 +13,11 @@ extern "C" {
 #endif
 
 /**
- * Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the
- * strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies
- * on the way from worker to worker. (In a child that is forked off, such memory is its parent's own: it must not
- * write there.)
+ * Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when
+ * the strategy goes. Of a GPU, its memory: mdist_tensor_copy reaches it, and mdist_free may come while the replica's
+ * stream is still to use it. On the CPU, in a job whose workers are all on one host, reductions of such memory (as of
+ * variables) need no copies on the way from worker to worker. (In a child that is forked off, such memory is its
+ * parent's own: it must not write there.)
  * @param strategy  NULL: memory of the host; @p local_replica must be 0 then
  * @param bytes     may be 0: an address that is not NULL, with nothing behind it
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
