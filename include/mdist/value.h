@@ -34,8 +34,8 @@ typedef enum mdist_value_kind {
 } mdist_value_kind_t;
 
 /**
- * A plain value with a copy of @p tensor; zeros where its data is NULL.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ * A plain value with a copy of @p tensor where that lies, on the host or a GPU; zeros where its data is NULL.
+ * @thread any   @blocks for the copy, on GPUs   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_create(const mdist_tensor_t *tensor, mdist_value_t **out, mdist_error_t **error);
 
@@ -49,7 +49,8 @@ MDIST_API mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *us
                                           mdist_value_t **out, mdist_error_t **error);
 
 /**
- * A per-replica value with copies of @p tensors, one for each local replica in order. All have one dtype.
+ * A per-replica value with copies of @p tensors, one for each local replica in order and on its device, wherever they
+ * come from. All have one dtype.
  * @param count  must be the number of local replicas
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -87,6 +87,7 @@ class Staged {
 } // namespace
 
 Device *gpu_that_reaches(const Strategy &strategy, const Buffers &buffers) {
+    if (strategy.device(0).gpu() == nullptr) return nullptr;
     std::vector<Place> places;
     for (const mdist_buffer_t &buffer : buffers) {
         if (buffer.elements == 0) continue;
@@ -104,6 +105,7 @@ Device *gpu_that_reaches(const Strategy &strategy, const Buffers &buffers) {
 }
 
 bool reduce_on_gpu(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs) {
+    if (strategy.device(0).gpu() == nullptr) return false;
     Buffers all;
     for (std::size_t local = 0; local < calls.size(); ++local) {
         const Call &call = calls[local];
