@@ -481,8 +481,8 @@ pub const MDIST_VALUE_PIN_INT32: mdist_value_kind = -2147483648;
 pub type mdist_value_kind = ::std::os::raw::c_int;
 pub use self::mdist_value_kind as mdist_value_kind_t;
 extern "C" {
-    #[doc = " A plain value with a copy of @p tensor; zeros where its data is NULL."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " A plain value with a copy of @p tensor where that lies, on the host or a GPU; zeros where its data is NULL."]
+    #[doc = " @thread any   @blocks for the copy, on GPUs   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_create(
         tensor: *const mdist_tensor_t,
         out: *mut *mut mdist_value_t,
@@ -503,7 +503,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A per-replica value with copies of @p tensors, one for each local replica in order. All have one dtype."]
+    #[doc = " A per-replica value with copies of @p tensors, one for each local replica in order and on its device, wherever they"]
+    #[doc = " come from. All have one dtype."]
     #[doc = " @param count  must be the number of local replicas"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_per_replica(
@@ -3020,6 +3021,75 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+extern "C" {
+    #[doc = " The number of GPUs that this process can use, and in words what they are, or why there are none: no module of the"]
+    #[doc = " library for them, no driver, no card. Having none is no error. The first call loads the module and asks CUDA: not"]
+    #[doc = " before a fork() whose child uses GPUs, as CUDA does not survive it."]
+    #[doc = " @param text      may be NULL; a line for each GPU and one about NCCL, which is loaded to be asked; or why there are"]
+    #[doc = "                  no GPUs. Cut off at @p capacity bytes, always terminated"]
+    #[doc = " @param needed    may be NULL; the bytes that all of the text takes, with its end"]
+    #[doc = " @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_gpu_count(
+        count: *mut u32,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The stream of a replica (a cudaStream_t), for kernels of its step; NULL of a replica on the CPU. It stays the same"]
+    #[doc = " for the life of the strategy, unless mdist_replica_use_stream says otherwise."]
+    #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_stream(
+        replica: *mut mdist_replica_t,
+        stream: *mut *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Has the library work on a stream of yours (a cudaStream_t of the replica's GPU) until the step ends, behind what it"]
+    #[doc = " has been given so far. NULL: on its own again, behind what is on yours. Destroy it only after the step."]
+    #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_use_stream(
+        replica: *mut mdist_replica_t,
+        stream: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Copies between tensors of one type and shape, wherever they lie; done on return. In a step, behind what the replica's"]
+    #[doc = " stream has been given: take mdist_replica_copy there."]
+    #[doc = " @param to  its memory is written; ranges are the same or do not overlap"]
+    #[doc = " @thread any   @blocks for the copy   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_tensor_copy(
+        to: *const mdist_tensor_t,
+        from: *const mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " The same in a step, behind what the replica's stream has been given. Done on return if one of the two is of the host,"]
+    #[doc = " else in its turn."]
+    #[doc = " @thread the replica's, in its step   @blocks for a copy from or to the host   @collective no   @calls-back never"]
+    #[doc = " @since 0.1"]
+    pub fn mdist_replica_copy(
+        replica: *mut mdist_replica_t,
+        to: *const mdist_tensor_t,
+        from: *const mdist_tensor_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Page-locked memory of the host, filled with zeros, which GPUs copy from and to at full speed; ordinary memory where"]
+    #[doc = " there are none. Yours until mdist_free."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_alloc_pinned(
+        bytes: usize,
+        out: *mut *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_gradients {
@@ -3806,10 +3876,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when the"]
-    #[doc = " strategy goes. In a job whose workers are all on one host, reductions of such memory (as of variables) need no copies"]
-    #[doc = " on the way from worker to worker. (In a child that is forked off, such memory is its parent's own: it must not"]
-    #[doc = " write there.)"]
+    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when"]
+    #[doc = " the strategy goes. Of a GPU, its memory: mdist_tensor_copy reaches it, and mdist_free may come while the replica's"]
+    #[doc = " stream is still to use it. On the CPU, in a job whose workers are all on one host, reductions of such memory (as of"]
+    #[doc = " variables) need no copies on the way from worker to worker. (In a child that is forked off, such memory is its"]
+    #[doc = " parent's own: it must not write there.)"]
     #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
     #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
