@@ -11,6 +11,7 @@ typedef struct Training {
     const char *devices; // two replicas
     const char *folder;  // for checkpoints
     const char *blocking;
+    const char *timeout;
     mdist_strategy_t *strategy;
     mdist_variable_t *weights, *scratch;
     mdist_gradients_t *gradients;
@@ -68,7 +69,7 @@ MDIST_TEST_HELPER mdist_status_t training_begin(Training *t) {
     TRY(mdist_config_create(&config, &t->error));
     TRY(mdist_config_set(config, "devices", t->devices, &t->error));
     TRY(mdist_config_set(config, "gpu.blocking", t->blocking, &t->error));
-    TRY(mdist_config_set(config, "communication.timeout", "20s", &t->error));
+    TRY(mdist_config_set(config, "communication.timeout", t->timeout, &t->error));
     const mdist_status_t created = mdist_strategy_create(config, &t->strategy, &t->error);
     mdist_config_destroy(config);
     TRY(created);

@@ -60,9 +60,7 @@ void Gpu::wait_until_done(const char *what) const {
 }
 
 Failure Gpu::not_done(const char *what) const {
-    return Failure(MDIST_ERR_TIMEOUT, text(name(), ": ", what, " was not done within ", timeout_ns_ / 1'000'000,
-                                           " ms; something on its stream does not end"))
-        .reason("gpu_timeout");
+    return PhysicalGpu::not_done(text(name(), ": ", what), timeout_ns_);
 }
 
 void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {

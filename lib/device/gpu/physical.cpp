@@ -23,6 +23,8 @@ constexpr uint64_t kPatienceNs = 600'000'000'000; // of copies that belong to no
 /// The error after which CUDA does nothing more in this process; 0: none.
 std::atomic<int> fatal_error{0};
 
+std::atomic<bool> gave_up_waiting{false};
+
 /// nullptr until a GPU is used: until then no address is one's.
 std::atomic<const mdist_gpu_api *> api_in_use{nullptr};
 
@@ -81,10 +83,7 @@ void PhysicalGpu::wait_for_now(const char *what) {
         wait_for_stream(stream_for_now(), kPatienceNs, what);
         throw;
     }
-    if (mark.wait(kPatienceNs)) return;
-    throw Failure(MDIST_ERR_TIMEOUT,
-                  text("gpu:", index_, ": ", what, " was not done within ", kPatienceNs / 1'000'000'000, " s"))
-        .reason("gpu_timeout");
+    if (!mark.wait(kPatienceNs)) throw not_done(text("gpu:", index_, ": ", what), kPatienceNs);
 }
 
 void PhysicalGpu::copy_now(void *to, const void *from, std::size_t bytes) {
@@ -144,6 +143,17 @@ Failure PhysicalGpu::failure(int error, const std::string &what) const {
         .native(error);
 }
 
+Failure PhysicalGpu::not_done(const std::string &what, uint64_t timeout_ns) {
+    gave_up_waiting = true;
+    return Failure(MDIST_ERR_TIMEOUT, text(what, " was not done within ", timeout_ns / 1'000'000,
+                                           " ms; something on its stream does not end"))
+        .reason("gpu_timeout");
+}
+
+bool PhysicalGpu::keeps_memory() {
+    return gave_up_waiting;
+}
+
 void PhysicalGpu::require_sound() const {
     const int error = fatal_error.load(std::memory_order_relaxed);
     if (error == 0) return;
@@ -178,7 +188,9 @@ Memory allocate_pinned(std::size_t bytes) {
     void *memory = nullptr;
     const int error = api.allocate_pinned(bytes == 0 ? 1 : bytes, &memory);
     if (error != 0) throw PhysicalGpu::at(0).failure(error, text("page-locking ", bytes, " bytes of the host"));
-    return Memory(memory, [&api](void *begin) { api.release_pinned(begin); });
+    return Memory(memory, [&api](void *begin) {
+        if (!PhysicalGpu::keeps_memory()) api.release_pinned(begin);
+    });
 }
 
 } // namespace mdist

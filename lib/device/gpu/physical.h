@@ -59,6 +59,10 @@ class PhysicalGpu {
     /// After what no process recovers from (an illegal address, on any of its GPUs): throws it again.
     void require_sound() const;
 
+    /// TIMEOUT, for `what`. From then on no memory is given back to CUDA, which would wait for whatever does not end.
+    static Failure not_done(const std::string &what, uint64_t timeout_ns);
+    static bool keeps_memory();
+
   private:
     PhysicalGpu(int32_t index, const mdist_gpu_api &api, const mdist_gpu_info &info);
     ~PhysicalGpu();

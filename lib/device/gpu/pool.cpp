@@ -88,6 +88,7 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
         kept_.emplace(bytes, std::move(block));
         kept_bytes_ += bytes;
     } catch (const std::exception &) {
+        if (PhysicalGpu::keeps_memory()) return;
         // Nobody can say when it is free, or there is no memory to remember it by: CUDA waits until nothing uses it.
         forever<OwnedRanges>().remove(data);
         gpu_.api().release(gpu_.index(), data);
@@ -98,6 +99,7 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
 
 /// Gives back to CUDA what nobody uses any more, the largest first, until so much is kept. Whether there was any.
 bool GpuPool::shrink(std::size_t most) noexcept {
+    if (PhysicalGpu::keeps_memory()) return false;
     for (bool any = false;; any = true) {
         void *data = nullptr;
         {

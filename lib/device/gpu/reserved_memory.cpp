@@ -58,6 +58,7 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
             committed_.erase(found);
         }
     }
+    if (PhysicalGpu::keeps_memory()) return;
     forever<OwnedRanges>().remove(base);
     gpu_.api().unreserve(gpu_.index(), base, bytes, committed);
 }

@@ -50,10 +50,8 @@ void Upload::copy(void *to, std::size_t bytes) {
     const mdist_gpu_api &api = physical_.api();
     if (stream_ == nullptr) physical_.check(api.stream_create(physical_.index(), 0, &stream_), "making a stream");
     physical_.check(api.copy(physical_.index(), to, staging_.get(), bytes, stream_), "copying an element");
-    if (Event(physical_, stream_).wait(kPatienceNs)) return;
-    throw Failure(MDIST_ERR_TIMEOUT, text("gpu:", physical_.index(), ": copying an element was not done within ",
-                                          kPatienceNs / 1'000'000'000, " s"))
-        .reason("gpu_timeout");
+    if (!Event(physical_, stream_).wait(kPatienceNs))
+        throw PhysicalGpu::not_done(text("gpu:", physical_.index(), ": copying an element"), kPatienceNs);
 }
 
 } // namespace mdist
