@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job's workers are all on the CPU or all on GPUs: who is not like worker 0 is told, and does not join.
+#include "gpu_support.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// Free at this moment.
+static uint16_t some_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    const int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(bound >= 0 && bind(bound, (struct sockaddr *)&address, size) == 0);
+    assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
+    close(bound);
+    return ntohs(address.sin_port);
+}
+
+/// Of a worker of two; 0 if it fails with that status and words.
+static int joins_in_vain(int rank, const char *devices, uint16_t port, mdist_status_t status, const char *words) {
+    char store[32];
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = NULL;
+    snprintf(store, sizeof store, "127.0.0.1:%u", (unsigned)port);
+    setenv("MDIST_STORE", store, 1);
+    setenv("MDIST_SIZE", "2", 1);
+    setenv("MDIST_RANK", rank == 0 ? "0" : "1", 1);
+    setenv("MDIST_DEVICES", devices, 1);
+    setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", rank == 0 ? "4s" : "60s", 1);
+    quiet_log();
+    const mdist_status_t got = mdist_strategy_create(NULL, &strategy, &error);
+    const int wrong = got != status || strstr(mdist_error_message(error), words) == NULL;
+    if (wrong) fprintf(stderr, "worker %d got %s: %s\n", rank, mdist_status_name(got), mdist_error_message(error));
+    mdist_error_free(error);
+    return wrong;
+}
+
+static void workers_of_two_kinds_form_no_job(void **state) {
+    (void)state;
+    const uint16_t port = some_port();
+    const pid_t other = fork(); // before anything of the library
+    assert_true(other >= 0);
+    if (other == 0)
+        _exit(joins_in_vain(1, "gpu:0", port, MDIST_ERR_CONFIG, "\"devices = cpu\" there, \"devices = gpu\" here"));
+    const int wrong = joins_in_vain(0, "cpu", port, MDIST_ERR_TIMEOUT, "\"devices = gpu\"");
+    int how = 0;
+    assert_int_equal(waitpid(other, &how, 0), other);
+    assert_int_equal(wrong, 0);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+GPU_TESTS("devices=1", cmocka_unit_test(workers_of_two_kinds_form_no_job))
