@@ -40,7 +40,7 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
     return replica_guard(function, replica, true, error, [&](Replica &self) {
         need_array(call.inputs, call.buffer_count, call.kind == CallKind::kBroadcast ? "buffers" : "inputs");
         need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(options);
+        const uint64_t timeout_ns = timeout_of(self.strategy(), options);
         self.require_together(function);
         check_call(call, self.strategy().replica_count());
         body(self, timeout_ns);
@@ -58,7 +58,7 @@ mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replic
         const bool is_root = self.id() == call.root;
         if (is_root || !scatters) need_array(call.inputs, call.buffer_count, "inputs");
         if (is_root || scatters) need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(options);
+        const uint64_t timeout_ns = timeout_of(self.strategy(), options);
         self.require_together(function);
         Call own = call;
         std::vector<mdist_buffer_t> absent;

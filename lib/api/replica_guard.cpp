@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/replica_guard.h"
 
+#include "comm/device/gpu_group.h"
 #include "util/text.h"
 
 #include <cstddef>
@@ -23,7 +24,7 @@ void tell_workers(Strategy &strategy, const char *function, const Failure &failu
 namespace {
 
 /// Completed and checked.
-mdist_call_options_t known_options(const mdist_call_options_t *options) {
+mdist_call_options_t known_options(const mdist_call_options_t *options, bool nccl = false) {
     constexpr size_t kFirstSize = offsetof(mdist_call_options_t, bytes_per_pack);
     const mdist_call_options_t known = read_options(options, "options", kFirstSize);
     need_zero(known.flags, "options.flags");
@@ -34,12 +35,16 @@ mdist_call_options_t known_options(const mdist_call_options_t *options) {
     if (known.implementation < MDIST_IMPLEMENTATION_AUTO || known.implementation > MDIST_IMPLEMENTATION_NCCL)
         throw invalid(text("options.implementation is ", known.implementation,
                            "; take MDIST_IMPLEMENTATION_AUTO (0), _RING (1) or _NCCL (2)"));
-    if (known.implementation == MDIST_IMPLEMENTATION_NCCL)
+    if (known.implementation == MDIST_IMPLEMENTATION_NCCL && !nccl)
         throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), and this version of libmdist has CPU "
-                      "devices only; take MDIST_IMPLEMENTATION_AUTO (0)")
-            .reason("no_gpu_support");
+                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), and this strategy does not use NCCL, "
+                      "which is for collectives of replicas with a GPU each; take MDIST_IMPLEMENTATION_AUTO (0)")
+            .reason("no_nccl");
     return known;
+}
+
+bool uses_nccl(const Strategy &strategy) {
+    return strategy.gpus() != nullptr && strategy.gpus()->uses_nccl();
 }
 
 } // namespace
@@ -48,13 +53,18 @@ uint64_t timeout_of(const mdist_call_options_t *options) {
     return options == nullptr ? 0 : known_options(options).timeout_ns;
 }
 
+uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *options) {
+    return options == nullptr ? 0 : known_options(options, uses_nccl(strategy)).timeout_ns;
+}
+
 Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options) {
-    const uint64_t bytes = options == nullptr ? 0 : static_cast<uint64_t>(known_options(options).bytes_per_pack);
+    const uint64_t bytes =
+        options == nullptr ? 0 : static_cast<uint64_t>(known_options(options, uses_nccl(strategy)).bytes_per_pack);
     return bytes == 0 ? strategy.packing() : Packing{bytes, 1};
 }
 
 void need_no_packs(const mdist_call_options_t *options) {
-    if (options == nullptr || known_options(options).bytes_per_pack == 0) return;
+    if (options == nullptr || known_options(options, true).bytes_per_pack == 0) return;
     throw Failure(MDIST_ERR_UNSUPPORTED, text("options.bytes_per_pack is ", options->bytes_per_pack,
                                               ", and what is started is one operation; start one for each pack"));
 }

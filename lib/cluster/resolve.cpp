@@ -195,17 +195,22 @@ Resolved resolved_of(Claim claim, bool reads_environment, const Environment &env
 void refuse_unbuilt(const Config &config) {
     auto refuse = [&](std::string_view key, std::string_view built) {
         throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin(key), ": ", key, " = ", quoted(config.text(key)),
-                                                  " is not in this version, which has ", built))
+                                                  " is for GPUs, and these devices are CPUs, which have ", built))
             .reason("not_built");
     };
-    if (config.text("communication.implementation") == "nccl")
+    const auto on_gpus = [&config] {
+        const std::vector<DeviceName> devices = config.devices();
+        return !devices.empty() && devices[0].kind == DeviceKind::kGpu;
+    };
+    if (config.text("communication.implementation") == "nccl" && !on_gpus())
         refuse("communication.implementation", "auto, ring, inproc, shm, tcp, gloo");
     if (config.text("communication.implementation") == "gloo" && config.text("communication.checksum") != "none")
         throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin("communication.checksum"),
                                                   ": communication.checksum = ", config.text("communication.checksum"),
                                                   " is not for Gloo, which has no checksums; take tcp"))
             .reason("not_built");
-    if (config.text("cross_device_ops") == "nccl") refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
+    if (config.text("cross_device_ops") == "nccl" && !on_gpus())
+        refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
 }
 
 Resolved local(std::vector<std::string> passed_over) {

@@ -52,6 +52,8 @@ enum class CallKind : uint8_t {
     kScatter,
     // Buckets, and the terms of the norm:
     kGradients,
+    // Between workers, before there are replicas:
+    kStartNccl,
 };
 
 /// What a call does with everybody's buffers.

@@ -28,8 +28,9 @@ std::string agreement_of(const Config &config, uint32_t local_replicas, mdist_de
         text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", local_replicas,
              "\ndevices = ", kind == MDIST_DEVICE_GPU ? "gpu" : "cpu",
              "\nstrategy = ", config.text("strategy") == "in_graph" ? "in_graph" : "multi_worker", "\n");
-    for (const char *key : {"communication.implementation", "communication.checksum", "communication.bytes_per_pack",
-                            "communication.num_packs", "data.auto_shard_policy", "data.order"})
+    for (const char *key :
+         {"communication.implementation", "cross_device_ops", "communication.checksum", "communication.bytes_per_pack",
+          "communication.num_packs", "data.auto_shard_policy", "data.order"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }

@@ -14,8 +14,7 @@ namespace mdist {
 class Workers;
 
 /// For a worker that is not alone. Returns when all workers have joined, each with as many replicas, on devices of the
-/// same kind; throws what
-/// Membership throws.
+/// same kind; throws what Membership throws.
 std::unique_ptr<Workers> join_job(const Config &config, Resolved resolved, uint32_t local_replicas,
                                   mdist_device_kind_t kind);
 

@@ -3,7 +3,7 @@
 
 #include "cluster/config.h"
 #include "cluster/resolve.h"
-#include "comm/device/gpu_group.h"
+#include "comm/device/nccl_start.h"
 #include "comm/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/context.h"
@@ -11,6 +11,7 @@
 #include "strategy/job.h"
 #include "strategy/serve/session.h"
 #include "util/cpus.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #include <mdist/input.h>
@@ -65,7 +66,7 @@ void Strategy::join(const Config &config) {
     if (config.text("strategy") == "in_graph") session_ = std::make_unique<Session>(*this);
     for (uint32_t local = 0; session_ && local < local_replica_count(); ++local)
         device_names_.push_back(devices_[local]->name());
-    if (resolved.size == 1) return;
+    if (resolved.size == 1) return choose_nccl(config);
     workers_ = join_job(config, resolved, local_replica_count(), devices_[0]->kind());
     worker_ = workers_->self();
     worker_count_ = workers_->count();
@@ -77,6 +78,7 @@ void Strategy::join(const Config &config) {
         group_.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
         open_runs_.wake();
     });
+    choose_nccl(config);
     if (session_) device_names_ = session_->everybodys(device_names_);
 }
 
@@ -107,6 +109,25 @@ void Strategy::choose_reducer(const Config &config, uint32_t workers) {
             .reason("bad_value");
     group_.set_reducer(reducer);
     if (gpus_) gpus_->set_reducer(reducer);
+}
+
+/// By `communication.implementation` and `cross_device_ops`.
+void Strategy::choose_nccl(const Config &config) {
+    if (!gpus_) return;
+    const std::string_view implementation = config.text("communication.implementation");
+    const std::string_view ops = config.text("cross_device_ops");
+    const bool asked = implementation == "nccl" || ops == "nccl";
+    const bool open = implementation == "auto" && ops == "auto" && replica_count() > 1;
+    if (!asked && !open) return;
+    std::string obstacle;
+    gpus_->set_nccl(start_nccl(group_, *gpus_, config.duration_ns("communication.join_timeout"), obstacle));
+    if (gpus_->uses_nccl()) return log_info("collectives of GPU memory go by NCCL");
+    if (asked)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text(implementation == "nccl" ? "communication.implementation" : "cross_device_ops",
+                           " is nccl, and NCCL cannot be used: ", obstacle))
+            .reason("no_nccl");
+    log_info("collectives of GPU memory go without NCCL: ", obstacle);
 }
 
 /// All devices are GPUs, or none is.

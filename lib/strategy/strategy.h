@@ -149,6 +149,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     void join(const Config &config);
     void choose_reducer(const Config &config, uint32_t workers);
     void gather_gpus();
+    void choose_nccl(const Config &config);
     void check_arguments(const std::vector<ValuePointer> &arguments);
     void release_turn() noexcept;
     void run_frame(Frame &frame, const Step &step);
@@ -171,7 +172,6 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     Packing packing_;
     uint32_t worker_ = 0;
     uint32_t worker_count_ = 1;
-    std::unique_ptr<GpuGroup> gpus_; // where the devices are GPUs
     Group group_;
     OperationQueue operations_{group_};
     std::shared_ptr<VariableStore> variables_;
@@ -184,6 +184,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     std::vector<std::string> device_names_; // of an in-graph job, by replica id
     std::unique_ptr<Session> session_;
     std::unique_ptr<Workers> workers_; // its threads call what is above
+    std::unique_ptr<GpuGroup> gpus_;   // where the devices are GPUs; its threads, too
 
     std::atomic<bool> busy_{false};   // somebody has the turn
     std::atomic<bool> closed_{false}; // set once; no run begins afterwards

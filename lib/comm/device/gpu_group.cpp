@@ -3,7 +3,9 @@
 
 #include "comm/across.h"
 #include "comm/device/local.h"
+#include "comm/device/nccl.h"
 #include "comm/device/staging.h"
+#include "comm/group.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -83,18 +85,30 @@ bool GpuGroup::holds(uint32_t party, const Call &call) const {
     return !wanted.on_host();
 }
 
+void GpuGroup::set_nccl(std::unique_ptr<Nccl> nccl) {
+    nccl_ = std::move(nccl);
+}
+
 void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) {
+    done_.reset();
+    // What was given to a lane before another one failed is waited for by all, too.
     struct Ending {
         GpuGroup &self;
         ~Ending() { self.settle(); }
     };
-    done_.reset();
+    {
+        const Ending ending{*this};
+        give(group, calls, timeout_ns);
+    }
+    if (nccl_) nccl_->watch(done_, *calls[0], timeout_ns);
+}
+
+void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns) {
     for (const auto &lane : lanes_) {
         lane->begin();
         for (uint32_t party = 0; party < parties(); ++party) lane->wait_for(*calls[party]->ready);
     }
-    // What was given to a lane before another one failed is waited for by all, too.
-    const Ending ending{*this};
+    if (nccl_) return nccl_->perform(group, calls, timeout_ns);
     if (group.workers() == nullptr) return give_to_lanes(*this, calls);
     if (!staging_) staging_ = std::make_unique<Staging>(*this);
     staging_->perform(group, calls, timeout_ns);

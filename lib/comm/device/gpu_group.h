@@ -18,6 +18,7 @@
 namespace mdist {
 
 class Group;
+class Nccl;
 class Staging;
 
 /// Marks of the lanes behind an operation.
@@ -35,6 +36,9 @@ class GpuGroup {
     Lane &lane_of(uint32_t party) { return *lanes_[lane_index_[party]]; }
     /// All operations are computed by this party's GPU alone. Before anybody meets.
     void set_reducer(uint32_t party) { reducer_ = static_cast<int32_t>(party); }
+    /// NCCL does everything from now on. Before anybody meets.
+    void set_nccl(std::unique_ptr<Nccl> nccl);
+    bool uses_nccl() const { return nccl_ != nullptr; }
     /// The lanes that share a reduction: those that reach everybody's memory, or one.
     const std::vector<Lane *> &reducers();
 
@@ -54,6 +58,7 @@ class GpuGroup {
     void join(uint32_t party) noexcept;
 
   private:
+    void give(Group &group, const Call *const *calls, uint64_t timeout_ns);
     void settle();
     bool mark_lanes();
 
@@ -61,6 +66,7 @@ class GpuGroup {
     std::unique_ptr<Staging> staging_;         // once there was something to stage; the lanes end before it
     std::vector<std::unique_ptr<Lane>> lanes_; // one for each physical GPU
     std::vector<std::size_t> lane_index_;      // by party
+    std::unique_ptr<Nccl> nccl_;               // where every replica of the job has a GPU of its own
     int32_t reducer_ = -1;
     std::vector<Lane *> reducers_; // once asked for
     Marks done_;

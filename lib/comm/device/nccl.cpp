@@ -48,6 +48,15 @@ joint::Parts Nccl::agree(Group &group, const Call *const *calls, uint64_t timeou
 
 void Nccl::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) {
     const joint::Parts parts = agree(group, calls, timeout_ns);
+    try {
+        give_all(calls, parts, timeout_ns);
+    } catch (const Failure &failure) {
+        group.fail(failure); // for ever: the communicators are gone
+        throw;
+    }
+}
+
+void Nccl::give_all(const Call *const *calls, const joint::Parts &parts, uint64_t timeout_ns) {
     if (pattern_of(*calls[0]) == Pattern::kMeet) return;
     const auto all = [&] {
         for (uint32_t party = 0; party < gpus_.parties(); ++party)

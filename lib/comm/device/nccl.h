@@ -30,6 +30,7 @@ class Nccl {
 
   private:
     joint::Parts agree(Group &group, const Call *const *calls, uint64_t timeout_ns) const;
+    void give_all(const Call *const *calls, const joint::Parts &parts, uint64_t timeout_ns);
     void give(uint32_t party, const Call &call, std::size_t b, const joint::Parts &parts);
     void give_gather(uint32_t party, const Call &call, std::size_t b, const joint::Parts &parts);
     void give_scatter(uint32_t party, const Call &call, std::size_t b, const joint::Parts &parts);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/device/nccl_start.h"
+
+#include "comm/group.h"
+#include "comm/workers.h"
+#include "util/host.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace mdist {
+namespace {
+
+/// What one worker tells the others: its obstacle, and each of its GPUs, by lines.
+std::string offer_of(const GpuGroup &gpus, const std::string &obstacle) {
+    std::string lines = obstacle + "\n";
+    for (uint32_t party = 0; party < gpus.parties(); ++party)
+        lines += text(host_identity(), " ", gpus.gpu(party).physical().info().bus_id, "\n");
+    return lines;
+}
+
+std::string own_obstacle() {
+    std::string reason;
+    if (nccl_api(reason) == nullptr) return reason;
+    // Its communicators would be open to whoever knows that address.
+    if (std::getenv("NCCL_COMM_ID") != nullptr) return "NCCL_COMM_ID is set, and the job makes an id of its own";
+    return "";
+}
+
+class NcclStart {
+  public:
+    NcclStart(Group &group, GpuGroup &gpus, uint64_t timeout_ns)
+        : group_(group), gpus_(gpus), workers_(group.workers()), timeout_ns_(timeout_ns) {}
+
+    std::unique_ptr<Nccl> run(std::string &obstacle) {
+        obstacle = common_obstacle();
+        if (!obstacle.empty()) return nullptr;
+        const NcclComms::Id id = common_id(obstacle);
+        if (!obstacle.empty()) return nullptr;
+        std::unique_ptr<NcclComms> comms;
+        std::string failure;
+        try {
+            Group &group = group_;
+            comms = std::make_unique<NcclComms>(
+                *nccl_api(failure), gpus_, replicas(), first_replica(), id,
+                [&group](const Failure &cause) { group.fail(cause); }, [&group] { return group.failed(); });
+            comms->ready(timeout_ns_);
+        } catch (const Failure &cause) {
+            failure = cause.message();
+        }
+        for (const std::string &told : from_all(failure))
+            if (!told.empty() && obstacle.empty()) obstacle = told;
+        if (!obstacle.empty()) return nullptr;
+        return std::make_unique<Nccl>(gpus_, std::move(comms), first_replica(), replicas());
+    }
+
+  private:
+    uint32_t replicas() const { return workers_ != nullptr ? workers_->replica_count() : gpus_.parties(); }
+    uint32_t first_replica() const { return workers_ != nullptr ? workers_->self() * gpus_.parties() : 0; }
+
+    static Call call() {
+        Call call;
+        call.kind = CallKind::kStartNccl;
+        return call;
+    }
+
+    std::vector<std::string> from_all(const std::string &own) {
+        if (workers_ == nullptr) return {own};
+        std::vector<std::string> all;
+        for (const std::vector<char> &blob : workers_->gather(call(), own.data(), own.size(), timeout_ns_))
+            all.emplace_back(blob.begin(), blob.end());
+        return all;
+    }
+
+    std::string common_obstacle() {
+        std::vector<std::string> seen;
+        const std::vector<std::string> offers = from_all(offer_of(gpus_, own_obstacle()));
+        for (std::size_t worker = 0; worker < offers.size(); ++worker) {
+            std::string_view rest = offers[worker];
+            const auto line = [&rest] {
+                const std::string_view first = rest.substr(0, rest.find('\n'));
+                rest.remove_prefix(std::min(rest.size(), first.size() + 1));
+                return std::string(first);
+            };
+            const std::string obstacle = line();
+            if (!obstacle.empty())
+                return workers_ != nullptr ? text(workers_->name(static_cast<uint32_t>(worker)), ": ", obstacle)
+                                           : obstacle;
+            while (!rest.empty()) seen.push_back(line());
+        }
+        std::sort(seen.begin(), seen.end());
+        const auto twice = std::adjacent_find(seen.begin(), seen.end());
+        return twice == seen.end() ? "" : "several replicas share one GPU, which NCCL does not allow";
+    }
+
+    /// Worker 0's.
+    NcclComms::Id common_id(std::string &obstacle) {
+        NcclComms::Id blob(1 + MDIST_GPU_ID_BYTES); // whether there is one, and it
+        if (first_replica() == 0) {
+            std::string reason;
+            blob[0] = nccl_api(reason)->unique_id(blob.data() + 1) == 0 ? 1 : 0;
+        }
+        if (workers_ != nullptr) workers_->broadcast(call(), blob.data(), blob.size(), timeout_ns_);
+        if (blob[0] == 0) obstacle = "NCCL found no network interface to meet on (NCCL_SOCKET_IFNAME)";
+        blob.erase(blob.begin());
+        return blob;
+    }
+
+    Group &group_;
+    GpuGroup &gpus_;
+    Workers *const workers_;
+    const uint64_t timeout_ns_;
+};
+
+} // namespace
+
+std::unique_ptr<Nccl> start_nccl(Group &group, GpuGroup &gpus, uint64_t timeout_ns, std::string &obstacle) {
+    return NcclStart(group, gpus, timeout_ns).run(obstacle);
+}
+
+} // namespace mdist
