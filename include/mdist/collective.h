@@ -16,6 +16,12 @@
  * Buffers: an output may be the input itself (in place), but not overlap it or another buffer in part, nor any buffer
  * of another replica (which is not checked in a step). No elements is fine. If a call fails after bytes have moved,
  * outputs hold no promise; nothing outside of them was written.
+ *
+ * GPUs: all buffers of a call in a step lie on the host, or all on the replica's GPU, alike on all replicas; anything
+ * else is MDIST_ERR_INVALID_ARGUMENT or MDIST_ERR_MISMATCH. Buffers of no elements at address NULL go with the others,
+ * and where all are like that they count as the GPU's. On the GPU a call returns when its work is on the stream
+ * (<mdist/gpu.h>). Bits are as above, but where NCCL reduces: then they are those of its order, and 16-bit types are
+ * summed in 16 bits on the way.
  */
 #ifndef MDIST_COLLECTIVE_H
 #define MDIST_COLLECTIVE_H

@@ -29,7 +29,7 @@ typedef struct mdist_replica mdist_replica_t;
 typedef enum mdist_implementation {
     MDIST_IMPLEMENTATION_AUTO      = 0, /* what the strategy has */
     MDIST_IMPLEMENTATION_RING      = 1, /* anything but NCCL */
-    MDIST_IMPLEMENTATION_NCCL      = 2, /* MDIST_ERR_UNSUPPORTED in this version */
+    MDIST_IMPLEMENTATION_NCCL      = 2, /* where the strategy uses it, else MDIST_ERR_UNSUPPORTED */
     MDIST_IMPLEMENTATION_PIN_INT32 = -0x7fffffff - 1
 } mdist_implementation_t;
 

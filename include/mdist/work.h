@@ -19,6 +19,11 @@
  * with what they compute. Some replicas may start what others call in the blocking form. Whoever comes last need not
  * wait.
  *
+ * Of buffers on the replica's GPU, an operation begins behind what the replica's stream had been given when it was
+ * started. It is done when the GPUs have been given all of it: once mdist_work_test or mdist_work_wait has said so,
+ * what the stream is given next comes behind the results, and nothing has waited for a GPU. Until then what the stream
+ * does goes on beside it, so leave its buffers alone there, too.
+ *
  * A step that ends with one under way fails its run: MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`. Every work
  * is to be destroyed, also when it is done or has failed.
  *

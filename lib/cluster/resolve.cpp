@@ -5,6 +5,7 @@
 #include "cluster/config_values.h"
 #include "cluster/launchers/launcher.h"
 #include "cluster/words.h"
+#include "device/gpu/loader.h"
 #include "util/failure.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -199,8 +200,9 @@ void refuse_unbuilt(const Config &config) {
             .reason("not_built");
     };
     const auto on_gpus = [&config] {
-        const std::vector<DeviceName> devices = config.devices();
-        return !devices.empty() && devices[0].kind == DeviceKind::kGpu;
+        const bool open = lower_case(config.text("devices")) == "auto" && !config.is_set("num_gpus") &&
+                          !config.is_set("num_gpus_per_worker");
+        return open ? gpu_support().count != 0 : config.devices()[0].kind == DeviceKind::kGpu;
     };
     if (config.text("communication.implementation") == "nccl" && !on_gpus())
         refuse("communication.implementation", "auto, ring, inproc, shm, tcp, gloo");

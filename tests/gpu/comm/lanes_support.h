@@ -13,10 +13,6 @@
 #include <thread>
 #include <vector>
 
-extern "C" {
-#include "mdist_test.h"
-}
-
 constexpr uint64_t kTimeout_ns = 60'000'000'000;
 
 /// What a party was told: "" if all went well.

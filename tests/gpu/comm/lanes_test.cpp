@@ -3,6 +3,8 @@
 // place and not; with nothing waited for but the streams.
 #include "lanes_support.h"
 
+#include "mdist_test.h"
+
 namespace {
 
 using namespace mdist;
