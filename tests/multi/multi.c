@@ -67,9 +67,17 @@ static void add(Variables *self, const char *format, const char *value) {
     self->list[++self->count] = NULL;
 }
 
-/// "cpu*2", or where MDIST_TEST_DEVICE says gpu, as many on one of those.
-static const char *devices_here(const char *devices, char *text, size_t capacity) {
+/// "cpu*2", or where MDIST_TEST_DEVICE says gpu, as many on one of those; where it says gpus, each on its own.
+static const char *devices_here(const char *devices, uint32_t worker, char *text, size_t capacity) {
     const char *const device = getenv("MDIST_TEST_DEVICE");
+    unsigned count = 0;
+    if (device != NULL && strcmp(device, "gpus") == 0 && sscanf(devices, "cpu*%u", &count) == 1) {
+        int length = 0;
+        for (unsigned i = 0; i < count; ++i)
+            length += snprintf(text + length, capacity - (size_t)length, "%sgpu:%u", i == 0 ? "" : ",",
+                               (unsigned)worker * count + i);
+        return text;
+    }
     if (device == NULL || strcmp(device, "gpu") != 0 || strncmp(devices, "cpu*", 4) != 0) return devices;
     snprintf(text, capacity, "gpu:0*%s", devices + 4);
     return text;
@@ -97,7 +105,7 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     if (is_long()) add(self, "TEST_LONG=%s", "1"); // MDIST_... would be a key that the library does not know
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
-    add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, number, sizeof number));
+    add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, worker, number, sizeof number));
     for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
         add(self, "%s", workers->environment[i]);
     add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s"); // unless it is there already: the first counts
