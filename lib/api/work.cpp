@@ -17,7 +17,7 @@ class Work {
         : strategy_(std::move(strategy)), operation_(std::move(operation)), replica_(replica) {}
     /// The caller has no use for it any more; another thread may still wait for it, and is told so.
     void settle() noexcept {
-        if (operation_->over()) return;
+        if (operation_->over()) return operation_->leave_result();
         try {
             operations().settle(*operation_,
                                 Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",

@@ -66,6 +66,14 @@ bool Operation::take_result() {
     return true;
 }
 
+void Operation::leave_result() noexcept {
+    try {
+        take_result();
+    } catch (const std::exception &) {
+        // As the header says.
+    }
+}
+
 bool Operation::advance(Share share) noexcept {
     if (over()) return true;
     try {

@@ -41,6 +41,8 @@ class Operation {
     bool result() const;
     /// The same for the party: once it is done, what the party's stream gets next comes behind it.
     bool take_result();
+    /// The same for one that nobody asks for any more. What fails in it fails in whatever comes next, too.
+    void leave_result() noexcept;
 
     /// Posts the call, now that its turn has come. Throws as the blocking form would before it waits.
     void post();

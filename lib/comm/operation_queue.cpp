@@ -163,6 +163,11 @@ void OperationQueue::drain(uint32_t party) {
 }
 
 void OperationQueue::settle(Operation &operation, const Failure &cause) noexcept {
+    end(operation, cause);
+    operation.leave_result();
+}
+
+void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
     Line &line = line_of(operation);
     for (;;) {
         const uint32_t finishes = group_.finishes();

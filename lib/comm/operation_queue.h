@@ -43,7 +43,8 @@ class OperationQueue {
     bool test(Operation &operation);
     /// test() until it is true, or for `timeout_ns`.
     bool wait(Operation &operation, uint64_t timeout_ns);
-    /// Finishes it if all parties have come, else gives it up and releases the group with `cause`.
+    /// Finishes it if all parties have come, else gives it up and releases the group with `cause`. Then what the
+    /// party's stream gets next comes behind it.
     void settle(Operation &operation, const Failure &cause) noexcept;
     /// A new descriptor of the operation's alarm.
     int descriptor(Operation &operation);
@@ -72,6 +73,7 @@ class OperationQueue {
     void move_on(Line &line, const Operation &operation) noexcept;
     void move_on_quietly(Line &line, Operation &operation) noexcept;
     Pause advance(Operation &operation) noexcept;
+    void end(Operation &operation, const Failure &cause) noexcept;
     void drain(uint32_t party);
 
     Group &group_;

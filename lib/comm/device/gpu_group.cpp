@@ -146,10 +146,12 @@ void GpuGroup::order(uint32_t party, const Marks &marks) {
     {
         const std::lock_guard lock(mutex_);
         if (ordered_[party] == marks) return;
-        ordered_[party] = marks;
     }
     for (const Event &mark : *marks) wait_on_stream_or_here(gpu(party), mark);
     if (gpu(party).blocking()) gpu(party).finish();
+    // Only now: several threads may wait for one operation, and each goes on when it has returned from here.
+    const std::lock_guard lock(mutex_);
+    ordered_[party] = marks;
 }
 
 void GpuGroup::join(uint32_t party) noexcept {
