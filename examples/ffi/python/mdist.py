@@ -827,6 +827,9 @@ def _flat(tensor, owner, writable):
 
 def _array(tensor, owner, writable=False):
     """The tensor's memory as an array (without NumPy: a flat memoryview) that keeps `owner`."""
+    if tensor.device_kind != DeviceKind.CPU:
+        raise BufferError(f"the tensor lies on gpu:{tensor.device_index}, and an array is memory of the host; "
+                          "fetch the value, or hand it to a library for GPUs by DLPack")
     return numpy.asarray(_Memory(tensor, owner, writable)) if numpy else _flat(tensor, owner, writable)
 
 
@@ -1668,6 +1671,11 @@ class Strategy(_Destroyable):
     def device(self, local_replica):
         return _text(_lib.mdist_strategy_device, self._handle, local_replica)
 
+    def _need_host(self, local_replica):
+        device = self.device(local_replica)
+        if not device.startswith("cpu"):
+            raise BufferError(f"local replica {local_replica} is on {device}, and an array is memory of the host")
+
     def abort(self):
         """Ends all collectives: those that wait fail now. From any thread."""
         _lib.mdist_strategy_abort(self._handle)
@@ -1737,6 +1745,7 @@ class Strategy(_Destroyable):
 
         It keeps all variables that the strategy has by then."""
         variables = [reference() for reference in self._variables.valuerefs()]
+        self._need_host(local_replica)
         buffer = Buffer()
         _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
         if not buffer.data:
@@ -2115,6 +2124,8 @@ class _Allocation(_Held):
 
 def alloc(dtype, shape, strategy=None, local_replica=0):
     """An array of zeros in memory of the library, 64-byte aligned; on a replica's device if there is a strategy."""
+    if strategy:
+        strategy._need_host(local_replica)
     tensor = _described(dtype, shape)
     bytes_ = _lib.mdist_tensor_elements(byref(tensor)) * _lib.mdist_dtype_size(tensor.dtype)
     memory = _Allocation(_new(_lib.mdist_alloc, strategy and strategy._handle, local_replica, bytes_))

@@ -8,6 +8,7 @@ import "C"
 import (
 	"math"
 	"runtime"
+	"strings"
 	"unsafe"
 )
 
@@ -19,7 +20,7 @@ type Memory[T Number] struct {
 }
 
 // Alloc gives memory for zeros on the device of a local replica, 64-byte aligned. Without a strategy it is the host's,
-// and local must be 0.
+// and local must be 0. The device must be a CPU, since a slice is memory of the host.
 func Alloc[T Number](strategy *Strategy, local, elements int) (*Memory[T], error) {
 	size := DtypeOf[T]().Size()
 	if elements < 0 || elements > math.MaxInt/size {
@@ -61,6 +62,13 @@ func allocate(strategy *Strategy, local int, bytes int) (data unsafe.Pointer, er
 	}
 	var handle *C.mdist_strategy_t
 	if strategy != nil {
+		device, err := strategy.Device(local)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(device, "cpu") {
+			return nil, invalid("local replica %d is on %s, and a slice is memory of the host", local, device)
+		}
 		handle = strategy.handle
 		defer runtime.KeepAlive(strategy)
 	}

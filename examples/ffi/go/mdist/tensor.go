@@ -20,6 +20,7 @@ type Tensor struct {
 
 	data    unsafe.Pointer
 	library bool // data is memory of the library
+	gpu     bool // data is memory of a GPU
 	owner   any  // what must live as long as data is used
 }
 
@@ -46,10 +47,14 @@ func Scalar[T Number](x T) Tensor {
 // Describe gives dtype and shape without memory: zeros for a new variable or value, or what a map function makes.
 func Describe[T Number](shape ...int) Tensor { return Tensor{Dtype: DtypeOf[T](), Shape: shape} }
 
-// Slice gives the elements of a tensor, without copying them. It panics if they are of another type.
+// Slice gives the elements of a tensor, without copying them. It panics if they are of another type, or not in memory of
+// the host: Fetch brings a value there.
 func Slice[T Number](t Tensor) []T {
 	if t.Dtype != DtypeOf[T]() {
 		panic(fmt.Sprintf("mdist.Slice[%v]: the elements are %v", DtypeOf[T](), t.Dtype))
+	}
+	if t.gpu {
+		panic("mdist.Slice: the elements lie on a GPU, and a slice is memory of the host")
 	}
 	return unsafe.Slice((*T)(t.data), t.Elements())
 }
@@ -92,5 +97,6 @@ func libraryTensor(t *C.mdist_tensor_t, owner any) Tensor {
 	for i := range shape {
 		shape[i] = int(t.shape[i])
 	}
-	return Tensor{Dtype: Dtype(t.dtype), Shape: shape, data: t.data, library: true, owner: owner}
+	gpu := t.device_kind != C.MDIST_DEVICE_CPU
+	return Tensor{Dtype: Dtype(t.dtype), Shape: shape, data: t.data, library: true, gpu: gpu, owner: owner}
 }
