@@ -76,15 +76,6 @@ static char folder[100] = "/tmp/mdist-gpu-faults-XXXXXX"; // this process's
 /// How often each function is called by a program that goes well.
 static uint64_t calls[kLayouts][2][kFunctions];
 
-static const fake_gpu_controls *controls(void) {
-    void *file = dlopen(MDIST_TEST_FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = file == NULL ? NULL : dlsym(file, FAKE_GPU_SYMBOL);
-    fake_gpu_controls_fn function;
-    if (symbol == NULL) _exit(99);
-    memcpy(&function, &symbol, sizeof function);
-    return function();
-}
-
 static Training training_of(int layout, int blocking) {
     Training t = {0};
     t.devices = layouts[layout].devices;

@@ -5,6 +5,11 @@
 
 #include "mdist_test.h"
 
+#include "fake_gpu.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
 enum { kParameters = 300, kReplicas = 2, kSteps = 2 };
 
 typedef struct Training {
@@ -12,6 +17,7 @@ typedef struct Training {
     const char *folder;  // for checkpoints
     const char *blocking;
     const char *timeout;
+    void (*before_step)(void); // may be NULL
     mdist_strategy_t *strategy;
     mdist_variable_t *weights, *scratch;
     mdist_gradients_t *gradients;
@@ -21,6 +27,16 @@ typedef struct Training {
     mdist_status_t status;
     mdist_error_t *error;
 } Training;
+
+/// Of the fake, which is loaded.
+MDIST_TEST_HELPER const fake_gpu_controls *controls(void) {
+    void *file = dlopen(MDIST_TEST_FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = file == NULL ? NULL : dlsym(file, FAKE_GPU_SYMBOL);
+    fake_gpu_controls_fn function;
+    if (symbol == NULL) _exit(99);
+    memcpy(&function, &symbol, sizeof function);
+    return function();
+}
 
 /// In a function that has `t`: returns the status unless it is OK.
 #define TRY(call)                                                     \
@@ -91,6 +107,7 @@ MDIST_TEST_HELPER mdist_status_t training_round(Training *t) {
     tensor = tensor_of(data, MDIST_FLOAT32, kParameters);
     const mdist_tensor_t inputs[kReplicas] = {tensor, tensor};
     TRY(mdist_value_per_replica(t->strategy, inputs, kReplicas, &t->input, &t->error));
+    if (t->before_step != NULL) t->before_step();
     TRY(mdist_run(t->strategy, training_step, t, &t->input, 1, &t->result, 1, NULL, &t->error));
     TRY(mdist_reduce_to(t->strategy, MDIST_SUM, t->result, NULL, &t->reduced, NULL, &t->error));
     TRY(mdist_fetch(t->strategy, t->reduced, NULL, NULL, NULL, &t->fetched, &t->error));
