@@ -117,6 +117,7 @@ void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns)
 /// Marks behind what the lanes have been given, or none where it was waited for as there could be no marks.
 void GpuGroup::settle() {
     if (mark_lanes()) return;
+    if (nccl_) nccl_->abandon();
     const std::lock_guard lock(mutex_);
     done_.reset();
     last_.reset();
@@ -174,6 +175,8 @@ void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t ti
     placed.ready = &ready;
     perform_across(group, party, placed, timeout_ns);
     gpus.order(party, gpus.done());
+    // Kernels of an aborted communicator end, too, and have written nothing.
+    if (gpus.gpu(party).blocking()) group.require_ready();
 }
 
 } // namespace mdist

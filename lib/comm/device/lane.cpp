@@ -20,7 +20,8 @@ Lane::Lane(PhysicalGpu &gpu) : gpu_(gpu) {
 
 Lane::~Lane() {
     try {
-        if (!PhysicalGpu::keeps_memory() && !finish(kCloseTimeout_ns)) log_error("collectives on a GPU are not over after 10 s; going on");
+        if (!PhysicalGpu::keeps_memory() && !finish(kCloseTimeout_ns))
+            log_error("collectives on a GPU are not over after 10 s; going on");
     } catch (const std::exception &) {
         // The GPU has failed, and whoever worked there was told.
     }

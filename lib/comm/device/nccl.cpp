@@ -63,9 +63,14 @@ void Nccl::give_all(const Call *const *calls, const joint::Parts &parts, uint64_
             for (std::size_t b = 0; b < calls[party]->buffer_count; ++b) give(party, *calls[party], b, parts);
     };
     comms_->issue(all, call_name(calls[0]->kind), timeout_ns);
-    for (const auto &lane : gpus_.lanes()) lane->launch(); // what a replica keeps for itself
-    for (uint32_t party = 0; party < gpus_.parties() && calls[0]->op == MDIST_MEAN; ++party)
-        divide(party, *calls[party]);
+    try {
+        for (const auto &lane : gpus_.lanes()) lane->launch(); // what a replica keeps for itself
+        for (uint32_t party = 0; party < gpus_.parties() && calls[0]->op == MDIST_MEAN; ++party)
+            divide(party, *calls[party]);
+    } catch (...) {
+        abandon(); // other GPUs may wait for one that has failed
+        throw;
+    }
 }
 
 void Nccl::watch(const Marks &marks, const Call &call, uint64_t timeout_ns) {

@@ -25,6 +25,8 @@ class Nccl {
 
     /// As GpuGroup::perform, the lanes wait for everybody already. What it throws has ended the communicators.
     void perform(Group &group, const Call *const *calls, uint64_t timeout_ns);
+    /// Ends the communicators, where what was performed can be marked no more: its kernels would wait for ever.
+    void abandon() noexcept { comms_->abandon(); }
     /// What was performed last is behind these marks.
     void watch(const Marks &marks, const Call &call, uint64_t timeout_ns);
 

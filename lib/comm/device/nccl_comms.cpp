@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include <sched.h>
+
 namespace mdist {
 namespace {
 
@@ -116,14 +118,21 @@ void NcclComms::State::abort() noexcept {
     comms.clear();
 }
 
-/// Of a communicator in which nothing is under way.
+/// Of communicators in which nothing is under way. All are told before one is waited for: it may need the others.
 void NcclComms::State::finalize() noexcept {
     const std::lock_guard lock(nccl_mutex);
     const uint64_t begin = monotonic_clock().now_ns();
+    std::erase_if(comms, [this](mdist_gpu_comm *comm) {
+        const int error = api.finalize(comm);
+        const bool refused = error != 0 && !in_progress(error);
+        if (refused) api.abort(comm);
+        return refused;
+    });
     for (mdist_gpu_comm *comm : comms) {
-        int error = api.finalize(comm);
-        while (in_progress(error) && monotonic_clock().now_ns() - begin < kClose_ns)
-            if (api.async_error(comm, &error) != 0) break;
+        int error = 0;
+        while (api.async_error(comm, &error) == 0 && in_progress(error) &&
+               monotonic_clock().now_ns() - begin < kClose_ns)
+            sched_yield();
         error == 0 ? api.destroy(comm) : api.abort(comm);
     }
     comms.clear();
@@ -238,25 +247,29 @@ void NcclComms::poll(const char *what, uint64_t timeout_ns) {
     throw Failure(MDIST_ERR_ABORTED, text("NCCL: ", what, " was given up, as the job has failed"));
 }
 
+void NcclComms::abandon() noexcept {
+    const std::lock_guard lock(state_->mutex);
+    state_->abandoned = true;
+    state_->changed.notify_all();
+}
+
 /// Runs `body`; what it throws ends the communicators.
 template <class Body>
-static void or_abandon(std::mutex &mutex, std::condition_variable &changed, bool &abandoned, Body body) {
+void NcclComms::or_abandon(Body body) {
     try {
         body();
     } catch (...) {
-        const std::lock_guard lock(mutex);
-        abandoned = true;
-        changed.notify_all();
+        abandon();
         throw;
     }
 }
 
 void NcclComms::ready(uint64_t timeout_ns) {
-    or_abandon(state_->mutex, state_->changed, state_->abandoned, [&] { poll("meeting all ranks", timeout_ns); });
+    or_abandon([&] { poll("meeting all ranks", timeout_ns); });
 }
 
 void NcclComms::issue(FunctionRef<void()> calls, const char *name, uint64_t timeout_ns) {
-    or_abandon(state_->mutex, state_->changed, state_->abandoned, [&] {
+    or_abandon([&] {
         {
             const std::lock_guard lock(state_->nccl_mutex);
             if (state_->aborted) throw Failure(MDIST_ERR_ABORTED, "NCCL has failed before");

@@ -48,11 +48,15 @@ class NcclComms {
 
     /// Makes calls of NCCL, as one group, and returns when NCCL has put them on the streams. Throws as ready().
     void issue(FunctionRef<void()> calls, const char *name, uint64_t timeout_ns);
+    /// Has them aborted, as what was issued will not end otherwise.
+    void abandon() noexcept;
     /// What was issued before these marks is to be over in that time.
     void watch(Marks marks, const char *name, uint64_t timeout_ns);
 
   private:
     struct State;
+    template <class Body>
+    void or_abandon(Body body);
     void poll(const char *what, uint64_t timeout_ns);
 
     const std::shared_ptr<State> state_; // the thread's, too
