@@ -100,7 +100,12 @@ void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_
         const Ending ending{*this};
         give(group, calls, timeout_ns);
     }
-    if (nccl_) nccl_->watch(done_, *calls[0], timeout_ns);
+    if (!nccl_) return;
+    if (!done_) // settle() has given it up
+        throw Failure(MDIST_ERR_DEVICE, "what NCCL was given could not be marked on the streams, and was given up")
+            .operation(call_name(calls[0]->kind))
+            .reason("nccl_failed");
+    nccl_->watch(done_, *calls[0], timeout_ns);
 }
 
 void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns) {

@@ -176,12 +176,13 @@ NcclComms::NcclComms(const mdist_nccl_api &api, GpuGroup &gpus, uint32_t ranks, 
     state_->failed = std::move(failed);
     state_->comms.resize(gpus.parties());
     int error = api.group_start();
+    const bool grouped = error == 0;
     for (uint32_t party = 0; party < gpus.parties() && error == 0; ++party) {
         error = api.init(&state_->comms[party], gpus.gpu(party).index(), static_cast<int32_t>(ranks),
                          static_cast<int32_t>(first_rank + party), id.data());
         if (state_->in_progress(error)) error = 0;
     }
-    const int last = api.group_end();
+    const int last = grouped ? api.group_end() : 0;
     if (error == 0 && last != 0 && !state_->in_progress(last)) error = last;
     std::erase(state_->comms, nullptr);
     auto handed = std::make_unique<std::shared_ptr<State>>(state_);
