@@ -45,6 +45,7 @@ constexpr const char *kKeys[] = {
     "data.auto_shard_policy",
     "data.prefetch_on_device",
     "data.order",
+    "gpu.blocking",
     "log.level",
 };
 
