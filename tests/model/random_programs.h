@@ -21,7 +21,8 @@ MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *r
     mdist_strategy_t *strategies[MOST_STRATEGIES] = {NULL};
     int differences = 0;
     for (uint32_t n = 0; n < strategy_count; ++n) assert_non_null(strategies[n] = strategy_on(devices[n]));
-    const time_t enough = time(NULL) + 300; // on a machine that does much else; fewer programs are no failure
+    // On a machine that does much else, and on a fake GPU, whose threads take turns; fewer programs are no failure.
+    const time_t enough = time(NULL) + (getenv("MDIST_CUDA_MODULE") != NULL ? 100 : 300);
     uint64_t seed = first;
     for (; seed < first + count && differences < 3 && time(NULL) < enough; ++seed)
         for (uint32_t n = 0; n < strategy_count; ++n) {
