@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // On the CPU: done when a function returns. It keeps no state, so one serves all threads.
 #include "backend.h"
+#include "softmax.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -75,20 +76,9 @@ static void cross_entropy(Math *self, float *output, const uint8_t *labels, size
     (void)self;
     memset(totals, 0, MATH_TOTALS * sizeof totals[0]);
     for (size_t row = 0; row < rows; ++row) {
-        float *const logits = output + row * classes;
-        size_t answer = 0;
-        for (size_t i = 1; i < classes; ++i)
-            if (logits[i] > logits[answer]) answer = i;
-        const float largest = logits[answer];
-        const float right = logits[labels[row]] - largest;
-
-        float sum = 0.0f;
-        for (size_t i = 0; i < classes; ++i) sum += logits[i] = expf(logits[i] - largest);
-        for (size_t i = 0; i < classes; ++i) logits[i] /= sum;
-        logits[labels[row]] -= 1.0f;
-
-        totals[TOTAL_LOSS] += logf(sum) - right;
-        totals[TOTAL_CORRECT] += answer == labels[row];
+        const RowLoss one = softmax_row(output + row * classes, classes, labels[row]);
+        totals[TOTAL_LOSS] += one.loss;
+        totals[TOTAL_CORRECT] += one.correct;
         totals[TOTAL_ROWS] += 1;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // On a GPU: cuBLAS, and a thread for each number, row or column of the rest. Always the same bits for the same numbers.
 #include "backend.h"
+#include "softmax.h"
 
 #include <cfloat>
 #include <new>
@@ -84,18 +85,9 @@ __global__ void softmax_rows(float *output, const uint8_t *labels, size_t rows, 
     __shared__ double counted[MATH_TOTALS][kThreads];
     double loss = 0, correct = 0, seen = 0;
     for (size_t row = threadIdx.x; row < rows; row += kThreads) {
-        float *const logits = output + row * classes;
-        size_t answer = 0;
-        for (size_t i = 1; i < classes; ++i)
-            if (logits[i] > logits[answer]) answer = i;
-        const float largest = logits[answer];
-        const float right = logits[labels[row]] - largest;
-        float sum = 0;
-        for (size_t i = 0; i < classes; ++i) sum += logits[i] = expf(logits[i] - largest);
-        for (size_t i = 0; i < classes; ++i) logits[i] /= sum;
-        logits[labels[row]] -= 1.0f;
-        loss += logf(sum) - right;
-        correct += answer == labels[row];
+        const RowLoss one = softmax_row(output + row * classes, classes, labels[row]);
+        loss += one.loss;
+        correct += one.correct;
         seen += 1;
     }
     counted[TOTAL_LOSS][threadIdx.x] = loss;
