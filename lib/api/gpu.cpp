@@ -6,12 +6,15 @@
 #include "device/gpu/description.h"
 #include "device/gpu/loader.h"
 #include "device/transfer.h"
+#include "strategy/steps/graphs.h"
+#include "util/callback.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
 #include <mdist/gpu.h>
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 using namespace mdist;
@@ -81,6 +84,27 @@ mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdist_tensor_t
     return replica_guard("mdist_replica_copy", replica, false, error, [&](Replica &self) {
         const Copy copy = checked_copy(to, from);
         copy_elements(self.strategy().device(self.local_index()), copy.to, copy.from);
+    });
+}
+
+mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist_step_fn body, void *user_data,
+                                   mdist_error_t **error) {
+    const char *const function = "mdist_replica_graph";
+    return guard(function, error, [&] {
+        const auto self = pin(replica);
+        std::optional<ReplicaUse> use;
+        use.emplace(*self, function);
+        const auto who = [&] { return text("what graph ", key, " of replica ", self->id(), " records"); };
+        const auto put_on_stream = [&] {
+            use.reset(); // it is the body that uses the replica
+            const int32_t code = call_back(who, [&] { return body(replica, user_data); });
+            use.emplace(*self, function);
+            if (code != 0) throw callback_returned(who(), code, self->last_failure);
+        };
+        note_failures(*self, function, true, [&] {
+            Graphs &graphs = self->strategy().graphs();
+            body == nullptr ? graphs.forget(key) : graphs.run(*self, key, put_on_stream);
+        });
     });
 }
 

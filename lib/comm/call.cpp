@@ -143,6 +143,8 @@ const char *call_name(CallKind kind) {
             return "mdist_scatter";
         case CallKind::kGradients:
             return "mdist_gradients_wait";
+        case CallKind::kGraph:
+            return "mdist_replica_graph";
         case CallKind::kStartNccl:
             return "mdist_strategy_create";
     }

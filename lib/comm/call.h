@@ -52,6 +52,8 @@ enum class CallKind : uint8_t {
     kScatter,
     // Buckets, and the terms of the norm:
     kGradients,
+    // A launch of what was recorded, one for each worker's replica:
+    kGraph,
     // Between workers, before there are replicas:
     kStartNccl,
 };

@@ -72,7 +72,7 @@ int fill(int32_t device, void *to, int32_t byte, std::size_t bytes, mdist_gpu_st
 }
 
 int capture_begin(int32_t device, mdist_gpu_stream *stream) {
-    return on_device(device, [&] { return cudaStreamBeginCapture(of(stream), cudaStreamCaptureModeThreadLocal); });
+    return on_device(device, [&] { return cudaStreamBeginCapture(of(stream), cudaStreamCaptureModeRelaxed); });
 }
 
 int capture_end(int32_t device, mdist_gpu_stream *stream, void **graph) {

@@ -12,6 +12,7 @@
 #include "device/memory_source.h"
 #include "strategy/serve/registry.h"
 #include "strategy/steps/frame.h"
+#include "strategy/steps/graphs.h"
 #include "strategy/steps/open_runs.h"
 #include "strategy/steps/team.h"
 #include "strategy/variables/store.h"
@@ -93,6 +94,8 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     Group &group() { return group_; }
     /// The local replicas' GPUs; nullptr on the CPU.
     GpuGroup *gpus() const { return gpus_.get(); }
+    /// What the replica's steps have had recorded, where there is one.
+    Graphs &graphs() { return graphs_; }
     /// What the replicas have started.
     OperationQueue &operations() { return operations_; }
     const std::shared_ptr<VariableStore> &variables() const { return variables_; }
@@ -185,6 +188,7 @@ class Strategy : public std::enable_shared_from_this<Strategy> {
     std::unique_ptr<Session> session_;
     std::unique_ptr<Workers> workers_; // its threads call what is above
     std::unique_ptr<GpuGroup> gpus_;   // where the devices are GPUs; its threads, too
+    Graphs graphs_;                    // NCCL lets go when they are gone
 
     std::atomic<bool> busy_{false};   // somebody has the turn
     std::atomic<bool> closed_{false}; // set once; no run begins afterwards

@@ -48,6 +48,9 @@ CALL(replica_copy) {
     const mdist_tensor_t tensor = tensor_in(w);
     return mdist_replica_copy(w->replica, &tensor, &tensor, error);
 }
+CALL(replica_graph) {
+    return mdist_replica_graph(w->replica, 0, NULL, NULL, error);
+}
 CALL(replica_stream) {
     void *stream = NULL;
     return mdist_replica_stream(w->replica, &stream, error);
@@ -139,6 +142,7 @@ static const Entry entries[] = {
     ENTRY(update_non_slot, OUTSIDE),         ENTRY(replica_variable_create, IN_STEP),
     ENTRY(replica_copy, IN_STEP),
     ENTRY(replica_stream, IN_STEP),
+    ENTRY(replica_graph, IN_STEP),
     ENTRY(replica_use_stream, IN_STEP),
     ENTRY(replica_assign, IN_STEP),          ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(checkpoint_create, OUTSIDE),       ENTRY(checkpoint_add, OUTSIDE),

@@ -23,7 +23,11 @@ constexpr Row kErrors[] = {
     {kInvalidHandle, MDIST_GPU_INVALID, "fakeErrorInvalidResourceHandle: invalid resource handle"},
     {kNotReady, MDIST_GPU_NOT_READY, "fakeErrorNotReady: device not ready"},
     {kIllegalAddress, MDIST_GPU_FATAL, "fakeErrorIllegalAddress: an illegal memory access was encountered"},
-    {kCaptureUnsupported, MDIST_GPU_INVALID, "fakeErrorStreamCaptureUnsupported: the fake records no streams"},
+    {kCaptureUnsupported, MDIST_GPU_INVALID, "fakeErrorStreamCaptureUnsupported: not while a stream is captured"},
+    {kCaptureInvalidated, MDIST_GPU_INVALID, "fakeErrorStreamCaptureInvalidated: the capture failed earlier"},
+    {kCaptureUnjoined, MDIST_GPU_INVALID, "fakeErrorStreamCaptureUnjoined: a stream was not joined to the first"},
+    {kCaptureIsolation, MDIST_GPU_INVALID, "fakeErrorStreamCaptureIsolation: would depend on work that is not captured"},
+    {kCapturedEvent, MDIST_GPU_INVALID, "fakeErrorCapturedEvent: the event was last recorded in a capture"},
     {kUnknown, MDIST_GPU_FAILED, "fakeErrorUnknown: unknown error"},
 };
 

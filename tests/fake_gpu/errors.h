@@ -18,6 +18,10 @@ enum Error : int {
     kNotReady = 600,
     kIllegalAddress = 700,
     kCaptureUnsupported = 900,
+    kCaptureInvalidated = 901,
+    kCaptureUnjoined = 904,
+    kCaptureIsolation = 905,
+    kCapturedEvent = 907,
     kUnknown = 999,
 };
 

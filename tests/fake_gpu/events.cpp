@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events.h"
 
+#include "capture.h"
 #include "errors.h"
 #include "faults.h"
 #include "streams.h"
@@ -65,7 +66,8 @@ std::shared_ptr<Mark> mark_of(mdist_gpu_event *event) {
     return found == nullptr ? nullptr : found->mark;
 }
 
-std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event) {
+std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event, const std::shared_ptr<Capture> &capture,
+                               const mdist_gpu_stream *stream) {
     State &all = state();
     const std::lock_guard guard(all.lock);
     mdist_gpu_event *found = find(all, event);
@@ -74,7 +76,7 @@ std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event) {
         note_problem("an event was recorded on another GPU than its own");
         return nullptr;
     }
-    found->mark = std::make_shared<Mark>();
+    found->mark = std::make_shared<Mark>(capture, stream, capture == nullptr ? 0 : capture->position(stream));
     return found->mark;
 }
 
@@ -104,6 +106,7 @@ int event_query(int32_t device, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
     if (mark == nullptr) return kInvalidHandle;
     if (const int error = reported_error(device)) return error;
+    if (mark->capture != nullptr) return mark->capture->ended() ? kCapturedEvent : mark->capture->spoil(kCapturedEvent);
     return mark->happened() ? kOk : kNotReady;
 }
 

@@ -11,8 +11,18 @@
 
 namespace fake_gpu {
 
+class Capture;
+
 class Mark {
   public:
+    /// Of a stream that is recorded: how far it had come. Such a mark never happens.
+    const std::shared_ptr<Capture> capture;
+    const mdist_gpu_stream *const stream = nullptr;
+    const uint64_t position = 0;
+
+    Mark() = default;
+    Mark(std::shared_ptr<Capture> recorded, const mdist_gpu_stream *where, uint64_t how_far)
+        : capture(std::move(recorded)), stream(where), position(how_far) {}
     void happen();
     void wait();
     bool happened();
@@ -27,7 +37,8 @@ class Mark {
 
 /// Of the last recording, one that has happened if there was none; null for what is no event.
 std::shared_ptr<Mark> mark_of(mdist_gpu_event *event);
-/// Of a new recording on that GPU; null for what is no event of it.
-std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event);
+/// Of a new recording on that GPU, in a capture perhaps; null for what is no event of it.
+std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event, const std::shared_ptr<Capture> &capture,
+                               const mdist_gpu_stream *stream);
 
 } // namespace fake_gpu

@@ -18,7 +18,7 @@ extern "C" {
 typedef struct fake_gpu_live {
     uint64_t blocks, reservations, pinned; /* memory */
     uint64_t bytes;                        /* of blocks, and committed */
-    uint64_t streams, events, comms;
+    uint64_t streams, events, comms, graphs;
 } fake_gpu_live;
 
 typedef struct fake_gpu_controls {

@@ -218,17 +218,21 @@ int spin(int32_t device, uint64_t microseconds, mdist_gpu_stream *stream) {
     return call_stream("spin", device, stream, [&] { return spin_job(microseconds); });
 }
 
-int capture_begin(int32_t device, mdist_gpu_stream *) {
-    return call("capture_begin", device, [] { return kCaptureUnsupported; });
+int begin_capture(int32_t device, mdist_gpu_stream *stream) {
+    return call("capture_begin", device, [&] { return capture_begin(device, stream); });
 }
-int capture_end(int32_t device, mdist_gpu_stream *, void **) {
-    return call("capture_end", device, [] { return kCaptureUnsupported; });
+
+int end_capture(int32_t device, mdist_gpu_stream *stream, void **graph) {
+    *graph = nullptr;
+    return call_at_last("capture_end", device, [&] { return capture_end(device, stream, graph); });
 }
-int graph_launch(int32_t device, void *, mdist_gpu_stream *) {
-    return call("graph_launch", device, [] { return kCaptureUnsupported; });
+
+int launch_graph(int32_t device, void *graph, mdist_gpu_stream *stream) {
+    return call("graph_launch", device, [&] { return graph_launch(device, graph, stream); });
 }
-int graph_destroy(void *) {
-    return kCaptureUnsupported;
+
+int destroy_graph(void *graph) {
+    return call_at_last("graph_destroy", 0, [&] { return graph_destroy(graph); });
 }
 
 } // namespace
@@ -269,10 +273,10 @@ const mdist_gpu_api gpu_table = {
     .squares = squares,
     .cast = cast,
     .spin = spin,
-    .capture_begin = capture_begin,
-    .capture_end = capture_end,
-    .graph_launch = graph_launch,
-    .graph_destroy = graph_destroy,
+    .capture_begin = begin_capture,
+    .capture_end = end_capture,
+    .graph_launch = launch_graph,
+    .graph_destroy = destroy_graph,
 };
 
 } // namespace fake_gpu

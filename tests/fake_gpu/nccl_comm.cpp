@@ -80,15 +80,10 @@ void Communicator::abort() {
 
 void Communicator::put_on_stream(Waiting waiting) {
     mdist_gpu_stream *stream = waiting.stream;
-    const uint64_t number = given_;
-    const Job job = [self = shared_from_this(), waiting = std::move(waiting), number] {
-        return self->run(waiting, number);
+    const auto make = [self = shared_from_this(), waiting = std::move(waiting)] {
+        return [self, waiting, number = self->given_++] { return self->run(waiting, number); };
     };
-    if (push(side_.device, stream, job) == kOk) {
-        ++given_;
-    } else {
-        error_ = kNcclUnhandledCuda;
-    }
+    if (push_made(side_.device, stream, make) != kOk) error_ = kNcclUnhandledCuda;
 }
 
 /// On a stream. Calls on several streams take turns, in the order in which they were made.

@@ -50,7 +50,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     uint64_t polls_; // until something begins
     int error_ = 0;
     std::vector<Waiting> waiting_;
-    uint64_t given_ = 0; // to streams
+    std::atomic<uint64_t> given_ = 0; // to streams
     std::atomic<uint64_t> done_ = 0;
 };
 

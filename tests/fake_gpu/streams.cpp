@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streams.h"
 
+#include "capture.h"
 #include "errors.h"
 #include "events.h"
 #include "faults.h"
@@ -33,6 +34,7 @@ struct mdist_gpu_stream {
     uint64_t given = 0;
     uint64_t done = 0;
     bool last = false; // no more will come
+    std::shared_ptr<fake_gpu::Capture> capture; // it is recorded
 };
 
 namespace fake_gpu {
@@ -48,6 +50,7 @@ struct State {
     std::map<const mdist_gpu_stream *, Shared> streams;     // with a handle
     std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // perhaps still at work
     uint64_t made = 0;
+    uint64_t graphs = 0;
 };
 
 State &state() {
@@ -133,6 +136,23 @@ int give(int32_t device, mdist_gpu_stream *handle, Job job, bool always) {
     return kOk;
 }
 
+std::shared_ptr<Capture> capture_of(const Shared &stream) {
+    const std::lock_guard guard(stream->lock);
+    return stream->capture;
+}
+
+/// A wait for an event of that capture.
+int join(const Shared &stream, const Mark &mark) {
+    {
+        const std::lock_guard guard(stream->lock);
+        if (mark.capture->ended()) return kCapturedEvent;
+        if (stream->capture == nullptr) stream->capture = mark.capture;
+        if (stream->capture != mark.capture) return kCaptureIsolation;
+    }
+    mark.capture->join(stream.get(), mark.stream, mark.position);
+    return kOk;
+}
+
 } // namespace
 
 int device_error(int32_t device) {
@@ -195,12 +215,20 @@ int stream_query(int32_t device, mdist_gpu_stream *handle) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     if (const int error = reported_error(device)) return error;
+    if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureUnsupported);
     const std::lock_guard guard(stream->lock);
     return stream->done == stream->given ? kOk : kNotReady;
 }
 
 int push(int32_t device, mdist_gpu_stream *stream, Job job) {
-    return give(device, stream, std::move(job), false);
+    return push_made(device, stream, [job = std::move(job)] { return job; });
+}
+
+int push_made(int32_t device, mdist_gpu_stream *handle, JobMaker make) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    if (const auto capture = capture_of(stream)) return capture->add(handle, std::move(make)), kOk;
+    return give(device, handle, make(), false);
 }
 
 void wait_for_streams(int32_t device) {
@@ -220,19 +248,71 @@ void wait_for_streams(int32_t device) {
     }
 }
 
-int stream_wait(int32_t device, mdist_gpu_stream *stream, mdist_gpu_event *event) {
+int stream_wait(int32_t device, mdist_gpu_stream *handle, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
-    if (mark == nullptr) return kInvalidHandle;
+    const Shared stream = find(device, handle);
+    if (mark == nullptr || stream == nullptr) return kInvalidHandle;
+    if (mark->capture != nullptr) return join(stream, *mark);
+    if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureIsolation);
     return give(
-        device, stream, [mark] { return mark->wait(), kOk; }, true);
+        device, handle, [mark] { return mark->wait(), kOk; }, true);
 }
 
-int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *stream) {
-    if (find(device, stream) == nullptr) return kInvalidHandle;
-    const std::shared_ptr<Mark> mark = new_mark(device, event);
+int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *handle) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    const auto capture = capture_of(stream);
+    const std::shared_ptr<Mark> mark = new_mark(device, event, capture, handle);
     if (mark == nullptr) return kInvalidHandle;
+    if (capture != nullptr) return kOk;
     return give(
-        device, stream, [mark] { return mark->happen(), kOk; }, true);
+        device, handle, [mark] { return mark->happen(), kOk; }, true);
+}
+
+int capture_begin(int32_t device, mdist_gpu_stream *handle) {
+    const Shared stream = find(device, handle);
+    if (stream == nullptr) return kInvalidHandle;
+    const std::lock_guard guard(stream->lock);
+    if (stream->capture != nullptr) return kInvalidValue;
+    stream->capture = std::make_shared<Capture>(handle);
+    return kOk;
+}
+
+int capture_end(int32_t device, mdist_gpu_stream *handle, void **graph) {
+    const Shared origin = find(device, handle);
+    const auto capture = origin == nullptr ? nullptr : capture_of(origin);
+    if (capture == nullptr) return kInvalidHandle;
+    const int error = capture->end(handle);
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    for (const auto &[key, stream] : all.streams) {
+        const std::lock_guard stream_guard(stream->lock);
+        if (stream->capture == capture) stream->capture = nullptr;
+    }
+    if (error != kOk) return error;
+    *graph = new std::vector<JobMaker>(capture->jobs());
+    ++all.graphs;
+    return kOk;
+}
+
+int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream) {
+    for (const JobMaker &make : *static_cast<const std::vector<JobMaker> *>(graph))
+        if (const int error = push_made(device, stream, make)) return error;
+    return kOk;
+}
+
+int graph_destroy(void *graph) {
+    delete static_cast<std::vector<JobMaker> *>(graph);
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    --all.graphs;
+    return kOk;
+}
+
+uint64_t live_graphs() {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    return all.graphs;
 }
 
 uint64_t live_streams() {

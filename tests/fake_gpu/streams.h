@@ -28,8 +28,16 @@ int stream_destroy(int32_t device, mdist_gpu_stream *stream);
 int stream_query(int32_t device, mdist_gpu_stream *stream);
 int stream_wait(int32_t device, mdist_gpu_stream *stream, mdist_gpu_event *event);
 int push(int32_t device, mdist_gpu_stream *stream, Job job);
+/// The same of a job that is another one each time it is launched, should it be recorded.
+int push_made(int32_t device, mdist_gpu_stream *stream, std::function<Job()> make);
 /// Returns when all that the streams of a GPU were given before is done.
 void wait_for_streams(int32_t device);
+
+/// What streams are given between the two is recorded, not done (capture.h).
+int capture_begin(int32_t device, mdist_gpu_stream *stream);
+int capture_end(int32_t device, mdist_gpu_stream *stream, void **graph);
+int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream);
+int graph_destroy(void *graph);
 
 int event_create(int32_t device, bool timed, mdist_gpu_event **event);
 int event_destroy(int32_t device, mdist_gpu_event *event);
@@ -39,5 +47,6 @@ int event_elapsed(mdist_gpu_event *from, mdist_gpu_event *to, float *millisecond
 
 uint64_t live_streams();
 uint64_t live_events();
+uint64_t live_graphs();
 
 } // namespace fake_gpu

@@ -57,7 +57,7 @@ static void use(mdist_strategy_t *strategy, int32_t second) {
 static void strategies_leave_nothing_behind(void **state) {
     (void)state;
     const char *const devices[] = {"gpu:0*2", "gpu:0,gpu:1"};
-    fake_gpu_live after_first = {0, 0, 0, 0, 0, 0, 0};
+    fake_gpu_live after_first = {.blocks = 0};
     for (int i = 0; i < 20; ++i) {
         mdist_strategy_t *strategy = gpu_strategy(devices[i % 2]);
         use(strategy, i % 2);

@@ -105,6 +105,7 @@ void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_
         throw Failure(MDIST_ERR_DEVICE, "what NCCL was given could not be marked on the streams, and was given up")
             .operation(call_name(calls[0]->kind))
             .reason("nccl_failed");
+    if (recording_) return;
     nccl_->watch(done_, *calls[0], timeout_ns);
 }
 
@@ -113,6 +114,7 @@ void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns)
         lane->begin();
         for (uint32_t party = 0; party < parties(); ++party) lane->wait_for(*calls[party]->ready);
     }
+    if (calls[0]->kind == CallKind::kGraph) lanes_[0]->launch_last(*static_cast<const GpuGraph *>(calls[0]->extra));
     if (nccl_) return nccl_->perform(group, calls, timeout_ns);
     if (group.workers() == nullptr) return give_to_lanes(*this, calls);
     if (!staging_) staging_ = std::make_unique<Staging>(*this);
@@ -138,9 +140,9 @@ bool GpuGroup::mark_lanes() {
         auto marks = std::make_shared<std::vector<Event>>();
         marks->reserve(lanes_.size());
         for (const auto &lane : lanes_) marks->push_back(lane->record());
-        done_ = std::move(marks);
         const std::lock_guard lock(mutex_);
-        last_ = done_;
+        if (recording_) recorded_.push_back(marks);
+        done_ = last_ = std::move(marks);
         return true;
     } catch (const std::exception &) {
         return false;
@@ -151,7 +153,7 @@ void GpuGroup::order(uint32_t party, const Marks &marks) {
     if (!marks) return;
     {
         const std::lock_guard lock(mutex_);
-        if (ordered_[party] == marks) return;
+        if (stands(party, marks)) return;
     }
     for (const Event &mark : *marks) wait_on_stream_or_here(gpu(party), mark);
     if (gpu(party).blocking()) gpu(party).finish();
@@ -171,6 +173,25 @@ void GpuGroup::join(uint32_t party) noexcept {
     } catch (const std::exception &) {
         // As the header says.
     }
+}
+
+/// Whether the party's stream waits for them already; with the lock held. A stream that is recorded waits for nothing
+/// that came before, which its graph will be behind.
+bool GpuGroup::stands(uint32_t party, const Marks &marks) const {
+    if (ordered_[party] == marks) return true;
+    return recording_ && std::find(recorded_.begin(), recorded_.end(), marks) == recorded_.end();
+}
+
+void GpuGroup::begin_recording() {
+    const std::lock_guard lock(mutex_);
+    recording_ = true;
+}
+
+void GpuGroup::end_recording() noexcept {
+    const std::lock_guard lock(mutex_);
+    recording_ = false;
+    for (const auto &marks : recorded_) marks->clear();
+    recorded_.clear();
 }
 
 void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns) {

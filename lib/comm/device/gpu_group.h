@@ -57,10 +57,17 @@ class GpuGroup {
     /// The same for all operations that were performed. A GPU that fails in this fails whatever comes next.
     void join(uint32_t party) noexcept;
 
+    /// Of one party, whose stream is recorded from here on (device/gpu/graph.h), and whose operations so far are over:
+    /// operations are recorded on the lane with it, and nobody watches them. By the party; not with staging.
+    void begin_recording();
+    /// When it is recorded no more. Marks of what was recorded have happened.
+    void end_recording() noexcept;
+
   private:
     void give(Group &group, const Call *const *calls, uint64_t timeout_ns);
     void settle();
     bool mark_lanes();
+    bool stands(uint32_t party, const Marks &marks) const;
 
     const std::vector<Gpu *> gpus_;
     std::unique_ptr<Staging> staging_;         // once there was something to stage; the lanes end before it
@@ -73,6 +80,8 @@ class GpuGroup {
     std::mutex mutex_;
     Marks last_;                 // done_, for join()
     std::vector<Marks> ordered_; // by party: what its stream waits for already
+    bool recording_ = false;
+    std::vector<std::shared_ptr<std::vector<Event>>> recorded_;
 };
 
 /// A collective of buffers that GpuGroup::holds(), in one call.

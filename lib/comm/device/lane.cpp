@@ -49,6 +49,7 @@ void Lane::begin() {
     first_address_ = 0;
     copies_.clear();
     sends_.clear();
+    graph_ = nullptr;
 }
 
 void *Lane::scratch(std::size_t bytes) {
@@ -113,6 +114,7 @@ void Lane::launch() {
         gpu_.check(gpu_.api().copy_many(gpu_.index(), copies_.data(), copies_.size(), stream_),
                    "copying in a collective");
     launch_copies(sends_);
+    if (graph_ != nullptr) graph_->launch(stream_);
 }
 
 } // namespace mdist

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "device/gpu/event.h"
+#include "device/gpu/graph.h"
 #include "device/gpu/physical.h"
 #include "reduce/reduce.h"
 
@@ -47,6 +48,8 @@ class Lane {
     void copy(void *to, const void *from, std::size_t bytes);
     /// Behind the reductions; between any two memories.
     void send(void *to, const void *from, std::size_t bytes);
+    /// Behind all that.
+    void launch_last(const GpuGraph &graph) { graph_ = &graph; }
     /// Gives all of it to the stream. Throws DEVICE.
     void launch();
 
@@ -69,6 +72,7 @@ class Lane {
     std::size_t first_address_ = 0;    // of the next reduction
     std::vector<mdist_gpu_stretch> copies_;
     std::vector<mdist_gpu_stretch> sends_;
+    const GpuGraph *graph_ = nullptr;
 };
 
 } // namespace mdist

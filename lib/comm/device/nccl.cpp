@@ -57,14 +57,13 @@ void Nccl::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) 
 }
 
 void Nccl::give_all(const Call *const *calls, const joint::Parts &parts, uint64_t timeout_ns) {
-    if (pattern_of(*calls[0]) == Pattern::kMeet) return;
     const auto all = [&] {
         for (uint32_t party = 0; party < gpus_.parties(); ++party)
             for (std::size_t b = 0; b < calls[party]->buffer_count; ++b) give(party, *calls[party], b, parts);
     };
-    comms_->issue(all, call_name(calls[0]->kind), timeout_ns);
+    if (pattern_of(*calls[0]) != Pattern::kMeet) comms_->issue(all, call_name(calls[0]->kind), timeout_ns);
     try {
-        for (const auto &lane : gpus_.lanes()) lane->launch(); // what a replica keeps for itself
+        for (const auto &lane : gpus_.lanes()) lane->launch(); // what a replica keeps for itself, or a graph
         for (uint32_t party = 0; party < gpus_.parties() && calls[0]->op == MDIST_MEAN; ++party)
             divide(party, *calls[party]);
     } catch (...) {

@@ -111,11 +111,15 @@ std::optional<Failure> NcclComms::State::look() {
         .reason("nccl_timeout");
 }
 
+/// Whoever issues sees that it is over, and does not wait for NCCL, which lets go when all graphs are gone that use it.
 void NcclComms::State::abort() noexcept {
-    const std::lock_guard lock(nccl_mutex);
-    aborted = true;
-    for (mdist_gpu_comm *comm : comms) api.abort(comm);
-    comms.clear();
+    std::vector<mdist_gpu_comm *> left;
+    {
+        const std::lock_guard lock(nccl_mutex);
+        aborted = true;
+        left.swap(comms);
+    }
+    for (mdist_gpu_comm *comm : left) api.abort(comm);
 }
 
 /// Of communicators in which nothing is under way. All are told before one is waited for: it may need the others.

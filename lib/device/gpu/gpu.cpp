@@ -39,7 +39,14 @@ std::string Gpu::name() const {
     return logical_ != 0 ? text("gpu:", index(), '/', logical_) : text("gpu:", index());
 }
 
+Memory Gpu::allocate(std::size_t bytes) {
+    Memory memory = physical_.allocate(bytes, stream_);
+    if (recording()) stream_->keep(memory);
+    return memory;
+}
+
 Memory Gpu::allocate_zeros(std::size_t bytes) {
+    stream_->require_running("memory of zeros");
     Memory memory = allocate(bytes);
     if (!stream_->mark().wait(timeout_ns_)) throw not_done("what used this memory before"); // on this stream
     physical_.zero_now(memory.get(), bytes);
@@ -65,12 +72,14 @@ Failure Gpu::not_done(const char *what) const {
 
 void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {
     if (bytes == 0) return;
+    stream_->require_running("copying from the host");
     physical_.check(physical_.api().copy(index(), to, from_host, bytes, stream()), "copying from the host");
     wait_until_done("copying from the host");
 }
 
 void Gpu::copy_out(void *to_host, const void *from, std::size_t bytes) const {
     if (bytes == 0) return;
+    stream_->require_running("copying to the host");
     physical_.check(physical_.api().copy(index(), to_host, from, bytes, stream()), "copying to the host");
     wait_until_done("copying to the host");
 }
@@ -136,6 +145,7 @@ void Gpu::squares(int32_t dtype, const void *from, std::size_t elements, double 
 
 void Gpu::finish() {
     physical_.require_sound();
+    stream_->require_running("waiting for the GPU");
     wait_until_done("the work of its stream");
 }
 

@@ -28,7 +28,7 @@ class Gpu final : public Device {
     Gpu *gpu() override { return this; }
 
     /// May be given back while the stream is still to use it.
-    Memory allocate(std::size_t bytes) override { return physical_.allocate(bytes, stream_); }
+    Memory allocate(std::size_t bytes) override;
     /// Zeros that are there on return. Any thread.
     Memory allocate_zeros(std::size_t bytes);
     std::shared_ptr<MemorySource> memory_source() override;
@@ -47,6 +47,9 @@ class Gpu final : public Device {
 
     PhysicalGpu &physical() const { return physical_; }
     mdist_gpu_stream *stream() const { return stream_->get(); }
+    ReplicaStream &replica_stream() const { return *stream_; }
+    /// Whether the stream is recorded (graph.h).
+    bool recording() const { return stream_->recording(); }
     /// The step's own stream from here on, which first waits for what the library's has; nullptr: the library's again,
     /// which waits for the step's.
     void use_stream(mdist_gpu_stream *stream) { stream_->use(stream); }

@@ -82,6 +82,7 @@ void *GpuPool::make(std::size_t bytes) {
 }
 
 void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
+    if (stream && stream->recording() && keep_with_graph(data, bytes, stream)) return;
     try {
         Block block = {data, stream ? stream->mark() : Event(), stream};
         const std::lock_guard lock(mutex_);
@@ -95,6 +96,26 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
         return;
     }
     shrink(most_);
+}
+
+/// What was given back while its stream is recorded, as every launch may use it. Where there is no memory to remember it
+/// by it is lost: nobody could say when it is free. False if it was recorded no more.
+bool GpuPool::keep_with_graph(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
+    std::shared_ptr<bool> lost;
+    Memory memory;
+    try {
+        lost = std::make_shared<bool>(true);
+        memory = Memory(data, [this, bytes, stream, lost](void *block) {
+            if (!*lost) keep(block, bytes, stream);
+        });
+        *lost = false;
+        if (stream->keep(memory)) return true;
+    } catch (const std::bad_alloc &) {
+        if (lost) *lost = true;
+        return true;
+    }
+    *lost = true;
+    return false;
 }
 
 /// Gives back to CUDA what nobody uses any more, the largest first, until so much is kept. Whether there was any.

@@ -34,6 +34,7 @@ class GpuPool {
     void *take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream, std::size_t &taken_bytes);
     void *make(std::size_t bytes);
     void keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept;
+    bool keep_with_graph(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept;
     bool shrink(std::size_t most) noexcept;
     bool await_any() noexcept;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/replica_stream.h"
 
+#include "util/text.h"
+
+#include <utility>
+
 namespace mdist {
 
 ReplicaStream::ReplicaStream(PhysicalGpu &physical) : physical_(physical) {
@@ -15,6 +19,7 @@ ReplicaStream::~ReplicaStream() {
 void ReplicaStream::use(mdist_gpu_stream *stream) {
     mdist_gpu_stream *const next = stream == nullptr ? own_ : stream;
     if (next == current_) return;
+    require_running("changing to another stream");
     const Event behind(physical_, current_);
     physical_.check(physical_.api().stream_wait(physical_.index(), next, behind.get()), "changing to another stream");
     const std::lock_guard lock(mutex_);
@@ -24,6 +29,38 @@ void ReplicaStream::use(mdist_gpu_stream *stream) {
 Event ReplicaStream::mark() const {
     const std::lock_guard lock(mutex_);
     return {physical_, current_};
+}
+
+void ReplicaStream::begin_recording() {
+    require_running("another graph");
+    physical_.check(physical_.api().capture_begin(physical_.index(), current_), "recording a graph");
+    recording_ = true;
+}
+
+ReplicaStream::Recorded ReplicaStream::end_recording() noexcept {
+    Recorded recorded;
+    recorded.error = physical_.api().capture_end(physical_.index(), current_, &recorded.graph);
+    const std::lock_guard lock(mutex_);
+    recording_ = false;
+    recorded.spoilt.swap(spoilt_);
+    recorded.memory.swap(kept_);
+    return recorded;
+}
+
+void ReplicaStream::require_running(const char *what) {
+    if (!recording()) return;
+    spoilt_ = Failure(MDIST_ERR_WRONG_CONTEXT,
+                      text(what, " has no place in what mdist_replica_graph records: nothing there happens before the "
+                                 "graph is launched, so nothing can wait for it"))
+                  .reason("recording");
+    throw Failure(*spoilt_);
+}
+
+bool ReplicaStream::keep(const Memory &memory) {
+    const std::lock_guard lock(mutex_);
+    if (!recording()) return false;
+    kept_.push_back(memory);
+    return true;
 }
 
 } // namespace mdist

@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace mdist {
 
@@ -25,14 +27,32 @@ class ReplicaStream {
     mdist_gpu_stream *own() const { return own_; }
     /// Another one, behind what the one before was given; nullptr: its own.
     void use(mdist_gpu_stream *stream);
-    /// A mark behind all that it was given.
+    /// A mark behind all that it was given. Not of a stream that is recorded.
     Event mark() const;
+
+    /// What it is given from here on is recorded, not done (graph.h). Throws WRONG_CONTEXT if it is already, DEVICE.
+    void begin_recording();
+    struct Recorded {
+        void *graph = nullptr; // to be destroyed by whoever has it
+        int error = 0;         // of the GPU's interface; no graph then
+        std::optional<Failure> spoilt;
+        std::vector<Memory> memory;
+    };
+    Recorded end_recording() noexcept;
+    bool recording() const { return recording_.load(std::memory_order_relaxed); }
+    /// Throws WRONG_CONTEXT while it is recorded, which spoils the recording.
+    void require_running(const char *what);
+    /// Keeps memory for as long as what is recorded; false, and it does not, if nothing is. Throws bad_alloc.
+    bool keep(const Memory &memory);
 
   private:
     PhysicalGpu &physical_;
     mdist_gpu_stream *own_ = nullptr;
-    mutable std::mutex mutex_; // guards changes of what follows against mark()
+    mutable std::mutex mutex_; // guards changes of what follows against mark() and keep()
     std::atomic<mdist_gpu_stream *> current_{nullptr};
+    std::atomic<bool> recording_{false};
+    std::optional<Failure> spoilt_;
+    std::vector<Memory> kept_;
 };
 
 } // namespace mdist

@@ -3081,6 +3081,33 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Work of a step that costs less to start the second time: what @p body puts on the replica's stream, as a CUDA graph. The"]
+    #[doc = " first call with a key calls @p body, which is recorded, and launches the graph; later ones launch it and do not call"]
+    #[doc = " @p body. Kernels, copies and collectives keep the addresses and numbers that they were recorded with: change what lies"]
+    #[doc = " there. Memory that the body gets on the GPU, or gives back, stays with the graph. It goes when it is forgotten, and"]
+    #[doc = " with the strategy."]
+    #[doc = ""]
+    #[doc = " Recorded are replicas that are alone in their process, on a GPU, if there are no other workers or NCCL leads to them,"]
+    #[doc = " and not with `gpu.blocking`. Everywhere else, so on the CPU, @p body is called each time. All workers make the same"]
+    #[doc = " calls with the same keys in the same order."]
+    #[doc = ""]
+    #[doc = " Nothing in the body has happened before the graph is launched. So whatever would wait there is"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. Then,"]
+    #[doc = " and if the body fails, nothing is recorded or done, and the run fails."]
+    #[doc = " @param key   any number; one graph for each"]
+    #[doc = " @param body  puts work on the stream; what it starts, it waits for. Returns 0, or any other number to fail, which"]
+    #[doc = "              mdist_error_native then gives. NULL: forgets the graph"]
+    #[doc = " @thread the replica's, in its step   @blocks no, but with other workers until they have come   @collective yes"]
+    #[doc = " @calls-back body, on this thread   @since 0.1"]
+    pub fn mdist_replica_graph(
+        replica: *mut mdist_replica_t,
+        key: u64,
+        body: mdist_step_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Page-locked memory of the host, filled with zeros, which GPUs copy from and to at full speed; ordinary memory where"]
     #[doc = " there are none. Yours until mdist_free."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
