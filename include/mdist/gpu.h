@@ -66,19 +66,19 @@ MDIST_API mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdis
                                             const mdist_tensor_t *from, mdist_error_t **error);
 
 /**
- * Work of a step that costs less to start the second time: what @p body puts on the replica's stream, as a CUDA graph. The
- * first call with a key calls @p body, which is recorded, and launches the graph; later ones launch it and do not call
- * @p body. Kernels, copies and collectives keep the addresses and numbers that they were recorded with: change what lies
- * there. Memory that the body gets on the GPU, or gives back, stays with the graph. It goes when it is forgotten, and
- * with the strategy.
+ * Work of a step that costs less to start the second time: what @p body puts on the replica's stream, as a CUDA graph.
+ * The first call with a key calls @p body, which is recorded, and launches the graph; later ones launch it and do not
+ * call @p body. Kernels, copies and collectives keep the addresses and numbers that they were recorded with: change
+ * what lies there. Memory that the body gets on the GPU, or gives back, stays with the graph. That goes when it is
+ * forgotten, or with the strategy.
  *
  * Recorded are replicas that are alone in their process, on a GPU, if there are no other workers or NCCL leads to them,
  * and not with `gpu.blocking`. Everywhere else, so on the CPU, @p body is called each time. All workers make the same
  * calls with the same keys in the same order.
  *
  * Nothing in the body has happened before the graph is launched. So whatever would wait there is
- * MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. Then,
- * and if the body fails, nothing is recorded or done, and the run fails.
+ * MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph.
+ * Then, and if the body fails, nothing is recorded or done, and the run fails.
  * @param key   any number; one graph for each
  * @param body  puts work on the stream; what it starts, it waits for. Returns 0, or any other number to fail, which
  *              mdist_error_native then gives. NULL: forgets the graph

@@ -26,7 +26,8 @@ constexpr Row kErrors[] = {
     {kCaptureUnsupported, MDIST_GPU_INVALID, "fakeErrorStreamCaptureUnsupported: not while a stream is captured"},
     {kCaptureInvalidated, MDIST_GPU_INVALID, "fakeErrorStreamCaptureInvalidated: the capture failed earlier"},
     {kCaptureUnjoined, MDIST_GPU_INVALID, "fakeErrorStreamCaptureUnjoined: a stream was not joined to the first"},
-    {kCaptureIsolation, MDIST_GPU_INVALID, "fakeErrorStreamCaptureIsolation: would depend on work that is not captured"},
+    {kCaptureIsolation, MDIST_GPU_INVALID,
+     "fakeErrorStreamCaptureIsolation: would depend on work that is not captured"},
     {kCapturedEvent, MDIST_GPU_INVALID, "fakeErrorCapturedEvent: the event was last recorded in a capture"},
     {kUnknown, MDIST_GPU_FAILED, "fakeErrorUnknown: unknown error"},
 };

@@ -18,7 +18,7 @@ namespace {
 void live(fake_gpu_live *out) {
     const LiveMemory memory = live_memory();
     *out = {memory.blocks,  memory.reservations, memory.pinned, memory.bytes,
-            live_streams(), live_events(),       live_comms(), live_graphs()};
+            live_streams(), live_events(),       live_comms(),  live_graphs()};
 }
 
 uint64_t problems_of(char *text, size_t capacity) {

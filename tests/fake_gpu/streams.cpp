@@ -33,7 +33,7 @@ struct mdist_gpu_stream {
     std::deque<Entry> entries;
     uint64_t given = 0;
     uint64_t done = 0;
-    bool last = false; // no more will come
+    bool last = false;                          // no more will come
     std::shared_ptr<fake_gpu::Capture> capture; // it is recorded
 };
 

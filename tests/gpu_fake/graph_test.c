@@ -138,8 +138,8 @@ static int32_t start_and_wait(mdist_replica_t *replica, void *user_data) {
     mdist_work_destroy(work);
     if (add_ones(replica, world) != 0) return 1;
     mdist_work_destroy(world->work);
-    note(&world->note, MDIST_OK,
-         mdist_all_reduce_start(replica, MDIST_SUM, &from, &to, 1, &world->work, NULL, &error), &error, "start last");
+    note(&world->note, MDIST_OK, mdist_all_reduce_start(replica, MDIST_SUM, &from, &to, 1, &world->work, NULL, &error),
+         &error, "start last");
     return 0;
 }
 
@@ -174,8 +174,7 @@ static int32_t assign_variables(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
     ++world->calls;
-    note(&world->note, MDIST_OK,
-         mdist_replica_copy(replica, &world->sum, &world->numbers, &error), &error, "copy");
+    note(&world->note, MDIST_OK, mdist_replica_copy(replica, &world->sum, &world->numbers, &error), &error, "copy");
     return add_ones(replica, world);
 }
 

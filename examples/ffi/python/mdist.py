@@ -802,6 +802,8 @@ _FORMATS = {"f4": Dtype.FLOAT32, "d8": Dtype.FLOAT64, "e2": Dtype.FLOAT16, "b1":
             "i4": Dtype.INT32, "I4": Dtype.UINT32, "l8": Dtype.INT64, "L8": Dtype.UINT64, "q8": Dtype.INT64,
             "Q8": Dtype.UINT64}
 
+_TYPESTRS = {typestr: dtype for dtype, (typestr, _, _) in _TYPES.items() if dtype != Dtype.BFLOAT16}
+
 Typed = namedtuple("Typed", "array dtype")
 Typed.__doc__ = """An array whose elements are `dtype`, whatever their own dtype says: Typed(bits, "bfloat16")."""
 
@@ -817,7 +819,18 @@ def _dtype(name):
         raise TypeError(f"no dtype {text}; there are {_KNOWN}") from None
 
 
+def _on_host(tensor):
+    if tensor.device_kind != DeviceKind.CPU:
+        raise BufferError(f"the tensor lies on {_place(tensor)}, and an array is memory of the host; mdist.copy, in a "
+                          "step replica.copy, brings it there from its tensor()")
+
+
+def _place(tensor):
+    return f"{DeviceKind(tensor.device_kind).name.lower()}:{tensor.device_index}"
+
+
 def _flat(tensor, owner, writable):
+    _on_host(tensor)
     elements = _lib.mdist_tensor_elements(byref(tensor))
     _, element, form = _TYPES[tensor.dtype]
     memory = (element * elements).from_address(tensor.data) if elements else (element * 0)()
@@ -828,17 +841,40 @@ def _flat(tensor, owner, writable):
 
 def _array(tensor, owner, writable=False):
     """The tensor's memory as an array (without NumPy: a flat memoryview) that keeps `owner`."""
-    if tensor.device_kind != DeviceKind.CPU:
-        raise BufferError(f"the tensor lies on gpu:{tensor.device_index}, and an array is memory of the host; "
-                          "fetch the value, or hand it to a library for GPUs by DLPack")
+    _on_host(tensor)
     return numpy.asarray(_Memory(tensor, owner, writable)) if numpy else _flat(tensor, owner, writable)
 
 
-def _copied(tensor):
+def _seen(tensor, owner, writable=False):
+    """The tensor's memory as an array, or as a GpuArray."""
+    return (_array if tensor.device_kind == DeviceKind.CPU else GpuArray)(tensor, owner, writable)
+
+
+def _copied(tensor, replica=None):
+    """A copy on the host; in a step behind what the replica's stream has been given."""
     if tensor.dtype == Dtype.NONE:
         return None
+    if tensor.device_kind != DeviceKind.CPU:
+        return _fetched(tensor, replica)
     view = _array(tensor, None)
     return view.copy() if numpy else memoryview(bytearray(view.cast("B"))).cast(view.format)
+
+
+def _fetched(tensor, replica):
+    typestr, _, form = _TYPES[tensor.dtype]
+    if numpy:
+        array = numpy.empty(tuple(tensor.shape[:tensor.rank]), typestr)
+    else:
+        bytes_ = _lib.mdist_tensor_elements(byref(tensor)) * _lib.mdist_dtype_size(tensor.dtype)
+        array = memoryview(bytearray(bytes_)).cast(form)
+    to, view = _tensor(Typed(array, Dtype(tensor.dtype)), True)
+    to.rank, to.shape = tensor.rank, tensor.shape
+    if replica is None:
+        _call(_lib.mdist_tensor_copy, byref(to), byref(tensor))
+    else:
+        _call(_lib.mdist_replica_copy, replica, byref(to), byref(tensor))
+    del view
+    return array
 
 
 def _need_numpy():
@@ -852,6 +888,8 @@ def _tensor(thing, writable=False):
     try:
         view = memoryview(array)
     except TypeError:
+        if hasattr(array, "__cuda_array_interface__"):
+            return _gpu_tensor(array, dtype, writable), array
         raise TypeError(f"{type(array).__name__} is no array: it has no buffer of memory") from None
     found = _FORMATS.get(f"{view.format.lstrip('<@=')}{view.itemsize}")
     if dtype is not None:
@@ -870,6 +908,28 @@ def _tensor(thing, writable=False):
     tensor.data = raw[0]
     _release_buffer(raw)
     return tensor, view
+
+
+def _gpu_tensor(array, dtype, writable):
+    """Describes an array of CuPy, PyTorch, Numba ..., or of ours; which GPU's it is, the library sees by itself."""
+    seen = array.__cuda_array_interface__
+    form, shape, (data, readonly) = seen["typestr"], seen["shape"], seen["data"]
+    if dtype is None and isinstance(array, GpuArray):
+        dtype = array.dtype
+    found = _TYPESTRS.get(form) if dtype is None else _dtype(dtype)
+    if found is None or _lib.mdist_dtype_size(found) != int(form[2:]):
+        raise TypeError(f"elements of {form}; there are {_KNOWN}")
+    if seen.get("strides") is not None and 0 not in shape:
+        dense = int(form[2:])
+        for length, stride in zip(reversed(shape), reversed(seen["strides"])):
+            if length != 1 and stride != dense:
+                raise ValueError(f"an array of shape {shape} on a GPU that is not C-contiguous; take a copy that is")
+            dense *= length
+    if writable and readonly:
+        raise ValueError(f"a read-only array of shape {shape}, where results are to be written")
+    tensor = _described(found, shape)
+    tensor.data = data
+    return tensor
 
 
 def _described(dtype, shape):
@@ -900,7 +960,7 @@ def _buffers(things, writable):
     if things is None:
         return None, []
     pairs = [_tensor(thing, writable) for thing in _listed(things)]
-    filled = ((tensor.data, view.nbytes // view.itemsize, tensor.dtype, 0) for tensor, view in pairs)
+    filled = ((tensor.data, _lib.mdist_tensor_elements(byref(tensor)), tensor.dtype, 0) for tensor, _ in pairs)
     return (Buffer * len(pairs))(*filled), [view for _, view in pairs]
 
 
@@ -1079,7 +1139,10 @@ class Value(_Held):
         _need_numpy()
         if self.kind == ValueKind.STRUCTURE:
             return _tree((path, self[path].numpy(index)) for path in self.paths)
-        return self._look(self._describe(index))
+        tensor = self._describe(index)
+        if not self._borrowed:
+            _on_host(tensor)
+        return self._look(tensor)
 
     def memory(self, index=0):
         """The same as a flat memoryview."""
@@ -1087,6 +1150,14 @@ class Value(_Held):
             return _tree((path, self[path].memory(index)) for path in self.paths)
         view = _flat(self._describe(index), self, False)
         return memoryview(bytes(view)).cast(view.format) if self._borrowed else view
+
+    def device(self, index=0):
+        """Where an array of it lies: "cpu:0", "gpu:1"."""
+        return _place(self._describe(index))
+
+    def tensor(self, index=0):
+        """numpy(index), or if that lies on a GPU a GpuArray."""
+        return self._look(self._describe(index))
 
     def indices(self, index=0):
         """Which rows numpy(index) has, if this is a value of rows; else None."""
@@ -1096,7 +1167,7 @@ class Value(_Held):
 
     def _look(self, tensor):
         """An array on a tensor of this value."""
-        return _copied(tensor) if self._borrowed else _array(tensor, self)
+        return _copied(tensor) if self._borrowed else _seen(tensor, self)
 
     def part(self, index):
         """One of its arrays, for the from_dlpack of another library, which shares the memory and must only read it."""
@@ -1164,6 +1235,14 @@ class Variable(_Held):
         """The same as a flat memoryview."""
         return _flat(self._describe(local_replica), self, True)
 
+    def device(self, local_replica):
+        """Where a copy lies: "cpu:0", "gpu:1"."""
+        return _place(self._describe(local_replica))
+
+    def tensor(self, local_replica):
+        """The copy itself: numpy(local_replica), or if that lies on a GPU a GpuArray."""
+        return _seen(self._describe(local_replica), self, True)
+
     def assign(self, value, assign=Assign.SET):
         """Outside of steps, a Value or an array. In a step: Replica.assign."""
         value = _value(value)
@@ -1220,7 +1299,7 @@ class _Update(_Calls):
         self.begun += 1
         views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
         if self.variable is not None:
-            views.insert(0, _array(copy[0], self.variable, True))
+            views.insert(0, _seen(copy[0], self.variable, True))
         returned = _checked(self.function(local_replica, *views), self.result_count)
         for index, one in enumerate(returned):
             results[index] = None if one is None else _given(one)
@@ -1320,7 +1399,8 @@ class Replica:
         return _lib.mdist_replica_count(self._handle)
 
     def argument(self, index):
-        """This replica's array of an argument of the run; read-only. Of a structure dicts and lists of arrays."""
+        """This replica's array of an argument of the run; read-only, a GpuArray if it lies on a GPU. Of a structure
+        dicts and lists of arrays."""
         argument = self._run.arguments[index] if 0 <= index < len(self._run.arguments) else None
         if argument is None or argument.kind != ValueKind.STRUCTURE:
             return self._look(argument, index, "")
@@ -1496,7 +1576,7 @@ class Replica:
             raise error from self._run.failures.cause(error)
         finally:
             del _kept[key]
-        return _unlisted([_copied(part) for part in parts])
+        return _unlisted([_copied(part, self._handle) for part in parts])
 
     def merge_begin(self, *arrays, timeout=None):
         """For entered replicas. What local replica 0 does from here to merge_end happens once for all, outside of the
@@ -1513,7 +1593,26 @@ class Replica:
         handles = (c_void_p * count)(*(value and value._handle for value in values))
         parts = (Tensor * count)()
         _call(_lib.mdist_merge_end, self._handle, 0, handles, parts, count)
-        return _unlisted([_copied(part) for part in parts])
+        return _unlisted([_copied(part, self._handle) for part in parts])
+
+    @property
+    def stream(self):
+        """The address of the cudaStream_t on which all that the step asks of the library is done in order: put your
+        kernels there, as on cupy.cuda.ExternalStream(replica.stream). None on the CPU."""
+        stream = c_void_p()
+        _call(_lib.mdist_replica_stream, self._handle, byref(stream))
+        return stream.value
+
+    def use_stream(self, stream):
+        """Has the library work on a stream of yours, the address of a cudaStream_t of the replica's GPU, until the step
+        ends or None is given. It must live until the step has ended: another address crashes the process."""
+        _call(_lib.mdist_replica_use_stream, self._handle, stream)
+
+    def copy(self, to, source):
+        """mdist.copy behind what the replica's stream has been given. Between GPUs it is done in its turn, else on
+        return."""
+        pairs = [_tensor(to, True), _tensor(source)]
+        _call(_lib.mdist_replica_copy, self._handle, *(byref(tensor) for tensor, _ in pairs))
 
     def exit(self, code=0):
         """Leaves a step that was entered; `with` does it by itself. A code other than 0 fails the run."""
@@ -1672,11 +1771,6 @@ class Strategy(_Destroyable):
     def device(self, local_replica):
         return _text(_lib.mdist_strategy_device, self._handle, local_replica)
 
-    def _need_host(self, local_replica):
-        device = self.device(local_replica)
-        if not device.startswith("cpu"):
-            raise BufferError(f"local replica {local_replica} is on {device}, and an array is memory of the host")
-
     def abort(self):
         """Ends all collectives: those that wait fail now. From any thread."""
         _lib.mdist_strategy_abort(self._handle)
@@ -1742,17 +1836,16 @@ class Strategy(_Destroyable):
         return variable
 
     def arena(self, dtype, local_replica):
-        """All variables of a dtype on a replica as one array to read and write; None if there are none.
+        """All variables of a dtype on a replica as one array (a GpuArray on a GPU) to read and write; None if there are
+        none.
 
         It keeps all variables that the strategy has by then."""
         variables = [reference() for reference in self._variables.valuerefs()]
-        self._need_host(local_replica)
         buffer = Buffer()
         _call(_lib.mdist_variable_arena, self._handle, _dtype(dtype), local_replica, byref(buffer))
         if not buffer.data:
             return None
-        tensor = Tensor(buffer.data, buffer.dtype, 1, 0, 0, (c_uint64 * MAX_RANK)(buffer.elements))
-        return _array(tensor, (self, variables), True)
+        return _seen(_known(buffer.data, buffer.dtype, (buffer.elements,)), (self, variables), True)
 
     def variable_of(self, array):
         """(variable, local replica) of the copy that an array lies in; KeyError if it lies in none."""
@@ -2116,6 +2209,46 @@ def _settle():
     _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)
 
 
+# ---- GPUs
+
+Gpus = namedtuple("Gpus", "count text")
+
+
+def gpus():
+    """How many GPUs this process can use, and in words what they are, or why there are none. Not before a fork whose
+    child uses GPUs."""
+    count, needed = c_uint32(), c_size_t()
+    _call(_lib.mdist_gpu_count, byref(count), None, 0, byref(needed))
+    text = ctypes.create_string_buffer(needed.value)
+    _call(_lib.mdist_gpu_count, byref(count), text, needed, None)
+    return Gpus(count.value, text.value.decode(errors="replace"))
+
+
+class GpuArray:
+    """Memory of the library on a GPU, which it keeps: `data` is its address, `device` "gpu:1", `dtype` and `shape` what
+    lies there. It goes wherever arrays go in, and other libraries take it without a copy: cupy.asarray(x),
+    torch.as_tensor(x, device="cuda"). In a step, have them work on replica.stream."""
+
+    def __init__(self, tensor, owner, writable):
+        self.data, self.device, self.dtype = tensor.data or 0, _place(tensor), Dtype(tensor.dtype)
+        self.shape, self._owner, self._writable = tuple(tensor.shape[:tensor.rank]), owner, writable
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"version": 3, "typestr": _TYPES[self.dtype][0], "shape": self.shape,
+                "data": (self.data, not self._writable), "strides": None}
+
+    def __repr__(self):
+        return f"<GpuArray {self.dtype.name.lower()} {self.shape} on {self.device}>"
+
+
+def copy(to, source):
+    """Copies between arrays of one dtype and shape, wherever they lie: of the host, GpuArrays, or those of another
+    library with __cuda_array_interface__. Done on return. In a step take replica.copy."""
+    pairs = [_tensor(to, True), _tensor(source)]
+    _call(_lib.mdist_tensor_copy, *(byref(tensor) for tensor, _ in pairs))
+
+
 # ---- Memory and DLPack
 
 
@@ -2124,14 +2257,29 @@ class _Allocation(_Held):
 
 
 def alloc(dtype, shape, strategy=None, local_replica=0):
-    """An array of zeros in memory of the library, 64-byte aligned; on a replica's device if there is a strategy."""
-    if strategy:
-        strategy._need_host(local_replica)
-    tensor = _described(dtype, shape)
-    bytes_ = _lib.mdist_tensor_elements(byref(tensor)) * _lib.mdist_dtype_size(tensor.dtype)
-    memory = _Allocation(_new(_lib.mdist_alloc, strategy and strategy._handle, local_replica, bytes_))
-    tensor.data = memory._handle
-    return _array(tensor, memory, True)
+    """An array of zeros in memory of the library, 64-byte aligned; on a replica's device if there is a strategy: of a
+    GPU a GpuArray."""
+    return _allocated(dtype, shape, _lib.mdist_alloc, strategy and strategy._handle, local_replica)
+
+
+def alloc_pinned(dtype, shape):
+    """An array of zeros in page-locked memory, which GPUs copy from and to at full speed; ordinary memory where there
+    are none."""
+    return _allocated(dtype, shape, _lib.mdist_alloc_pinned)
+
+
+def _allocated(dtype, shape, function, *arguments):
+    wanted = _described(dtype, shape)
+    bytes_ = _lib.mdist_tensor_elements(byref(wanted)) * _lib.mdist_dtype_size(wanted.dtype)
+    memory = _Allocation(_new(function, *arguments, bytes_))
+    return _seen(_known(memory._handle, wanted.dtype, shape), memory, True)
+
+
+def _known(data, dtype, shape):
+    """A Tensor of the library's memory, which says where it lies."""
+    tensor, dimensions = Tensor(), (c_uint64 * MAX_RANK)(*shape)
+    _call(_lib.mdist_tensor_describe, data, dtype, dimensions, len(shape), byref(tensor))
+    return tensor
 
 
 # The two layouts: name of a capsule, name once it is taken, where a DLManagedTensor has its deleter, functions.

@@ -27,8 +27,7 @@ std::unique_ptr<GpuGraph> GpuRecording::end() {
     over_ = true;
     ReplicaStream::Recorded recorded = gpu_.replica_stream().end_recording();
     if (!recorded.spoilt && recorded.error == 0)
-        return std::unique_ptr<GpuGraph>(
-            new GpuGraph(gpu_.physical(), recorded.graph, std::move(recorded.memory)));
+        return std::unique_ptr<GpuGraph>(new GpuGraph(gpu_.physical(), recorded.graph, std::move(recorded.memory)));
     if (recorded.graph != nullptr) gpu_.physical().api().graph_destroy(recorded.graph);
     if (recorded.spoilt) throw Failure(*recorded.spoilt);
     throw gpu_.physical().failure(recorded.error, "recording a graph");

@@ -98,8 +98,8 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
     shrink(most_);
 }
 
-/// What was given back while its stream is recorded, as every launch may use it. Where there is no memory to remember it
-/// by it is lost: nobody could say when it is free. False if it was recorded no more.
+/// What was given back while its stream is recorded, as every launch may use it. Where there is no memory to remember
+/// it by it is lost: nobody could say when it is free. False if it was recorded no more.
 bool GpuPool::keep_with_graph(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
     std::shared_ptr<bool> lost;
     Memory memory;

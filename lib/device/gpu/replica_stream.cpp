@@ -50,8 +50,9 @@ ReplicaStream::Recorded ReplicaStream::end_recording() noexcept {
 void ReplicaStream::require_running(const char *what) {
     if (!recording()) return;
     spoilt_ = Failure(MDIST_ERR_WRONG_CONTEXT,
-                      text(what, " has no place in what mdist_replica_graph records: nothing there happens before the "
-                                 "graph is launched, so nothing can wait for it"))
+                      text(what,
+                           " has no place in what mdist_replica_graph records: nothing there happens before the "
+                           "graph is launched, so nothing can wait for it"))
                   .reason("recording");
     throw Failure(*spoilt_);
 }

@@ -87,8 +87,7 @@ static void one_dies(void) {
     mdist_strategy_destroy(self.strategy);
 }
 
-static const NamedScenario scenarios[] = {
-    {"sums", sums}, {"different_keys", different_keys}, {"one_dies", one_dies}};
+static const NamedScenario scenarios[] = {{"sums", sums}, {"different_keys", different_keys}, {"one_dies", one_dies}};
 
 static void run(const char *scenario, uint32_t count, int killed) {
     const Workers workers = {

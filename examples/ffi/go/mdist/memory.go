@@ -22,12 +22,26 @@ type Memory[T Number] struct {
 // Alloc gives memory for zeros on the device of a local replica, 64-byte aligned. Without a strategy it is the host's,
 // and local must be 0. The device must be a CPU, since a slice is memory of the host.
 func Alloc[T Number](strategy *Strategy, local, elements int) (*Memory[T], error) {
+	return newMemory[T](elements, func(bytes int) (unsafe.Pointer, error) { return allocate(strategy, local, bytes) })
+}
+
+// AllocPinned gives page-locked memory of the host for zeros, which GPUs copy from and to at full speed; ordinary memory
+// where there are none.
+func AllocPinned[T Number](elements int) (*Memory[T], error) {
+	return newMemory[T](elements, func(bytes int) (data unsafe.Pointer, err error) {
+		var story *C.mdist_error_t
+		err = check(C.mdist_alloc_pinned(C.size_t(bytes), &data, &story), &story)
+		return data, err
+	})
+}
+
+func newMemory[T Number](elements int, allocate func(bytes int) (unsafe.Pointer, error)) (*Memory[T], error) {
 	size := DtypeOf[T]().Size()
 	if elements < 0 || elements > math.MaxInt/size {
 		return nil, invalid("elements is %d; it must be from 0 to %d, for they have %d bytes each", elements,
 			math.MaxInt/size, size)
 	}
-	data, err := allocate(strategy, local, elements*size)
+	data, err := allocate(elements * size)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +81,8 @@ func allocate(strategy *Strategy, local int, bytes int) (data unsafe.Pointer, er
 			return nil, err
 		}
 		if !strings.HasPrefix(device, "cpu") {
-			return nil, invalid("local replica %d is on %s, and a slice is memory of the host", local, device)
+			return nil, invalid("local replica %d is on %s, and a slice is memory of the host; mdist.Copy reaches "+
+				"variables and values there", local, device)
 		}
 		handle = strategy.handle
 		defer runtime.KeepAlive(strategy)

@@ -176,6 +176,10 @@ mdist_status_t mdistgo_scale_regularization(mdist_replica_t *replica, mdist_tens
     return mdist_scale_regularization(replica, &terms, loss, error);
 }
 
+mdist_status_t mdistgo_copy(mdist_replica_t *replica, mdist_tensor_t to, mdist_tensor_t from, mdist_error_t **error) {
+    return replica ? mdist_replica_copy(replica, &to, &from, error) : mdist_tensor_copy(&to, &from, error);
+}
+
 mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, int32_t partial,
                                           uint64_t *restored, mdist_error_t **error) {
     const mdist_restore_options_t options = {sizeof options, partial ? MDIST_RESTORE_PARTIAL : 0, 0};

@@ -83,6 +83,9 @@ mdist_status_t mdistgo_average_loss(mdist_replica_t *replica, mdist_tensor_t per
 mdist_status_t mdistgo_scale_regularization(mdist_replica_t *replica, mdist_tensor_t terms, double *loss,
                                             mdist_error_t **error);
 
+// In a step if replica is not NULL.
+mdist_status_t mdistgo_copy(mdist_replica_t *replica, mdist_tensor_t to, mdist_tensor_t from, mdist_error_t **error);
+
 // Options are structs that cgo would have Go fill in.
 mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, int32_t partial,
                                           uint64_t *restored, mdist_error_t **error);

@@ -13,7 +13,7 @@ import (
 // Rows stands in a shape given to Dataset.Map for as many as the first dimension of the input's first component.
 const Rows = C.MDIST_ROWS
 
-// Tensor describes a dense, row-major array. It lies in a slice, in memory of the library, or nowhere yet.
+// Tensor describes a dense, row-major array. It lies in a slice, in memory of the library or on a GPU, or nowhere yet.
 type Tensor struct {
 	Dtype Dtype
 	Shape []int // none: a scalar
@@ -21,6 +21,7 @@ type Tensor struct {
 	data    unsafe.Pointer
 	library bool // data is memory of the library
 	gpu     bool // data is memory of a GPU
+	index   int  // of that
 	owner   any  // what must live as long as data is used
 }
 
@@ -47,14 +48,42 @@ func Scalar[T Number](x T) Tensor {
 // Describe gives dtype and shape without memory: zeros for a new variable or value, or what a map function makes.
 func Describe[T Number](shape ...int) Tensor { return Tensor{Dtype: DtypeOf[T](), Shape: shape} }
 
+// TensorAt describes memory that is not Go's, at an address of the host or of a GPU, as a package for CUDA gives it. It
+// must be there as long as the tensor is used, and hold as many elements as the shape says.
+func TensorAt[T Number](data unsafe.Pointer, shape ...int) (Tensor, error) {
+	t := Describe[T](shape...)
+	t.data = data
+	dimensions := t.c().shape
+	var described C.mdist_tensor_t
+	var story *C.mdist_error_t
+	err := check(C.mdist_tensor_describe(data, C.mdist_dtype_t(t.Dtype), &dimensions[0], C.size_t(len(shape)), &described,
+		&story), &story)
+	if err != nil {
+		return Tensor{}, err
+	}
+	return libraryTensor(&described, nil), nil
+}
+
+// Device says where the elements lie: "cpu:0", "gpu:1".
+func (t Tensor) Device() string {
+	if t.gpu {
+		return fmt.Sprintf("gpu:%d", t.index)
+	}
+	return "cpu:0"
+}
+
+// Address is where the elements begin, on the host or on a GPU.
+func (t Tensor) Address() unsafe.Pointer { return t.data }
+
 // Slice gives the elements of a tensor, without copying them. It panics if they are of another type, or not in memory of
-// the host: Fetch brings a value there.
+// the host: Copy, or Replica.Copy in a step, brings them there.
 func Slice[T Number](t Tensor) []T {
 	if t.Dtype != DtypeOf[T]() {
 		panic(fmt.Sprintf("mdist.Slice[%v]: the elements are %v", DtypeOf[T](), t.Dtype))
 	}
 	if t.gpu {
-		panic("mdist.Slice: the elements lie on a GPU, and a slice is memory of the host")
+		panic(fmt.Sprintf("mdist.Slice: the elements lie on %s, and a slice is memory of the host; mdist.Copy, in a step "+
+			"Replica.Copy, brings them there", t.Device()))
 	}
 	return unsafe.Slice((*T)(t.data), t.Elements())
 }
@@ -98,5 +127,6 @@ func libraryTensor(t *C.mdist_tensor_t, owner any) Tensor {
 		shape[i] = int(t.shape[i])
 	}
 	gpu := t.device_kind != C.MDIST_DEVICE_CPU
-	return Tensor{Dtype: Dtype(t.dtype), Shape: shape, data: t.data, library: true, gpu: gpu, owner: owner}
+	return Tensor{Dtype: Dtype(t.dtype), Shape: shape, data: t.data, library: true, gpu: gpu, index: int(t.device_index),
+		owner: owner}
 }

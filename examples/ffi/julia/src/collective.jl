@@ -2,7 +2,7 @@
 # What replicas do together in a step: every replica makes the same call. Several arrays in one call are one operation.
 # Each collective comes in two forms, `all_reduce!` and `all_reduce_start!`; see Work. `timeout` is in seconds.
 
-const Arrays = Tuple{Vararg{StridedArray}}
+const Arrays = Tuple{Vararg{Operand}}
 
 describe(arrays::Arrays) = mdist_buffer_t[mdist_buffer_t(array) for array in arrays]
 
@@ -20,7 +20,7 @@ function start(call::F, replica::Replica, timeout::Real, groups::Arrays...) wher
 end
 
 "    all_reduce_start!(replica, op, arrays...): `all_reduce!`, started."
-function all_reduce_start!(replica::Replica, op::ReduceOp, arrays::StridedArray...; timeout::Real = 0)
+function all_reduce_start!(replica::Replica, op::ReduceOp, arrays::Operand...; timeout::Real = 0)
     return start(replica, timeout, arrays) do buffers, out, limits, error
         @ccall libmdist.mdist_all_reduce_start(
             replica::Ptr{mdist_replica_t}, Int32(op)::Int32, buffers::Ptr{mdist_buffer_t},
@@ -30,7 +30,7 @@ function all_reduce_start!(replica::Replica, op::ReduceOp, arrays::StridedArray.
 end
 
 "    broadcast_start!(replica, root, arrays...): `broadcast!`, started."
-function broadcast_start!(replica::Replica, root::Integer, arrays::StridedArray...; timeout::Real = 0)
+function broadcast_start!(replica::Replica, root::Integer, arrays::Operand...; timeout::Real = 0)
     return start(replica, timeout, arrays) do buffers, out, limits, error
         @ccall libmdist.mdist_broadcast_start(
             replica::Ptr{mdist_replica_t}, root::UInt32, buffers::Ptr{mdist_buffer_t}, length(buffers)::Csize_t,

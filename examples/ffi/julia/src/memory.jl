@@ -32,11 +32,16 @@ free_function() = cglobal((:mdist_free, libmdist))
 """
     Mdist.alloc(T, dims...; strategy = nothing, local_replica = 0)
 
-An array of zeros in memory of the library, 64-byte aligned: of the host, or of a local replica's device.
+An array of zeros in memory of the library, 64-byte aligned: of the host, or of a local replica's device, which must be
+a CPU.
 """
 function alloc(::Type{T}, dims::Integer...; strategy = nothing, local_replica::Integer = 0) where {T}
     sizes = map(Int, dims)
     dtype(T)
+    place = strategy === nothing ? "cpu" : device(strategy, local_replica)
+    startswith(place, "cpu") ||
+        error("local replica $local_replica is on $place, and an array is memory of the host; copyto! reaches \
+            variables there")
     memory = Allocation(allocate(prod(sizes) * sizeof(T), strategy, local_replica))
     return LibraryArray{T,length(sizes)}(unsafe_wrap(Array, Ptr{T}(memory.address), sizes), memory)
 end

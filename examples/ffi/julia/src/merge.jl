@@ -12,7 +12,7 @@ A merge has no form that is started and tested: it blocks its thread, though not
 as many threads as the strategy has replicas here: `julia --threads N`. With fewer it throws.
 """
 function merge_call(
-    merge::Function, replica::Replica, arrays::StridedArray...; results::Integer = 0, timeout::Real = 0,
+    merge::Function, replica::Replica, arrays::Operand...; results::Integer = 0, timeout::Real = 0,
 )
     check_threads(replica.strategy)
     values = begin_merge(replica, arrays, timeout)
@@ -75,11 +75,16 @@ function end_merge(replica::Replica, code::Integer, values::Vector{Ptr{mdist_val
             Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))
     end
     status < 0 && throw(MdistError(status, error[]))
-    return [copied(result) for result in results]
+    return [copied(replica, result) for result in results]
 end
 
 "A result of the merge as an array of Julia's own: the library's memory is good until the next merge only."
-copied(result::mdist_tensor_t) = result.dtype == 0 ? nothing : copy(LibraryArray(result, nothing))
+function copied(replica::Replica, result::mdist_tensor_t)
+    result.dtype == 0 && return nothing
+    result.device_kind == 0 && return copy(LibraryArray(result, nothing))
+    there = DeviceTensor(result, nothing)
+    return copyto!(replica, Array{eltype(there)}(undef, size(there)), there)
+end
 
 # Functions of their own, never inlined, so that nothing of what is around them happens while the collector may run.
 

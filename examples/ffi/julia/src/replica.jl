@@ -48,29 +48,41 @@ replica_count(replica::Replica) = Int(@ccall libmdist.mdist_replica_count(replic
 tensor(variable::Variable, replica::Replica) = tensor(variable, local_index(replica))
 
 "This replica's array of argument `index` of the run, counted from 1: to be read, until the step ends."
-function argument(replica::Replica, index::Integer)
-    described = Ref{mdist_tensor_t}()
-    check() do error
-        @ccall libmdist.mdist_replica_argument(
-            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, described::Ref{mdist_tensor_t},
-            error::Out{mdist_error_t})::Int32
-    end
-    return LibraryArray(described[], replica.arguments[index])
-end
+argument(replica::Replica, index::Integer) =
+    LibraryArray(argument_tensor(replica, index), replica.arguments[index])
 
 "The same of an argument that is a structure: this replica's array at a path, such as `\"grads.0\"`."
-function argument(replica::Replica, index::Integer, path::AbstractString)
-    described = Ref{mdist_tensor_t}()
+argument(replica::Replica, index::Integer, path::AbstractString) =
+    LibraryArray(argument_tensor(replica, index, path), replica.arguments[index])
+
+"The same wherever it lies: `Mdist.device_argument(replica, 1)`, or of a structure `(replica, 1, \"loss\")`."
+device_argument(replica::Replica, index::Integer, path::AbstractString...) =
+    DeviceTensor(argument_tensor(replica, index, path...), replica.arguments[index])
+
+device_tensor(variable::Variable, replica::Replica) = device_tensor(variable, local_index(replica))
+
+function argument_tensor(replica::Replica, index::Integer)
+    tensor = Ref{mdist_tensor_t}()
     check() do error
-        @ccall libmdist.mdist_replica_argument_at(
-            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, described::Ref{mdist_tensor_t},
+        @ccall libmdist.mdist_replica_argument(
+            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, tensor::Ref{mdist_tensor_t},
             error::Out{mdist_error_t})::Int32
     end
-    return LibraryArray(described[], replica.arguments[index])
+    return tensor[]
+end
+
+function argument_tensor(replica::Replica, index::Integer, path::AbstractString)
+    tensor = Ref{mdist_tensor_t}()
+    check() do error
+        @ccall libmdist.mdist_replica_argument_at(
+            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, tensor::Ref{mdist_tensor_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return tensor[]
 end
 
 "Sets this replica's part of result `index` of the run, counted from 1, to a copy of an array or number."
-function set_result!(replica::Replica, index::Integer, array::StridedArray)
+function set_result!(replica::Replica, index::Integer, array::Operand)
     GC.@preserve array begin
         described = Ref(mdist_tensor_t(array))
         check() do error
@@ -90,7 +102,7 @@ function set_result!(replica::Replica, index::Integer, tree::Tree)
     return replica
 end
 
-function set_leaf!(replica::Replica, index::Integer, path::String, array::StridedArray)
+function set_leaf!(replica::Replica, index::Integer, path::String, array::Operand)
     GC.@preserve array begin
         described = Ref(mdist_tensor_t(array))
         check() do error

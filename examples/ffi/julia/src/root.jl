@@ -4,7 +4,7 @@
 
 "    reduce_to_root_start!(replica, op, root, arrays...): `reduce_to_root!`, started."
 function reduce_to_root_start!(
-    replica::Replica, op::ReduceOp, root::Integer, arrays::StridedArray...; timeout::Real = 0,
+    replica::Replica, op::ReduceOp, root::Integer, arrays::Operand...; timeout::Real = 0,
 )
     return start(replica, timeout, arrays) do buffers, out, limits, error
         @ccall libmdist.mdist_reduce_to_root_start(

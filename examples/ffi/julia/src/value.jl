@@ -17,7 +17,7 @@ Base.unsafe_convert(::Type{Ptr{mdist_value_t}}, value::Value) = value.handle
 
 Value(number::Number) = Value(fill(number))
 
-function Value(array::StridedArray)
+function Value(array::Operand)
     out = Out{mdist_value_t}(C_NULL)
     GC.@preserve array begin
         tensor = Ref(mdist_tensor_t(array))
@@ -51,6 +51,13 @@ Base.lastindex(value::Value) = length(value)
 Base.iterate(value::Value, i::Int = 1) = i > length(value) ? nothing : (value[i], i + 1)
 
 function Base.getindex(value::Value, i::Integer)
+    return LibraryArray(described(value, i), value)
+end
+
+"The same wherever it lies: `Mdist.device_tensor(value, 1)`."
+device_tensor(value::Value, i::Integer = 1) = DeviceTensor(described(value, i), value)
+
+function described(value::Value, i::Integer)
     1 <= i <= length(value) || throw(BoundsError(value, i))
     tensor = Ref{mdist_tensor_t}()
     check() do error
@@ -58,5 +65,5 @@ function Base.getindex(value::Value, i::Integer)
             value::Ptr{mdist_value_t}, (i - 1)::Csize_t, tensor::Ref{mdist_tensor_t},
             error::Out{mdist_error_t})::Int32
     end
-    return LibraryArray(tensor[], value)
+    return tensor[]
 end

@@ -47,13 +47,21 @@ The copy of a local replica as an array over its own memory, which never moves: 
 time. That copies stay equal is up to you then: equal inputs, equal arithmetic.
 """
 function tensor(variable::Variable{T,N}, local_replica::Integer) where {T,N}
-    described = Ref{mdist_tensor_t}()
+    return LibraryArray{T,N}(described(variable, local_replica), variable)
+end
+
+"The same wherever it lies: `Mdist.device_tensor(variable, replica)`."
+device_tensor(variable::Variable, local_replica::Integer) =
+    DeviceTensor(described(variable, local_replica), variable)
+
+function described(variable::Variable, local_replica::Integer)
+    tensor = Ref{mdist_tensor_t}()
     check() do error
         @ccall libmdist.mdist_variable_tensor(
-            variable::Ptr{mdist_variable_t}, local_replica::UInt32, described::Ref{mdist_tensor_t},
+            variable::Ptr{mdist_variable_t}, local_replica::UInt32, tensor::Ref{mdist_tensor_t},
             error::Out{mdist_error_t})::Int32
     end
-    return LibraryArray{T,N}(described[], variable)
+    return tensor[]
 end
 
 "Writes from outside of steps: a plain or mirrored value to every copy, a per-replica value's tensors each to its own."

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All tests of this folder: one line for each, `ok - what it claims` or `not ok - ...` with the reason."""
+"""All tests of this folder, or those of the file named: one line for each, `ok - what it claims` or `not ok - ...` with the
+reason."""
 import pathlib
 import sys
 import unittest
@@ -27,7 +28,7 @@ class Lines(unittest.TestResult):
             self.line("not ok", test, "\n" + failed[-1][1])
 
 
-found = unittest.defaultTestLoader.discover(pathlib.Path(__file__).parent)
+found = unittest.defaultTestLoader.discover(pathlib.Path(__file__).parent, *sys.argv[1:])
 result = Lines()
 found.run(result)
 sys.exit(not result.wasSuccessful() or not result.testsRun)

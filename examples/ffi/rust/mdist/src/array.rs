@@ -8,7 +8,8 @@ use mdist_sys as sys;
 
 use crate::element::{Element, Sealed};
 use crate::error::Result;
-use crate::tensor::{self, Tensor};
+use crate::replica::Replica;
+use crate::tensor::{self, Device, Tensor, TensorMut};
 
 /// A tensor with memory of its own, a vector's: what merges give back, and what datasets and values
 /// can be made of without copying.
@@ -42,19 +43,19 @@ impl Array {
         }
     }
 
-    /// A copy of a tensor's elements.
-    pub(crate) fn copy_of(tensor: Tensor<'_>) -> Result<Array> {
+    /// A copy of a tensor's elements, behind what the replica's stream has been given.
+    pub(crate) fn copy_of(tensor: Tensor<'_>, replica: &Replica<'_>) -> Result<Array> {
         match tensor.raw().dtype {
-            sys::MDIST_FLOAT32 => copy::<f32>(tensor),
-            sys::MDIST_FLOAT64 => copy::<f64>(tensor),
-            sys::MDIST_FLOAT16 => copy::<crate::F16>(tensor),
-            sys::MDIST_BFLOAT16 => copy::<crate::Bf16>(tensor),
-            sys::MDIST_INT8 => copy::<i8>(tensor),
-            sys::MDIST_UINT8 => copy::<u8>(tensor),
-            sys::MDIST_INT32 => copy::<i32>(tensor),
-            sys::MDIST_UINT32 => copy::<u32>(tensor),
-            sys::MDIST_INT64 => copy::<i64>(tensor),
-            _ => copy::<u64>(tensor),
+            sys::MDIST_FLOAT32 => copy::<f32>(tensor, replica),
+            sys::MDIST_FLOAT64 => copy::<f64>(tensor, replica),
+            sys::MDIST_FLOAT16 => copy::<crate::F16>(tensor, replica),
+            sys::MDIST_BFLOAT16 => copy::<crate::Bf16>(tensor, replica),
+            sys::MDIST_INT8 => copy::<i8>(tensor, replica),
+            sys::MDIST_UINT8 => copy::<u8>(tensor, replica),
+            sys::MDIST_INT32 => copy::<i32>(tensor, replica),
+            sys::MDIST_UINT32 => copy::<u32>(tensor, replica),
+            sys::MDIST_INT64 => copy::<i64>(tensor, replica),
+            _ => copy::<u64>(tensor, replica),
         }
     }
 
@@ -78,8 +79,13 @@ impl fmt::Debug for Array {
     }
 }
 
-fn copy<T: Element>(tensor: Tensor<'_>) -> Result<Array> {
-    Array::new(tensor.as_slice::<T>()?.to_vec(), tensor.shape())
+fn copy<T: Element>(tensor: Tensor<'_>, replica: &Replica<'_>) -> Result<Array> {
+    if tensor.device() == Device::Cpu {
+        return Array::new(tensor.as_slice::<T>()?.to_vec(), tensor.shape());
+    }
+    let mut elements = vec![T::default(); tensor.elements()];
+    replica.copy_tensor(TensorMut::new(&mut elements, tensor.shape())?, tensor)?;
+    Array::new(elements, tensor.shape())
 }
 
 unsafe fn free<T: Sealed>(data: *mut c_void, len: usize, capacity: usize) {

@@ -7,6 +7,16 @@ use std::slice;
 use mdist_sys as sys;
 
 use crate::element::Element;
+use crate::tensor::{self, Tensor, TensorMut};
+
+fn buffer_of(tensor: &sys::mdist_tensor) -> sys::mdist_buffer {
+    sys::mdist_buffer {
+        data: tensor.data,
+        elements: tensor::elements_of(tensor) as u64,
+        dtype: tensor.dtype,
+        reserved: 0,
+    }
+}
 
 pub(crate) fn raw_buffer<T: Element>(data: *const T, elements: usize) -> sys::mdist_buffer {
     sys::mdist_buffer {
@@ -39,6 +49,16 @@ impl<'a> Slice<'a> {
     }
 }
 
+/// All elements of a tensor, on the host or a GPU.
+impl<'a> From<Tensor<'a>> for Slice<'a> {
+    fn from(tensor: Tensor<'a>) -> Slice<'a> {
+        Slice {
+            raw: buffer_of(tensor.raw()),
+            memory: PhantomData,
+        }
+    }
+}
+
 /// A slice to write whose element type is forgotten.
 #[repr(transparent)]
 pub struct SliceMut<'a> {
@@ -61,6 +81,16 @@ impl<'a> SliceMut<'a> {
     }
 }
 
+/// All elements of a tensor, on the host or a GPU.
+impl<'a> From<&'a mut TensorMut<'_>> for SliceMut<'a> {
+    fn from(tensor: &'a mut TensorMut<'_>) -> SliceMut<'a> {
+        SliceMut {
+            raw: buffer_of(tensor.raw()),
+            memory: PhantomData,
+        }
+    }
+}
+
 mod sealed {
     use mdist_sys as sys;
 
@@ -78,11 +108,11 @@ mod sealed {
 }
 pub(crate) use sealed::{Readable, Writable};
 
-/// What a collective reads: an element, an array or slice of them, or `[Slice]`: several slices of
-/// mixed types.
+/// What a collective reads: an element, an array or slice of them, a tensor, or `[Slice]`: several
+/// slices of mixed types.
 pub trait Buffers: Readable {}
-/// What a collective writes: an element, an array or slice of them, or `[SliceMut]`: several slices
-/// of mixed types.
+/// What a collective writes: an element, an array or slice of them, a tensor, or `[SliceMut]`:
+/// several slices of mixed types.
 pub trait BuffersMut: Writable {}
 
 macro_rules! buffers {
@@ -162,3 +192,19 @@ fused_mut! {
     [] [SliceMut<'_>];
     [const N: usize] [SliceMut<'_>; N];
 }
+
+// Safety: it is readable as long as it is borrowed; memory of a GPU stays until that is done.
+unsafe impl Readable for Tensor<'_> {
+    fn with<R>(&self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+        use_them(&[buffer_of(self.raw())])
+    }
+}
+impl Buffers for Tensor<'_> {}
+
+// Safety: likewise, and it is nobody else's.
+unsafe impl Writable for TensorMut<'_> {
+    fn with<R>(&mut self, use_them: impl FnOnce(&[sys::mdist_buffer]) -> R) -> R {
+        use_them(&[buffer_of(self.raw())])
+    }
+}
+impl BuffersMut for TensorMut<'_> {}

@@ -41,7 +41,8 @@
 //!
 //! # Memory
 //!
-//! Tensors borrow, values and arrays own. A variable's copies are reached through guards
+//! Tensors borrow, values and arrays own. Slices are memory of the host; what lies on a GPU is a
+//! tensor, and [`copy_tensor`] brings it to a slice and back. A variable's copies are reached through guards
 //! ([`CopyRef`], [`CopyMut`]), and whoever comes in between is refused. A started collective owns
 //! its buffers until it is done.
 #![warn(rust_2018_idioms)]
@@ -52,10 +53,12 @@ mod cause;
 mod checkpoint;
 mod config;
 mod copies;
+mod copy_tensors;
 mod dataset;
 mod element;
 mod elements;
 mod error;
+mod gpu;
 mod loss;
 mod map;
 mod memory;
@@ -81,16 +84,18 @@ pub use cause::Panic;
 pub use checkpoint::{latest_checkpoint, Checkpoint};
 pub use config::Config;
 pub use copies::{CopyMut, CopyRef};
+pub use copy_tensors::{TensorRef, TensorRefMut};
 pub use dataset::{Dataset, Iter};
 pub use element::{Bf16, Dtype, Element, F16};
 pub use error::{BoxError, Error, Result, Status, StepResult};
+pub use gpu::{copy_tensor, gpus, Gpus};
 pub use map::{Output, ROWS};
 pub use memory::Memory;
 pub use preemption::{Preemption, Verdict};
 pub use replica::Replica;
 pub use run::Run;
 pub use strategy::{Op, Strategy};
-pub use tensor::{Tensor, TensorMut};
+pub use tensor::{Device, Tensor, TensorMut};
 pub use threads::{Entered, OpenRun};
 pub use value::{Value, ValueKind};
 pub use variable::{Aggregation, Assign, Synchronization, Variable, VariableOptions};

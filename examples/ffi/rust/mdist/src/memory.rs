@@ -3,6 +3,7 @@
 //! host share.
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::os::raw::c_void;
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -35,17 +36,37 @@ impl<T: Element> Memory<T> {
         let device = strategy.device(local_replica)?;
         if !device.starts_with("cpu") {
             let sentence = format!(
-                "local replica {local_replica} is on {device}; slices are memory of the host"
+                "local replica {local_replica} is on {device}; slices are memory of the host, and \
+                 copy_tensor reaches variables and values there"
             );
             return Err(Error::new(Status::Unsupported, "", "mdist_alloc", sentence));
         }
         Memory::allocate(strategy.raw(), local_replica, len)
     }
 
+    /// Page-locked memory of the host, which GPUs copy from and to at full speed; ordinary memory
+    /// where there are none.
+    pub fn pinned(len: usize) -> Result<Memory<T>> {
+        // Safety: no handles.
+        Memory::from_function(len, |bytes, out, error| unsafe {
+            sys::mdist_alloc_pinned(bytes, out, error)
+        })
+    }
+
     fn allocate(
         strategy: *mut sys::mdist_strategy,
         local_replica: u32,
         len: usize,
+    ) -> Result<Memory<T>> {
+        // Safety: a handle of ours, or NULL.
+        Memory::from_function(len, |bytes, out, error| unsafe {
+            sys::mdist_alloc(strategy, local_replica, bytes, out, error)
+        })
+    }
+
+    fn from_function(
+        len: usize,
+        allocate: impl FnOnce(usize, *mut *mut c_void, *mut *mut sys::mdist_error) -> sys::mdist_status,
     ) -> Result<Memory<T>> {
         let bytes = len
             .checked_mul(std::mem::size_of::<T>())
@@ -56,10 +77,7 @@ impl<T: Element> Memory<T> {
                 format!("{len} elements of {} are more than any memory", T::DTYPE),
             )
         })?;
-        // Safety: a handle of ours, or NULL.
-        let data = make(|out, error| unsafe {
-            sys::mdist_alloc(strategy, local_replica, bytes, out, error)
-        })?;
+        let data = make(|out, error| allocate(bytes, out, error))?;
         let data = NonNull::new(data.cast()).expect("a call that succeeds gives memory");
         Ok(Memory { data, len })
     }
@@ -83,7 +101,7 @@ impl<T: Element> DerefMut for Memory<T> {
 
 impl<T: Element> Drop for Memory<T> {
     fn drop(&mut self) {
-        // Safety: from mdist_alloc, and this is the end of it.
+        // Safety: from the library, and this is the end of it.
         unsafe { sys::mdist_free(self.data.as_ptr().cast()) }
     }
 }

@@ -58,16 +58,17 @@ impl Replica<'_> {
             )
         })?;
         // Borrowed until this replica's next merge only: copied now.
-        results.into_iter().map(copy_if_any).collect()
+        let copy = |result| copy_if_any(self, result);
+        results.into_iter().map(copy).collect()
     }
 }
 
-fn copy_if_any(result: sys::mdist_tensor) -> Result<Option<Array>> {
+fn copy_if_any(replica: &Replica<'_>, result: sys::mdist_tensor) -> Result<Option<Array>> {
     if result.dtype == sys::MDIST_DTYPE_NONE {
         return Ok(None);
     }
     // Safety: readable until this replica merges again or leaves.
-    Array::copy_of(unsafe { Tensor::from_raw(result) }).map(Some)
+    Array::copy_of(unsafe { Tensor::from_raw(result) }, replica).map(Some)
 }
 
 /// An mdist_merge_fn around the closure in `user_data`.

@@ -119,6 +119,30 @@ fn a_value_ends_before_the_run_it_is_an_argument_of() {}
 /// ```
 fn a_variable_ends_while_a_copy_is_held() {}
 
+/// ```compile_fail,E0505
+/// fn keep(copy: mdist::TensorRefMut<'_>) -> usize {
+///     let tensor = copy.tensor();
+///     drop(copy);
+///     tensor.elements()
+/// }
+/// ```
+fn a_tensor_outlives_the_guard_of_its_copy() {}
+
+/// ```compile_fail,E0502
+/// fn both(copy: &mut mdist::TensorRefMut<'_>) {
+///     let tensor = copy.tensor();
+///     let _ = mdist::copy_tensor(copy.tensor_mut(), tensor);
+/// }
+/// ```
+fn a_copy_is_written_while_it_is_read() {}
+
+/// ```compile_fail,E0133
+/// fn lend(replica: &mdist::Replica<'_>, stream: *mut std::ffi::c_void) {
+///     let _ = replica.use_stream(stream);
+/// }
+/// ```
+fn a_stream_is_lent_without_a_word() {}
+
 /// ```compile_fail,E0382
 /// fn touch(replica: &mdist::Replica<'_>, mut gradients: Vec<f32>) {
 ///     let work = replica.all_reduce_start(mdist::Op::Sum, gradients).unwrap();

@@ -2,6 +2,7 @@
 //! Tensors: borrowed, dense, typed memory with a shape.
 use std::fmt;
 use std::marker::PhantomData;
+use std::os::raw::c_void;
 use std::slice;
 
 use mdist_sys as sys;
@@ -12,6 +13,22 @@ use crate::error::{call, Error, Result};
 // Shapes are `u64` in C and `usize` here, read in place.
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("libmdist needs a 64-bit machine");
+
+/// Where a tensor lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Device {
+    Cpu,
+    Gpu(u32),
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Cpu => out.write_str("cpu:0"),
+            Device::Gpu(index) => write!(out, "gpu:{index}"),
+        }
+    }
+}
 
 /// A dense array of up to 8 dimensions to read: it borrows memory that nobody changes for `'a`.
 #[derive(Clone, Copy)]
@@ -56,8 +73,29 @@ impl<'a> Tensor<'a> {
         slice::from_raw_parts(raw.cast(), count)
     }
 
+    /// A view of memory on the host or a GPU, such as another library allocates there.
+    ///
+    /// # Safety
+    /// At `data` lie as many elements as the shape says, which nobody changes for `'a`, and on a
+    /// GPU until the streams are done that were given work about them.
+    pub unsafe fn from_raw_parts<T: Element>(
+        data: *const T,
+        shape: &[usize],
+    ) -> Result<Tensor<'a>> {
+        placed(T::DTYPE, data as *mut T, shape).map(|raw| Tensor::from_raw(raw))
+    }
+
     pub(crate) fn raw(&self) -> &sys::mdist_tensor {
         &self.raw
+    }
+
+    pub fn device(&self) -> Device {
+        device_of(&self.raw)
+    }
+
+    /// Address of the elements, on the device where they lie.
+    pub fn as_ptr(&self) -> *const c_void {
+        self.raw.data
     }
 
     pub fn dtype(&self) -> Dtype {
@@ -74,7 +112,7 @@ impl<'a> Tensor<'a> {
         elements_of(&self.raw)
     }
 
-    /// The elements, row by row. The type must be the tensor's.
+    /// The elements, row by row. The type must be the tensor's, and its memory the host's.
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         let data = checked_data::<T>(&self.raw)?;
         // Safety: the type fits, the memory is readable for 'a, says from_raw.
@@ -110,13 +148,33 @@ impl fmt::Debug for Tensor<'_> {
     }
 }
 
-/// A tensor to fill: what a function of [`Dataset::map`](crate::Dataset::map) gets for its outputs.
+/// A tensor to fill: what a function of [`Dataset::map`](crate::Dataset::map) gets for its outputs,
+/// and where copies go.
 pub struct TensorMut<'a> {
     raw: sys::mdist_tensor,
     memory: PhantomData<&'a mut [u8]>,
 }
 
-impl TensorMut<'_> {
+impl<'a> TensorMut<'a> {
+    /// A view of `elements`, row by row in this shape; a scalar's is `&[]`.
+    pub fn new<T: Element>(elements: &'a mut [T], shape: &[usize]) -> Result<TensorMut<'a>> {
+        let raw = describe(T::DTYPE, elements.as_mut_ptr(), elements.len(), shape)?;
+        // Safety: borrowed for 'a.
+        Ok(unsafe { TensorMut::from_raw(raw) })
+    }
+
+    /// A view of memory on the host or a GPU, such as another library allocates there.
+    ///
+    /// # Safety
+    /// At `data` lie as many elements as the shape says, which are initialised and nobody else's
+    /// for `'a`, and on a GPU until the streams are done that were given work about them.
+    pub unsafe fn from_raw_parts<T: Element>(
+        data: *mut T,
+        shape: &[usize],
+    ) -> Result<TensorMut<'a>> {
+        placed(T::DTYPE, data, shape).map(|raw| TensorMut::from_raw(raw))
+    }
+
     /// # Safety
     /// What `raw` describes must be initialised, and nobody else's for as long as this lives.
     pub(crate) unsafe fn from_raw(raw: sys::mdist_tensor) -> Self {
@@ -124,6 +182,19 @@ impl TensorMut<'_> {
             raw,
             memory: PhantomData,
         }
+    }
+
+    pub(crate) fn raw(&self) -> &sys::mdist_tensor {
+        &self.raw
+    }
+
+    pub fn device(&self) -> Device {
+        device_of(&self.raw)
+    }
+
+    /// Address of the elements, on the device where they lie.
+    pub fn as_mut_ptr(&mut self) -> *mut c_void {
+        self.raw.data
     }
 
     pub fn dtype(&self) -> Dtype {
@@ -135,11 +206,35 @@ impl TensorMut<'_> {
         shape_of(&self.raw)
     }
 
-    /// The elements, row by row. The type must be the tensor's.
+    /// The elements, row by row. The type must be the tensor's, and its memory the host's.
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         let data = checked_data::<T>(&self.raw)?;
         // Safety: the type fits, and the memory is ours alone, says from_raw.
         Ok(unsafe { slice::from_raw_parts_mut(data, elements_of(&self.raw)) })
+    }
+}
+
+/// A vector of all its elements.
+impl<'a, T: Element> From<&'a mut [T]> for TensorMut<'a> {
+    fn from(elements: &'a mut [T]) -> TensorMut<'a> {
+        let raw = raw_tensor(T::DTYPE, elements.as_mut_ptr(), &[elements.len()]);
+        // Safety: borrowed for 'a.
+        unsafe { TensorMut::from_raw(raw) }
+    }
+}
+
+/// The same tensor, for a while.
+impl<'a> From<&'a mut TensorMut<'_>> for TensorMut<'a> {
+    fn from(tensor: &'a mut TensorMut<'_>) -> TensorMut<'a> {
+        // Safety: borrowed for 'a.
+        unsafe { TensorMut::from_raw(tensor.raw) }
+    }
+}
+
+fn device_of(raw: &sys::mdist_tensor) -> Device {
+    match raw.device_kind {
+        sys::MDIST_DEVICE_CPU => Device::Cpu,
+        _ => Device::Gpu(raw.device_index as u32),
     }
 }
 
@@ -161,8 +256,12 @@ pub(crate) fn checked_data<T: Element>(raw: &sys::mdist_tensor) -> Result<*mut T
     if dtype != T::DTYPE {
         return refuse(format!("the tensor is of {dtype}, not of {}", T::DTYPE));
     }
-    if raw.device_kind != sys::MDIST_DEVICE_CPU {
-        return refuse("the tensor is not in the memory of the host".to_string());
+    let device = device_of(raw);
+    if device != Device::Cpu {
+        return refuse(format!(
+            "the tensor lies on {device}, and a slice is memory of the host; copy_tensor, in a step \
+             Replica::copy_tensor, brings it there"
+        ));
     }
     if elements_of(raw) == 0 {
         return Ok(std::ptr::NonNull::dangling().as_ptr());
@@ -183,6 +282,17 @@ pub(crate) fn describe<T>(
     len: usize,
     shape: &[usize],
 ) -> Result<sys::mdist_tensor> {
+    let mut raw = placed(dtype, data, shape)?;
+    raw.data = data.cast(); // of no elements, too
+    if elements_of(&raw) != len {
+        let sentence = format!("{len} elements do not fill the shape {shape:?}");
+        return Err(Error::invalid("mdist_tensor_describe", sentence));
+    }
+    Ok(raw)
+}
+
+/// A description of what lies at `data`, and where that is.
+fn placed<T>(dtype: Dtype, data: *mut T, shape: &[usize]) -> Result<sys::mdist_tensor> {
     let dimensions: Vec<u64> = shape.iter().map(|&dimension| dimension as u64).collect();
     let mut raw = raw_tensor(dtype, data, &[]);
     // Safety: plain structs and counts; the library checks what they say.
@@ -196,11 +306,6 @@ pub(crate) fn describe<T>(
             error,
         )
     })?;
-    raw.data = data.cast(); // of no elements, too
-    if elements_of(&raw) != len {
-        let sentence = format!("{len} elements do not fill the shape {shape:?}");
-        return Err(Error::invalid("mdist_tensor_describe", sentence));
-    }
     Ok(raw)
 }
 

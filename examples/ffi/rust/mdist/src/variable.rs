@@ -230,7 +230,7 @@ impl Variable {
             .collect()
     }
 
-    fn lock<'v>(
+    pub(crate) fn lock<'v>(
         &'v self,
         what: &str,
         local_replica: u32,
@@ -245,13 +245,17 @@ impl Variable {
         })
     }
 
-    fn memory<T: Element>(&self, local_replica: u32) -> Result<(NonNull<T>, usize)> {
-        let mut raw =
-            raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
+    pub(crate) fn describe(&self, local_replica: u32) -> Result<sys::mdist_tensor> {
+        let mut raw = tensor::no_tensor();
         // Safety: our handle.
         call(|error| unsafe {
             sys::mdist_variable_tensor(self.raw(), local_replica, &mut raw, error)
         })?;
+        Ok(raw)
+    }
+
+    fn memory<T: Element>(&self, local_replica: u32) -> Result<(NonNull<T>, usize)> {
+        let raw = self.describe(local_replica)?;
         let data = tensor::checked_data::<T>(&raw)?;
         Ok((
             NonNull::new(data).expect("memory has an address"),
