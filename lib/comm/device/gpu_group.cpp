@@ -201,8 +201,8 @@ void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t ti
     placed.ready = &ready;
     perform_across(group, party, placed, timeout_ns);
     gpus.order(party, gpus.done());
-    // Kernels of an aborted communicator end, too, and have written nothing.
-    if (gpus.gpu(party).blocking()) group.require_ready();
+    // Kernels of an aborted communicator end, too, and have written nothing. (A step that fails later is another matter.)
+    if (gpus.gpu(party).blocking() && gpus.uses_nccl() && group.failed()) group.require_ready();
 }
 
 } // namespace mdist
