@@ -8,6 +8,13 @@
 #include <string>
 
 namespace mdist::cuda {
+namespace {
+
+// By number: headers of CUDA 12 lack them, and the driver may be newer than the headers.
+constexpr int kContained = 226;        // cudaErrorContained
+constexpr int kTensorMemoryLeak = 721; // cudaErrorTensorMemoryLeak
+
+} // namespace
 
 int kind_of(int error) {
     switch (error) {
@@ -50,6 +57,8 @@ int kind_of(int error) {
         case cudaErrorContextIsDestroyed:
         case cudaErrorExternalDevice:
         case cudaErrorCudartUnloading:
+        case kContained:
+        case kTensorMemoryLeak:
             return MDIST_GPU_FATAL;
         default:
             return MDIST_GPU_FAILED;
