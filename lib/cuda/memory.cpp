@@ -29,7 +29,7 @@ int release(int32_t device, void *memory) {
 int reservation_granularity(int32_t device, std::size_t *bytes) {
     const CUmemAllocationProp properties = memory_of(device);
     return on_device(device,
-                     [&] { return driver().granularity(bytes, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED); });
+                     [&] { return driver().granularity(bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM); });
 }
 
 int reserve(int32_t device, std::size_t bytes, void **base) {
