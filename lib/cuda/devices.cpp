@@ -3,6 +3,7 @@
 #include "cuda/driver.h"
 #include "cuda/tables.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace mdist::cuda {
@@ -45,9 +46,12 @@ int memory_info(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
     return error;
 }
 
-int can_reach(int32_t device, int32_t other, int32_t *can) {
-    *can = device == other;
-    if (device == other) return 0;
+/// What is known of pairs of devices: nothing, that they cannot, or that it is so. Collectives ask again and again.
+enum class Reach : uint8_t { kUnknown, kNo, kYes };
+constexpr int32_t kDevices = 64;
+std::atomic<Reach> known[kDevices][kDevices];
+
+int make_reach(int32_t device, int32_t other, int32_t *can) {
     int possible = 0;
     int error = settled(cudaDeviceCanAccessPeer(&possible, device, other));
     if (error != 0 || possible == 0) return error;
@@ -57,6 +61,18 @@ int can_reach(int32_t device, int32_t other, int32_t *can) {
     if (error != 0 && error != cudaErrorPeerAccessAlreadyEnabled) return error;
     *can = 1;
     return 0;
+}
+
+int can_reach(int32_t device, int32_t other, int32_t *can) {
+    *can = device == other;
+    if (device == other) return 0;
+    const bool kept = device >= 0 && device < kDevices && other >= 0 && other < kDevices;
+    const Reach reach = kept ? known[device][other].load(std::memory_order_acquire) : Reach::kUnknown;
+    *can = reach == Reach::kYes;
+    if (reach != Reach::kUnknown) return 0;
+    const int error = make_reach(device, other, can);
+    if (error == 0 && kept) known[device][other].store(*can ? Reach::kYes : Reach::kNo, std::memory_order_release);
+    return error;
 }
 
 } // namespace
