@@ -8,6 +8,7 @@
 #include "cuda/copy_plan.h"
 #include "cuda/driver.h"
 #include "cuda/launch.h"
+#include "cuda/scratch.h"
 #include "cuda/tables.h"
 
 namespace mdist::cuda {
@@ -125,16 +126,13 @@ int squares(int32_t device, int32_t dtype, const void *from, uint64_t elements, 
     const unsigned size = element_size(dtype);
     SquaresWork work = {static_cast<const char *>(from), elements, nullptr, rows_access(from, size, kPacketBytes)};
     return on_device(device, [&] {
-        void *memory = nullptr;
-        constexpr std::size_t kBytes = kSquareBlocks * sizeof(double);
-        int error = cudaMallocAsync(&memory, kBytes, of(stream));
-        const bool ordered = error != cudaErrorNotSupported; // else freeing it waits
-        if (!ordered) error = cudaMalloc(&memory, kBytes);
+        Scratch sums;
+        int error = take_scratch(device, kSquareBlocks * sizeof(double), of(stream), sums);
         if (error != 0) return error;
-        work.sums = static_cast<double *>(memory);
+        work.sums = static_cast<double *>(sums.data);
         error = launch_squares(dtype, work, sum, of(stream));
-        const int freed = ordered ? cudaFreeAsync(memory, of(stream)) : cudaFree(memory);
-        return error != 0 ? error : freed;
+        const int given_back = give_back(sums, of(stream));
+        return error != 0 ? error : given_back;
     });
 }
 
