@@ -70,9 +70,12 @@ Failure Gpu::not_done(const char *what) const {
     return PhysicalGpu::not_done(text(name(), ": ", what), timeout_ns_);
 }
 
+// Copies of pageable memory wait inside CUDA for what the stream had to do before, without a deadline: it is waited for
+// here.
 void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {
     if (bytes == 0) return;
     stream_->require_running("copying from the host");
+    wait_until_done("what comes before a copy from the host");
     physical_.check(physical_.api().copy(index(), to, from_host, bytes, stream()), "copying from the host");
     wait_until_done("copying from the host");
 }
@@ -80,6 +83,7 @@ void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {
 void Gpu::copy_out(void *to_host, const void *from, std::size_t bytes) const {
     if (bytes == 0) return;
     stream_->require_running("copying to the host");
+    wait_until_done("what comes before a copy to the host");
     physical_.check(physical_.api().copy(index(), to_host, from, bytes, stream()), "copying to the host");
     wait_until_done("copying to the host");
 }
