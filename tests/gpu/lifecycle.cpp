@@ -25,6 +25,10 @@ void check_order(const Gpu &gpu) {
     gpu.checks().check(api.event_query(gpu.device(), events[0]) == 0, "event never recorded has happened", "");
     const Memory memory(gpu, kBytes);
     std::vector<unsigned char> found(kBytes);
+    // What is used for the first time may be loaded then, which waits for the GPU.
+    gpu.require(api.fill(gpu.device(), memory.data(), 0, kBytes, gpu.stream()), "fill");
+    gpu.require(api.spin(gpu.device(), 1, gpu.stream()), "spin");
+    gpu.wait();
     gpu.require(api.event_record(gpu.device(), events[0], gpu.stream()), "recording");
     gpu.require(api.spin(gpu.device(), 50000, gpu.stream()), "spin");
     gpu.require(api.fill(gpu.device(), memory.data(), 9, kBytes, gpu.stream()), "fill");
