@@ -56,7 +56,7 @@ int is_long(void) {
 }
 
 typedef struct Variables {
-    char text[MOST_VARIABLES][256];
+    char text[MOST_VARIABLES][4096];
     char *list[MOST_VARIABLES + 1];
     size_t count;
 } Variables;
@@ -85,13 +85,22 @@ static const char *devices_here(const char *devices, uint32_t worker, char *text
 
 /// What a worker needs of this process's own environment, and what makes it a worker.
 static void describe(Variables *self, const Workers *workers, uint32_t worker, const char *store) {
-    static const char *const kept[] = {"PATH",           "LD_LIBRARY_PATH",    "ASAN_OPTIONS",
-                                       "UBSAN_OPTIONS",  "TSAN_OPTIONS",       "MDIST_CUDA_MODULE",
-                                       "MDIST_FAKE_GPU", "MDIST_GPU_BLOCKING", "MDIST_TEST_DEVICE"};
+    static const char *const kept[] = {"PATH",
+                                       "LD_LIBRARY_PATH",
+                                       "ASAN_OPTIONS",
+                                       "UBSAN_OPTIONS",
+                                       "TSAN_OPTIONS",
+                                       "MDIST_CUDA_MODULE",
+                                       "MDIST_FAKE_GPU",
+                                       "MDIST_GPU_BLOCKING",
+                                       "MDIST_TEST_DEVICE",
+                                       "CUDA_VISIBLE_DEVICES",
+                                       "NCCL_DEBUG",
+                                       "NCCL_SOCKET_IFNAME"};
     char number[32];
     self->count = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
-        char line[256];
+        char line[4096];
         if (getenv(kept[i]) == NULL) continue;
         snprintf(line, sizeof line, "%s=%s", kept[i], getenv(kept[i]));
         add(self, "%s", line);
