@@ -2,7 +2,7 @@
 // What programs for a machine with a GPU share: a line for each check, a GPU by the module's table, memory of it.
 //
 // The module is the one the library finds ($MDIST_CUDA_MODULE); nothing of CUDA is linked. Exit status: 0 if all is
-// well, 1 if not, 77 where there is no GPU.
+// well, 1 if not, 77 where there is no GPU, 78 where there are fewer than it takes.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -15,6 +15,7 @@
 namespace mdist::gpu_test {
 
 inline constexpr int kNoGpu = 77;
+inline constexpr int kTooFewGpus = 78;
 
 /// One line each: "ok NAME DETAIL", "not ok NAME DETAIL" or "skip NAME REASON".
 class Checks {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replicas of one GPU by the public API: collectives of device memory right and fast, and many steps that leave nothing
+// behind.
+//
+//     replicas [--most BYTES] [--steps N]      of an array, 256 MiB if not said; 100000
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "strategy.h"
+#include "util/text.h"
+
+#include <unistd.h>
+
+namespace mdist::gpu_test {
+namespace {
+
+constexpr double kGoal = 0.8; // of a copy's rate
+
+/// Bytes read and written per second by copies of a replica's step.
+double copy_rate(std::size_t bytes) {
+    constexpr int kTimes = 20;
+    const Strategy strategy("gpu:0", "auto");
+    const Array from = strategy.allocate(0, bytes), to = strategy.allocate(0, bytes);
+    const mdist_tensor_t source = tensor_of(from.data(), MDIST_UINT8, bytes);
+    const mdist_tensor_t destination = tensor_of(to.data(), MDIST_UINT8, bytes);
+    double best = 0;
+    for (int turn = 0; turn < 6; ++turn) {
+        const auto begin = std::chrono::steady_clock::now();
+        strategy.run([&](mdist_replica_t *replica, uint32_t) {
+            mdist_error_t *error = nullptr;
+            for (int i = 0; i < kTimes; ++i) well(mdist_replica_copy(replica, &destination, &source, &error), error);
+        });
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        best = std::max(best, 2.0 * kTimes * static_cast<double>(bytes) / took.count());
+    }
+    return best;
+}
+
+std::string logical_devices(uint32_t count) {
+    return text("gpu:0*", count);
+}
+
+/// All inputs are read and all outputs written.
+void check_rates(const Gpu &gpu, std::size_t bytes) {
+    const double copied = copy_rate(bytes);
+    for (const mdist_dtype_t dtype : {MDIST_FLOAT32, MDIST_BFLOAT16}) {
+        for (const uint32_t count : {2u, 4u, 8u}) {
+            const Strategy strategy(logical_devices(count), "auto");
+            const double rate = 2 * count * all_reduce_rate(strategy, dtype, bytes);
+            gpu.checks().check(
+                rate >= kGoal * copied || gpu.is_fake(),
+                text("rate of mdist_all_reduce, ", count, dtype == MDIST_FLOAT32 ? " float32" : " bfloat16"),
+                text(std::llround(rate * 1e-9), " GB/s, ", std::llround(100 * rate / copied), " % of a copy's ",
+                     std::llround(copied * 1e-9), ", the goal is 80 %"));
+        }
+    }
+}
+
+/// What a process has, to be compared with what it has later.
+struct Holdings {
+    uint64_t free_on_gpu;
+    uint64_t resident;
+    long files, threads;
+};
+
+long entries_of(const char *folder) {
+    return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+Holdings holdings(const Gpu &gpu) {
+    uint64_t pages = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> pages >> resident;
+    return {gpu.free_bytes(), resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), entries_of("/proc/self/fd"),
+            entries_of("/proc/self/task")};
+}
+
+/// Memory that comes and goes, a started all-reduce and one that is waited for, and a copy to the host.
+void busy_step(mdist_replica_t *replica, const Strategy &strategy, uint32_t r, const std::vector<Array> &arrays) {
+    constexpr uint64_t kElements = 1000;
+    const mdist_buffer_t buffer = {arrays[r].data(), kElements, MDIST_FLOAT32, 0};
+    const Array other = strategy.allocate(r, kElements * sizeof(float));
+    const mdist_buffer_t result = {other.data(), kElements, MDIST_FLOAT32, 0};
+    mdist_work_t *work = nullptr;
+    mdist_error_t *error = nullptr;
+    int32_t done = 0;
+    well(mdist_all_reduce_start(replica, MDIST_MEAN, &buffer, &result, 1, &work, nullptr, &error), error);
+    const mdist_status_t status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
+    mdist_work_destroy(work);
+    well(status, error);
+    all_reduce(replica, MDIST_MAX, buffer, buffer);
+    float here[4] = {};
+    const mdist_tensor_t to = tensor_of(here, MDIST_FLOAT32, 4), from = tensor_of(other.data(), MDIST_FLOAT32, 4);
+    well(mdist_replica_copy(replica, &to, &from, &error), error);
+}
+
+void check_leaks(const Gpu &gpu, uint64_t steps) {
+    const Strategy strategy(logical_devices(2), "auto");
+    std::vector<Array> arrays;
+    for (uint32_t r = 0; r < strategy.replicas(); ++r) arrays.push_back(strategy.allocate(r, 4000));
+    const auto run = [&](uint64_t count) {
+        for (uint64_t i = 0; i < count; ++i)
+            strategy.run([&](mdist_replica_t *replica, uint32_t r) { busy_step(replica, strategy, r, arrays); });
+    };
+    run(steps / 20);
+    const Holdings before = holdings(gpu);
+    const auto begin = std::chrono::steady_clock::now();
+    run(steps);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const Holdings after = holdings(gpu);
+    constexpr uint64_t kSlack = 8 << 20;
+    const bool kept = after.free_on_gpu + kSlack >= before.free_on_gpu && after.resident <= before.resident + kSlack &&
+                      after.files <= before.files && after.threads <= before.threads;
+    gpu.checks().check(
+        kept, "many steps leave nothing behind",
+        text(steps, " steps in ", std::llround(took.count()), " s; free on the GPU ", before.free_on_gpu >> 20, " and ",
+             after.free_on_gpu >> 20, " MiB, resident ", before.resident >> 20, " and ", after.resident >> 20,
+             " MiB, files ", before.files, " and ", after.files, ", threads ", before.threads, " and ", after.threads));
+}
+
+int run(int argc, char **argv) {
+    Checks checks;
+    const Gpu gpu(checks);
+    try {
+        {
+            const Strategy strategy(logical_devices(4), "auto");
+            check_types(checks, strategy, "logical devices");
+            check_exchanges(checks, strategy, "logical devices");
+        }
+        check_rates(gpu, option(argc, argv, "--most", gpu.is_fake() ? 65536 : std::size_t{256} << 20));
+        check_leaks(gpu, option(argc, argv, "--steps", gpu.is_fake() ? 400 : 100000));
+    } catch (const std::exception &failure) {
+        checks.failed("replicas", failure.what());
+    }
+    return checks.finish();
+}
+
+} // namespace
+} // namespace mdist::gpu_test
+
+int main(int argc, char **argv) {
+    return mdist::gpu_test::run(argc, argv);
+}
