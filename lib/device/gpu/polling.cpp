@@ -25,14 +25,15 @@ void nap(uint64_t ns) {
 bool poll_until(FunctionRef<bool()> done, uint64_t timeout_ns) {
     if (done()) return true;
     const uint64_t start = monotonic_clock().now_ns();
-    for (uint64_t nap_ns = kShortestNapNs;;) {
+    for (;;) {
         const uint64_t waited = monotonic_clock().now_ns() - start;
         if (waited >= timeout_ns) return done();
         if (waited < kAwakeNs) {
             sched_yield(); // a fake GPU's thread may need this core
         } else {
+            // What takes long may be noticed late, by a small part of what it took.
+            const uint64_t nap_ns = std::clamp(waited / 16, kShortestNapNs, kLongestNapNs);
             nap(std::min(nap_ns, timeout_ns - waited));
-            nap_ns = std::min(nap_ns + nap_ns / 2, kLongestNapNs);
         }
         if (done()) return true;
     }
