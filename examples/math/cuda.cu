@@ -30,18 +30,10 @@ void check_launch(Math *self) {
     check(self, cudaGetLastError() == cudaSuccess);
 }
 
-// The GPU of a thread is set for as long as a function works.
-class OnGpu {
-  public:
-    explicit OnGpu(Math *self) {
-        cudaGetDevice(&before_);
-        check(self, cudaSetDevice(of(self).gpu) == cudaSuccess);
-    }
-    ~OnGpu() { cudaSetDevice(before_); }
-
-  private:
-    int before_ = 0;
-};
+// For the thread, from here on: putting back a GPU that nobody has chosen would make a context on it.
+void set_gpu(Math *self) {
+    check(self, cudaSetDevice(of(self).gpu) == cudaSuccess);
+}
 
 constexpr unsigned kThreads = 256;
 
@@ -112,10 +104,8 @@ __global__ void follow(float *parameters, float *momenta, const float *gradients
 // ---- The table.
 
 void destroy(Math *self) {
-    {
-        const OnGpu on_gpu(self);
-        cublasDestroy(of(self).blas);
-    }
+    set_gpu(self);
+    cublasDestroy(of(self).blas);
     delete &of(self);
 }
 
@@ -125,7 +115,7 @@ void use_stream(Math *self, void *stream) {
 }
 
 void *allocate(Math *self, size_t bytes) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     void *memory = nullptr;
     if (cudaMalloc(&memory, bytes == 0 ? 1 : bytes) != cudaSuccess) return nullptr;
     check(self, cudaMemset(memory, 0, bytes) == cudaSuccess);
@@ -134,19 +124,19 @@ void *allocate(Math *self, size_t bytes) {
 }
 
 void release(Math *self, void *memory) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     cudaFree(memory);
 }
 
 void zero(Math *self, void *memory, size_t bytes) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     check(self, cudaMemsetAsync(memory, 0, bytes, of(self).stream) == cudaSuccess);
 }
 
 // To cuBLAS a row-major matrix is its transpose, so it gets b before a.
 void multiply(Math *self, int a_is_transposed, int b_is_transposed, size_t m, size_t n, size_t k, const float *a,
               const float *b, float keep, float *c) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     const float one = 1.0f;
     check(self, cublasSgemm(of(self).blas, b_is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
                             a_is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, static_cast<int>(n), static_cast<int>(m),
@@ -156,48 +146,48 @@ void multiply(Math *self, int a_is_transposed, int b_is_transposed, size_t m, si
 }
 
 void repeat_row(Math *self, const float *row, float *to, size_t rows, size_t columns) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     if (rows == 0) return;
     repeat_rows<<<blocks(rows * columns), kThreads, 0, of(self).stream>>>(row, to, rows * columns, columns);
     check_launch(self);
 }
 
 void sum_rows(Math *self, const float *from, float *sums, size_t rows, size_t columns) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     add_rows<<<blocks(columns), kThreads, 0, of(self).stream>>>(from, sums, rows, columns);
     check_launch(self);
 }
 
 void relu(Math *self, float *values, size_t count) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     if (count == 0) return;
     keep_positive<<<blocks(count), kThreads, 0, of(self).stream>>>(values, count);
     check_launch(self);
 }
 
 void relu_gradient(Math *self, const float *values, float *gradient, size_t count) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     if (count == 0) return;
     keep_where_positive<<<blocks(count), kThreads, 0, of(self).stream>>>(values, gradient, count);
     check_launch(self);
 }
 
 void one_hot(Math *self, const uint8_t *numbers, float *to, size_t count, size_t classes) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     if (count == 0) return;
     mark_classes<<<blocks(count * classes), kThreads, 0, of(self).stream>>>(numbers, to, count * classes, classes);
     check_launch(self);
 }
 
 void cross_entropy(Math *self, float *logits, const uint8_t *labels, size_t rows, size_t classes, double *totals) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     softmax_rows<<<1, kThreads, 0, of(self).stream>>>(logits, labels, rows, classes, totals);
     check_launch(self);
 }
 
 void momentum(Math *self, float *parameters, float *momenta, const float *gradients, size_t count, const double *rows,
               float rate, float decay) {
-    const OnGpu on_gpu(self);
+    set_gpu(self);
     follow<<<blocks(count), kThreads, 0, of(self).stream>>>(parameters, momenta, gradients, count, rows, rate, decay);
     check_launch(self);
 }
@@ -212,7 +202,7 @@ const MathBackend kBackend = {
 extern "C" Math *math_create_cuda(int gpu) {
     Cuda *const self = new (std::nothrow) Cuda{{&kBackend, 0}, gpu, nullptr, nullptr};
     if (self == nullptr) return nullptr;
-    const OnGpu on_gpu(&self->math);
+    set_gpu(&self->math);
     if (self->math.failed == 0 && cublasCreate(&self->blas) == CUBLAS_STATUS_SUCCESS) return &self->math;
     delete self;
     return nullptr;
