@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <time.h>
 
-enum { ELEMENTS = 1 << 20, ROUNDS = 20, NO_GPU = 77, TOO_FEW_GPUS = 78, MOST_SECONDS = 30, MOST_WORKERS_USED = 8 };
+enum { ELEMENTS = 1 << 18, ROUNDS = 20, NO_GPU = 77, TOO_FEW_GPUS = 78, MOST_SECONDS = 30, MOST_WORKERS_USED = 8 };
 
 static uint32_t gpu_count;
 
