@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replicas of one GPU by the public API: collectives of device memory right and fast, and many steps that leave nothing
-// behind.
+// Replicas of one GPU by the public API: collectives of device memory right and fast, graphs, and many steps that
+// leave nothing behind.
 //
 //     replicas [--most BYTES] [--steps N]      of an array, 256 MiB if not said; 100000
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "device/gpu/loader.h"
 #include "strategy.h"
 #include "util/text.h"
 
@@ -56,6 +58,59 @@ void check_rates(const Gpu &gpu, std::size_t bytes) {
                      std::llround(copied * 1e-9), ", the goal is 80 %"));
         }
     }
+}
+
+/// What a graph records: an addition of the module's, and a collective of the sum.
+struct Recorded {
+    const Gpu &gpu;
+    float *one, *sum, *result;
+    int recorded = 0;
+};
+
+int32_t add_and_reduce(mdist_replica_t *replica, void *user_data) {
+    auto *const self = static_cast<Recorded *>(user_data);
+    const mdist_gpu_api &api = self->gpu.api();
+    void *stream = nullptr;
+    ++self->recorded;
+    const mdist_buffer_t sum = {self->sum, 1000, MDIST_FLOAT32, 0}, result = {self->result, 1000, MDIST_FLOAT32, 0};
+    return mdist_replica_stream(replica, &stream, nullptr) == MDIST_OK &&
+                   api.assign(0, MDIST_FLOAT32, MDIST_ASSIGN_ADD, self->sum, self->one, 1000,
+                              static_cast<mdist_gpu_stream *>(stream)) == 0 &&
+                   mdist_all_reduce(replica, MDIST_MEAN, &sum, &result, 1, nullptr, nullptr) == MDIST_OK
+               ? 0
+               : 1;
+}
+
+std::string graph_problem(const Gpu &gpu, const char *implementation) {
+    constexpr int kLaunches = 10;
+    const Strategy strategy("gpu:0", implementation);
+    const Array arrays = strategy.allocate(0, 12000);
+    auto *const one = static_cast<float *>(arrays.data());
+    Recorded recorded = {gpu, one, one + 1000, one + 2000};
+    std::vector<float> numbers(3000, 0.0f);
+    std::fill_n(numbers.begin(), 1000, 1.0f);
+    const mdist_tensor_t here = tensor_of(numbers.data(), MDIST_FLOAT32, 3000);
+    const mdist_tensor_t there = tensor_of(one, MDIST_FLOAT32, 3000);
+    mdist_error_t *error = nullptr;
+    well(mdist_tensor_copy(&there, &here, &error), error);
+    for (int i = 0; i < kLaunches; ++i)
+        strategy.run([&](mdist_replica_t *replica, uint32_t) {
+            well(mdist_replica_graph(replica, 1, add_and_reduce, &recorded, &error), error);
+        });
+    well(mdist_tensor_copy(&here, &there, &error), error);
+    if (recorded.recorded != 1) return text("called ", recorded.recorded, " times");
+    const auto right = std::count(numbers.begin() + 1000, numbers.end(), static_cast<float>(kLaunches));
+    return right == 2000 ? "" : text(2000 - right, " of 2000 elements are wrong, one is ", numbers[2999]);
+}
+
+void check_graph(const Gpu &gpu, const char *implementation, const std::string &name) {
+    std::string wrong;
+    try {
+        wrong = graph_problem(gpu, implementation);
+    } catch (const std::exception &failure) {
+        wrong = failure.what();
+    }
+    gpu.checks().check(wrong.empty(), name, wrong);
 }
 
 /// What a process has, to be compared with what it has later.
@@ -128,6 +183,12 @@ int run(int argc, char **argv) {
             check_types(checks, strategy, "logical devices");
             check_exchanges(checks, strategy, "logical devices");
         }
+        check_graph(gpu, "auto", "a step's graph");
+        std::string reason;
+        if (nccl_api(reason) != nullptr)
+            check_graph(gpu, "nccl", "a step's graph with NCCL");
+        else
+            checks.skipped("a step's graph with NCCL", reason);
         check_rates(gpu, option(argc, argv, "--most", gpu.is_fake() ? 65536 : std::size_t{256} << 20));
         check_leaks(gpu, option(argc, argv, "--steps", gpu.is_fake() ? 400 : 100000));
     } catch (const std::exception &failure) {
