@@ -164,6 +164,7 @@ int main(int argc, char **argv) {
     Checks checks;
     const Gpu gpu(checks);
     const std::size_t bytes = option(argc, argv, "--most", gpu.is_fake() ? 4096 : std::size_t{512} << 20) / 256 * 256;
+    gpu.warm_up();
     Bandwidth bandwidth(gpu, bytes);
     bandwidth.copy();
     for (const uint32_t count : {2u, 4u, 8u}) bandwidth.reduce(MDIST_FLOAT32, MDIST_SUM, count);

@@ -106,6 +106,17 @@ void Gpu::wait(mdist_gpu_stream *stream) const {
     });
 }
 
+void Gpu::warm_up() const {
+    if (is_fake()) return;
+    constexpr std::size_t kBytes = std::size_t{256} << 20;
+    const Memory memory(*this, kBytes);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    while (std::chrono::steady_clock::now() < end) {
+        for (int i = 0; i < 20; ++i) require(api_.fill(device(), memory.data(), i, kBytes, stream_), "warming up");
+        wait();
+    }
+}
+
 void Gpu::upload(void *to, const void *from, std::size_t bytes) const {
     require(api_.copy(device(), to, from, bytes, stream_), "copying to the GPU");
     wait();

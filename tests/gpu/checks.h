@@ -55,6 +55,8 @@ class Gpu {
     /// Until all on the stream is done; two minutes at most.
     void wait() const { wait(stream_); }
     void wait(mdist_gpu_stream *stream) const;
+    /// Keeps a card busy until its clocks are up, before what is timed.
+    void warm_up() const;
     void upload(void *to, const void *from, std::size_t bytes) const;
     void download(void *to, const void *from, std::size_t bytes) const;
     /// Calls f() until it is true, for two minutes at most.

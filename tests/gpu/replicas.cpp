@@ -46,6 +46,7 @@ std::string logical_devices(uint32_t count) {
 
 /// All inputs are read and all outputs written.
 void check_rates(const Gpu &gpu, std::size_t bytes) {
+    gpu.warm_up();
     const double copied = copy_rate(bytes);
     for (const mdist_dtype_t dtype : {MDIST_FLOAT32, MDIST_BFLOAT16}) {
         for (const uint32_t count : {2u, 4u, 8u}) {

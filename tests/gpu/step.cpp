@@ -85,6 +85,7 @@ int run() {
     checks.check(strategy != nullptr, "strategy on gpu:0", "");
     void *memory = nullptr;
     gpu.require(gpu.api().allocate(gpu.device(), 256, &memory), "allocating");
+    gpu.warm_up();
     for (const int kernels : {0, 1, 10})
         if (strategy != nullptr) measure(gpu, strategy, {gpu, memory, kernels});
     gpu.require(gpu.api().release(gpu.device(), memory), "releasing");
