@@ -65,7 +65,7 @@ void check_kinds(const Gpu &gpu) {
     gpu.checks().check(kind_of(memory.data() + kBytes - 1) == MDIST_GPU_MEMORY_DEVICE, "memory of the GPU is told", "");
     gpu.require(api.release_pinned(pinned), "releasing pinned memory");
     void *much = nullptr;
-    const int error = api.allocate(gpu.device(), std::size_t{1} << 50, &much);
+    const int error = api.allocate(gpu.device(), std::size_t{1} << 44, &much);
     gpu.checks().check(api.kind(error) == MDIST_GPU_OUT_OF_MEMORY && much == nullptr, "out of memory is told", "");
     gpu.wait(); // and nothing else suffers
 }
@@ -239,7 +239,8 @@ void check_nccl_abort(const Gpu &gpu, const mdist_nccl_api &nccl) {
     const auto begin = std::chrono::steady_clock::now();
     const int error = alone.abort();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    gpu.checks().check(error == 0, "NCCL aborts while a kernel runs", text(took.count(), " s"));
+    gpu.checks().check(error == 0 || nccl.kind(error) == MDIST_GPU_NOT_READY, "NCCL aborts while a kernel runs",
+                       text(took.count(), " s"));
     gpu.wait();
 }
 

@@ -67,7 +67,7 @@ void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
     bool well = true;
     const double by_hand = middle_us([&] {
         well &= work.put(gpu.stream()) == 0;
-        while (gpu.api().stream_query(gpu.device(), gpu.stream()) != 0) sched_yield();
+        while (gpu.api().kind(gpu.api().stream_query(gpu.device(), gpu.stream())) == MDIST_GPU_NOT_READY) sched_yield();
     });
     const double in_step = middle_us(
         [&] { well &= mdist_run(strategy, step, &work, nullptr, 0, nullptr, 0, nullptr, nullptr) == MDIST_OK; });
