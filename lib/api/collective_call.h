@@ -43,13 +43,13 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
         const uint64_t timeout_ns = timeout_of(self.strategy(), options);
         self.require_together(function);
         check_call(call, self.strategy().replica_count());
+        need_reachable(self, call);
         body(self, timeout_ns);
     });
 }
 
-/// The same for calls with a side that only the root has: elsewhere that is not looked at, and empty in what
-/// `body(Replica
-/// &, const Call &, timeout_ns)` gets.
+/// The same for calls with a side that only the root has: elsewhere that is not looked at, and empty in what `body(
+/// Replica &, const Call &, timeout_ns)` gets.
 template <class Body>
 mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
                             const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
@@ -71,6 +71,7 @@ mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replic
         check_call(own, self.strategy().replica_count());
         for (size_t b = 0; is_root && call.kind == CallKind::kReduceToRoot && b < call.buffer_count; ++b)
             check_as_long(call, b);
+        need_reachable(self, own);
         body(self, own, timeout_ns);
     });
 }

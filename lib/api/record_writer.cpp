@@ -8,6 +8,7 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/handle.h"
+#include "device/transfer.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -28,6 +29,7 @@ mdist_status_t mdist_record_writer_write(mdist_record_writer_t *writer, const vo
     return guard("mdist_record_writer_write", error, [&] {
         const auto pinned = pin(writer);
         if (bytes != 0) need(data, "data");
+        need_on_host(data, "data");
         pinned->write(data, bytes);
     });
 }

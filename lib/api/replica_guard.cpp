@@ -2,6 +2,7 @@
 #include "api/replica_guard.h"
 
 #include "comm/device/gpu_group.h"
+#include "device/transfer.h"
 #include "util/text.h"
 
 #include <cstddef>
@@ -67,6 +68,15 @@ void need_no_packs(const mdist_call_options_t *options) {
     if (options == nullptr || known_options(options, true).bytes_per_pack == 0) return;
     throw Failure(MDIST_ERR_UNSUPPORTED, text("options.bytes_per_pack is ", options->bytes_per_pack,
                                               ", and what is started is one operation; start one for each pack"));
+}
+
+void need_reachable(const Replica &replica, const Call &call) {
+    if (replica.strategy().gpus() != nullptr) return; // there it is part of the call
+    for (std::size_t b = 0; b < call.buffer_count; ++b)
+        for (const mdist_buffer_t *const each : {&call.inputs[b], &call.outputs[b]})
+            if (const int32_t gpu = gpu_of(each->data); gpu >= 0)
+                throw invalid(text("buffer ", b, " lies on gpu:", gpu, ", and replica ", replica.id(),
+                                   " is on the CPU; give it memory of the host, or the strategy GPUs (key `devices`)"));
 }
 
 } // namespace mdist

@@ -84,5 +84,7 @@ uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *option
 Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options);
 /// Throws UNSUPPORTED where a call asks for packs.
 void need_no_packs(const mdist_call_options_t *options);
+/// Throws INVALID_ARGUMENT where a replica on the CPU brings memory of a GPU to a collective.
+void need_reachable(const Replica &replica, const Call &call);
 
 } // namespace mdist

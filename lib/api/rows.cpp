@@ -17,9 +17,11 @@ namespace {
 Rows rows_of(const Replica &replica, const mdist_tensor_t *indices, const mdist_tensor_t *values) {
     need(indices, "indices");
     need(values, "values");
-    const int32_t gpu = replica.strategy().device(replica.local_index()).place().index;
+    const Device &device = replica.strategy().device(replica.local_index());
+    const int32_t gpu = device.place().index;
     Rows rows = {view_of(*indices, "the indices", {}, gpu), view_of(*values, "the rows", {}, gpu)};
     rows.check();
+    if (device.place().on_host()) rows = {rows.indices.to_host(), rows.values.to_host()};
     return rows;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/callback.h"
 
+#include "device/transfer.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -13,6 +14,7 @@ Spec checked_output(mdist_tensor_t output, std::size_t index, const Spec *rows_o
     const std::string what = text("output ", index);
     const bool rows = output.rank > 0 && output.shape[0] == MDIST_ROWS;
     if (rows) output.shape[0] = 1;
+    output.data = nullptr; // not read
     for (int32_t i = 1; i < output.rank && i < MDIST_MAX_RANK; ++i)
         if (output.shape[i] == MDIST_ROWS)
             throw invalid(text(what, " has MDIST_ROWS as dimension ", i, "; it can only stand in the first, 0"));

@@ -20,6 +20,26 @@ Tensor allocated(const Place &place, int32_t dtype, const Shape &shape) {
 
 } // namespace
 
+int32_t gpu_of(const void *data) {
+    const Place place = place_of(data, -1);
+    return place.on_host() ? -1 : place.index;
+}
+
+void need_on_host(const void *data, const char *what) {
+    if (const int32_t gpu = gpu_of(data); gpu >= 0)
+        throw invalid(text(what, " lies on gpu:", gpu,
+                           "; this call takes memory of the host, where mdist_tensor_copy brings it"));
+}
+
+Shape checked_on_host(const mdist_tensor_t &tensor, const char *what) {
+    const Shape shape = checked_shape(tensor, what);
+    if (tensor.device_kind != MDIST_DEVICE_CPU)
+        throw invalid(text(what, " is said to lie on gpu:", tensor.device_index,
+                           "; this call takes memory of the host, where mdist_tensor_copy brings it"));
+    need_on_host(tensor.data, what);
+    return shape;
+}
+
 Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking) {
     // Who says GPU must mean it; who says host may not know better.
     const Place said = {tensor.device_kind, tensor.device_index};

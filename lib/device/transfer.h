@@ -13,6 +13,13 @@ namespace mdist {
 /// `asking`: whose GPU it may count for, see place_of().
 Tensor view_of(const mdist_tensor_t &tensor, const char *what, const Memory &owner = {}, int32_t asking = 0);
 
+/// The GPU whose memory it is and that of no other; -1: the host can touch it.
+int32_t gpu_of(const void *data);
+/// Throws INVALID_ARGUMENT naming `what` for memory of a GPU, in calls that take no other than the host's.
+void need_on_host(const void *data, const char *what);
+/// As checked_shape(), and if there is memory, it must be the host's.
+Shape checked_on_host(const mdist_tensor_t &tensor, const char *what);
+
 /// Where a caller's tensor lies. Throws as view_of() where its address says something else than it does.
 Place checked_place(const mdist_tensor_t &tensor, const char *what, int32_t asking = 0);
 

@@ -76,13 +76,6 @@ Shape checked_shape(const mdist_tensor_t &tensor, const char *what) {
     return shape;
 }
 
-Shape checked_on_host(const mdist_tensor_t &tensor, const char *what) {
-    if (tensor.device_kind != MDIST_DEVICE_CPU || tensor.device_index != 0)
-        throw invalid(text(what, " lies on device kind ", tensor.device_kind, ", index ", tensor.device_index,
-                           "; this call takes host memory (MDIST_DEVICE_CPU, 0)"));
-    return checked_shape(tensor, what);
-}
-
 Shape checked_filled(const mdist_tensor_t &tensor, const char *what) {
     const Shape shape = checked_shape(tensor, what);
     if (tensor.data == nullptr && shape.elements() != 0)

@@ -28,9 +28,7 @@ struct Shape {
 /// Type, rank, device and size in bytes of a caller's tensor; throws INVALID_ARGUMENT naming `what`. A tensor with
 /// elements and without data passes: whether that is right depends on the call.
 Shape checked_shape(const mdist_tensor_t &tensor, const char *what);
-/// The same of host memory, for calls that take no other.
-Shape checked_on_host(const mdist_tensor_t &tensor, const char *what);
-/// As checked_shape(), and the memory must be there.
+/// The same, and the memory must be there.
 Shape checked_filled(const mdist_tensor_t &tensor, const char *what);
 /// Size in bytes; throws INVALID_ARGUMENT where it does not fit (at most PTRDIFF_MAX).
 std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays in memory as a source: elements are rows, seen in place.
 #include "data/sources.h"
+#include "device/transfer.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -68,8 +69,8 @@ std::unique_ptr<Stream> FromTensors::open(const Iteration &iteration) const {
 
 Shape checked_array(const mdist_tensor_t &array, std::size_t index, uint64_t rows) {
     const std::string what = text("array ", index);
-    checked_on_host(array, what.c_str());
-    const Shape shape = checked_filled(array, what.c_str());
+    checked_filled(array, what.c_str());
+    const Shape shape = checked_on_host(array, what.c_str());
     if (shape.rank == 0) throw invalid(what + " is a scalar; elements are the rows of arrays of rank 1 or more");
     if (shape.dims[0] != rows)
         throw invalid(text(what, " of shape ", shape.text(), " has ", shape.dims[0], " rows and array 0 has ", rows,

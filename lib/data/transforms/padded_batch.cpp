@@ -2,6 +2,7 @@
 // Consecutive elements joined along a new first dimension, each filled up at the end of its dimensions.
 #include "data/transforms.h"
 #include "data/transforms/replay_batches.h"
+#include "device/transfer.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -32,7 +33,6 @@ Padding checked_padding(const mdist_tensor_t &given, const Spec &component, std:
         padding.shape.dims[i] = given.shape[i];
         if (given.shape[i] == Spec::kUnknown) known.shape[i] = 1;
     }
-    known.data = nullptr;
     checked_on_host(known, text("padding ", index).c_str());
     if (given.data != nullptr) std::memcpy(padding.value.data(), given.data, dtype_size(given.dtype));
     return padding;
