@@ -35,12 +35,14 @@ static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdi
 // Waits for all workers, so that files which the first one writes before are there.
 static mdist_dataset_t *input(mdist_strategy_t *strategy, const char *const *paths) {
     const mdist_tensor_t number = {.dtype = MDIST_FLOAT32};
+    // The step adds on the CPU, so elements stay in memory of the host where replicas have GPUs, too.
+    const mdist_input_options_t on_host = {.struct_size = sizeof on_host, .fetch_to_device = -1};
     mdist_dataset_t *names = NULL, *records = NULL, *numbers = NULL, *batches = NULL, *dealt = NULL;
     must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are read
     must(mdist_dataset_tfrecords(names, NULL, &records, &problem));
     must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, &problem));
     must(mdist_dataset_batch(numbers, BATCH, 0, &batches, &problem));
-    must(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem)); // policy AUTO: by file
+    must(mdist_distribute_dataset(strategy, batches, &dealt, &on_host, &problem)); // policy AUTO: by file
     mdist_dataset_destroy(names);
     mdist_dataset_destroy(records);
     mdist_dataset_destroy(numbers);

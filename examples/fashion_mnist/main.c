@@ -187,7 +187,9 @@ static mdist_status_t evaluate(Job *self, double *accuracy) {
 
 static int failed(const Job *self, mdist_status_t status) {
     if (status == MDIST_ERR_UNSUPPORTED && !self->error)
-        fprintf(stderr, "fashion_mnist: this program was built without CUDA, or its GPU cannot be used\n");
+        fprintf(
+            stderr,
+            "fashion_mnist: this program was built without CUDA, or its GPU cannot be used; take --devices 'cpu*2'\n");
     else
         fprintf(stderr, "fashion_mnist: %s: %s\n", mdist_status_name(status), mdist_error_message(self->error));
     return 1;

@@ -155,8 +155,8 @@ static mdist_status_t connect(Job *self, uint32_t local) {
     Model *const model = &self->models[local];
     char device[64];
     TRY(mdist_strategy_device(self->strategy, local, device, sizeof device, NULL, &self->error));
-    if (model_create(strncmp(device, "gpu:", 4) == 0 ? atoi(device + 4) : -1, BATCH, model) != 0)
-        return MDIST_ERR_UNSUPPORTED;
+    const int gpu = strncmp(device, "gpu:", 4) == 0 ? atoi(device + 4) : -1;
+    if (model_create(gpu, BATCH, model) != 0) return gpu >= 0 ? MDIST_ERR_UNSUPPORTED : MDIST_ERR_OUT_OF_MEMORY;
     for (int part = 0; part < PARTS; ++part) {
         mdist_tensor_t parameters, momentum, gradients;
         TRY(mdist_variable_tensor(self->parameters[part], local, &parameters, &self->error));
@@ -222,6 +222,14 @@ static void clean_up(Job *self) {
     free(self->next);
 }
 
+static void tell(const Job *self, mdist_status_t status) {
+    const char *words = "no memory";
+    if (status == MDIST_ERR_UNSUPPORTED)
+        words = "this program was built without CUDA, or its GPU cannot be used; take 'cpu*2' for DEVICES";
+    if (self->error) words = mdist_error_message(self->error);
+    fprintf(stderr, "language_model: %s: %s\n", mdist_status_name(status), words);
+}
+
 int main(int argument_count, char **arguments) {
     Job job = {.devices = argument_count > 1 ? arguments[1] : NULL,
                .steps = argument_count > 2 ? strtol(arguments[2], NULL, 10) : 300};
@@ -232,9 +240,7 @@ int main(int argument_count, char **arguments) {
         mdist_status_t status = prepare(&job);
         if (status == MDIST_OK) status = train(&job);
         code = status != MDIST_OK;
-        if (code != 0)
-            fprintf(stderr, "language_model: %s: %s\n", mdist_status_name(status),
-                    job.error ? mdist_error_message(job.error) : "no memory, or no CUDA here");
+        if (code != 0) tell(&job, status);
     }
     clean_up(&job);
     return code;
