@@ -127,7 +127,7 @@ class BasicTensor : public mdist_tensor_t {
 
     uint64_t elements() const noexcept { return mdist_tensor_elements(this); }
 
-    // Its elements, if T is what they are.
+    // Its elements, if T is what they are, and the host can touch them. On a GPU a kernel takes `data`.
     template <typename T>
     auto as() const {
         if (dtype != dtype_of<T>) {
@@ -135,6 +135,9 @@ class BasicTensor : public mdist_tensor_t {
             throw std::invalid_argument(std::string("the tensor's elements are ") + name(dtype) + ", not " +
                                         name(dtype_of<T>));
         }
+        if (device_kind != MDIST_DEVICE_CPU)
+            throw std::invalid_argument("the tensor lies on gpu:" + std::to_string(device_index) +
+                                        "; mdist_tensor_copy and fetch bring it to the host");
         using Element = std::conditional_t<std::is_const_v<Void>, const T, T>;
         return Span<Element>(static_cast<Element *>(data), static_cast<size_t>(elements()));
     }

@@ -53,6 +53,14 @@ void check_types() {
         require(std::strstr(error.what(), "float32, not int32"), error.what());
         thrown_by<std::invalid_argument>([&] { mdist::ConstTensor(six).item<float>(); });
     });
+    check("elements that the host cannot touch are refused", [] {
+        mdist_tensor_t there{};
+        there.dtype = MDIST_FLOAT32;
+        there.device_kind = MDIST_DEVICE_GPU;
+        there.device_index = 1;
+        const auto error = thrown_by<std::invalid_argument>([&] { mdist::ConstTensor(there).item<float>(); });
+        require(std::strstr(error.what(), "lies on gpu:1"), error.what());
+    });
     check("a config gives back what was set, and text longer than most", [] {
         const std::string devices = "cpu*7";
         require(mdist::Config().set("devices", devices).get("devices") == devices, "devices");
