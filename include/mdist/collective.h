@@ -152,8 +152,8 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
                                                    mdist_error_t **error);
 
 /**
- * Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value
- * (TensorFlow: Strategy.reduce).
+ * Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value in memory of
+ * the host (TensorFlow: Strategy.reduce).
  *
  * Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones
  * count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went
@@ -175,8 +175,8 @@ MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_o
 
 /**
  * Reduces a per-replica value to where @p destination says: NULL or "" for the devices it came from (a mirrored value,
- * so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in
- * mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to).
+ * so an all-reduce), else the name of one device of this strategy (a plain value there). Plain and mirrored values as
+ * in mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to).
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
@@ -225,9 +225,10 @@ MDIST_API mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_val
                                      mdist_error_t **error);
 
 /**
- * Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths
- * along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per
- * replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their sum joins them.
+ * Joins the replicas' tensors along @p axis in replica order, to a plain value in memory of the host (TensorFlow:
+ * Strategy.gather). Lengths along the axis may differ; rank, dtype and the other dimensions must not. A plain or
+ * mirrored value counts once per replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their
+ * sum joins them.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */

@@ -29,9 +29,9 @@ typedef struct mdist_iterator mdist_iterator_t;
 #define MDIST_UNKNOWN 0x7fffffffffffffff
 
 /**
- * A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;
- * they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made
- * from it, their iterators or their elements live.
+ * A source whose element i is row i of each array. The arrays (kept, not copied) lie on the host and have one first
+ * dimension in common; they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the
+ * dataset, those made from it, their iterators or their elements live.
  * @thread any   @blocks no   @collective no
  * @calls-back free_user_data, on the thread that drops the last reference   @since 0.1
  */

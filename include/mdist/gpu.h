@@ -9,6 +9,10 @@
  * merge. So what mdist_run gives back is there, and a kernel that failed fails the run. With the key `gpu.blocking`
  * every function waits for its own work instead, which finds out who is to blame.
  *
+ * Outside of steps the streams have come to rest, and functions are done when they return. What the library calls there
+ * (a merge, an update, a fetch) has no stream of the library's: what it gives a GPU must be done when it returns. What
+ * is reduced, gathered or read without a destination is given in memory of the host, on any devices.
+ *
  * Buffers and tensors of a step's collectives lie on the host or on the replica's GPU, alike on all replicas; what they
  * are is found out from their addresses. No header of CUDA is needed: streams are pointers.
  */
@@ -49,8 +53,8 @@ MDIST_API mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **s
 MDIST_API mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error);
 
 /**
- * Copies between tensors of one type and shape, wherever they lie; done on return. In a step, behind what the replica's
- * stream has been given: take mdist_replica_copy there.
+ * Copies between tensors of one type and shape, wherever they lie; done on return. It stands in no order with what a
+ * step has put on a stream: in a step take mdist_replica_copy.
  * @param to  its memory is written; ranges are the same or do not overlap
  * @thread any   @blocks for the copy   @collective no   @calls-back never   @since 0.1
  */

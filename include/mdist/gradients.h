@@ -70,8 +70,8 @@ MDIST_API mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, cons
                                                 mdist_error_t **error);
 
 /**
- * Where a gradient lies on a local replica: until mdist_gradients_destroy, always there. Yours to write until it is
- * ready, and again after the wait, which does not clear it.
+ * Where a gradient lies on a local replica, in memory of its device: until mdist_gradients_destroy, always there. Yours
+ * to write until it is ready, and again after the wait, which does not clear it.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_gradients_tensor(const mdist_gradients_t *gradients, uint32_t local_replica,

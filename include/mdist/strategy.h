@@ -28,7 +28,7 @@ typedef struct mdist_replica mdist_replica_t;
 /** What moves the bytes of one call. */
 typedef enum mdist_implementation {
     MDIST_IMPLEMENTATION_AUTO      = 0, /* what the strategy has */
-    MDIST_IMPLEMENTATION_RING      = 1, /* anything but NCCL */
+    MDIST_IMPLEMENTATION_RING      = 1, /* anything but NCCL; in a step, MDIST_ERR_UNSUPPORTED where that is used */
     MDIST_IMPLEMENTATION_NCCL      = 2, /* where the strategy uses it, else MDIST_ERR_UNSUPPORTED */
     MDIST_IMPLEMENTATION_PIN_INT32 = -0x7fffffff - 1
 } mdist_implementation_t;
@@ -208,8 +208,8 @@ MDIST_API int32_t mdist_replica_local_index(const mdist_replica_t *replica);
 MDIST_API uint32_t mdist_replica_count(const mdist_replica_t *replica);
 
 /**
- * Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns, or as long as that
- * value lives; only read it.
+ * Describes this replica's tensor of argument @p index of the run, which lies where the value has it: device_kind says
+ * whether on a GPU. Borrowed until the step returns, or as long as that value lives; only read it.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,

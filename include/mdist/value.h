@@ -79,8 +79,8 @@ MDIST_API mdist_value_kind_t mdist_value_kind(const mdist_value_t *value);
 MDIST_API size_t mdist_value_count(const mdist_value_t *value);
 
 /**
- * Describes tensor @p index of a value that is no structure. Its memory is borrowed until the value is destroyed; only
- * read it.
+ * Describes tensor @p index of a value that is no structure, and says where it lies (device_kind). Its memory is
+ * borrowed until the value is destroyed; only read it.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_tensor(const mdist_value_t *value, size_t index, mdist_tensor_t *out,

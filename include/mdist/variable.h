@@ -122,9 +122,9 @@ MDIST_API mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdi
                                                    mdist_error_t **error);
 
 /**
- * Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all
- * replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of
- * mdist_variable_tensor.
+ * Reads from outside of steps, as a plain value (a copy, in memory of the host). Mirrored: copy 0. Sync-on-read: SUM
+ * and MEAN over all replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read
+ * the memory of mdist_variable_tensor.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read
  * @calls-back never   @since 0.1
  */
@@ -149,8 +149,9 @@ MDIST_API mdist_status_t mdist_cached_reads_enter(mdist_strategy_t *strategy, md
 MDIST_API mdist_status_t mdist_cached_reads_exit(mdist_strategy_t *strategy, mdist_error_t **error);
 
 /**
- * Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and
- * write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you.
+ * Describes the copy of a local replica, which lies on its device. Its address never changes; borrowed until the
+ * variable is destroyed. Read and write it as you like, from one thread at a time (on a GPU by kernels and copies, see
+ * <mdist/gpu.h>); keeping mirrored copies equal is then up to you.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t local_replica,
@@ -197,7 +198,8 @@ MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, c
  * @p argument_count counts tensors. Each result that it sets in @p results is a plain value or a structure of such,
  * which it made and hands over, also if it fails. Returns 0, or any other number to fail the update, which
  * mdist_error_native then gives. Runs on the thread that called mdist_update; may call any function of cross-replica
- * context, where mdist_variable_assign writes the copy at hand only.
+ * context, where mdist_variable_assign writes the copy at hand only. A copy on a GPU is for kernels, whose work must be
+ * done when it returns.
  */
 typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                                    size_t argument_count, mdist_value_t **results, size_t result_count,

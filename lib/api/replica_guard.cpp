@@ -55,7 +55,13 @@ uint64_t timeout_of(const mdist_call_options_t *options) {
 }
 
 uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *options) {
-    return options == nullptr ? 0 : known_options(options, uses_nccl(strategy)).timeout_ns;
+    if (options == nullptr) return 0;
+    const mdist_call_options_t known = known_options(options, uses_nccl(strategy));
+    if (known.implementation == MDIST_IMPLEMENTATION_RING && uses_nccl(strategy))
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "options.implementation is MDIST_IMPLEMENTATION_RING (1), and the collectives of this strategy's "
+                      "GPUs are NCCL's; the key communication.implementation says ring for all of them");
+    return known.timeout_ns;
 }
 
 Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options) {

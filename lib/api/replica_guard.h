@@ -78,7 +78,7 @@ mdist_status_t joint_guard(const char *function, mdist_strategy_t *handle, const
 
 /// The timeout of one call; 0: the strategy's. Throws for anything that is wrong with the options.
 uint64_t timeout_of(const mdist_call_options_t *options);
-/// The same for a collective, which may ask for NCCL where the strategy uses it.
+/// The same for a collective in a step, which may ask for NCCL where the strategy uses it, and for nothing else there.
 uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *options);
 /// The packs of one call, or else the strategy's.
 Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of GPUs where only the host's will do is refused in words, whatever its tensor says: no crash, no guess.
+// What cannot be done where there are GPUs is refused in words: memory of a GPU where only the host's will do, whatever
+// its tensor says, and calls by another way than the strategy's.
 #include "gpu_support.h"
 
 #include <unistd.h>
@@ -126,13 +127,39 @@ static void rows_are_brought_to_a_replica_on_the_cpu(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+static int32_t all_reduce_by_ring(mdist_replica_t *replica, void *user_data) {
+    float number = 1;
+    const mdist_buffer_t buffer = {&number, 1, MDIST_FLOAT32, 0};
+    const mdist_call_options_t options = {.struct_size = sizeof options, .implementation = MDIST_IMPLEMENTATION_RING};
+    (void)user_data;
+    return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &options, NULL);
+}
+
+static void a_call_cannot_do_without_nccl_where_the_strategy_uses_it(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    assert_int_equal(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, 0, NULL, 0, NULL, &error),
+                     MDIST_ERR_UNSUPPORTED);
+    WORDS(error, "communication.implementation says ring");
+    mdist_error_free(error);
+    mdist_strategy_destroy(strategy);
+
+    mdist_config_t *config = gpu_config("gpu:0,gpu:1");
+    OK(mdist_config_set(config, "communication.implementation", "ring", &error));
+    strategy = strategy_by(config);
+    OK(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(datasets_take_memory_of_the_host),
         cmocka_unit_test(a_record_is_memory_of_the_host),
         cmocka_unit_test(replicas_on_the_cpu_take_buffers_of_the_host),
         cmocka_unit_test(rows_are_brought_to_a_replica_on_the_cpu),
+        cmocka_unit_test(a_call_cannot_do_without_nccl_where_the_strategy_uses_it),
     };
-    load_fake("devices=1");
+    load_fake("devices=2");
     return cmocka_run_group_tests(tests, make_room, free_room);
 }

@@ -538,8 +538,8 @@ extern "C" {
     pub fn mdist_value_count(value: *const mdist_value_t) -> usize;
 }
 extern "C" {
-    #[doc = " Describes tensor @p index of a value that is no structure. Its memory is borrowed until the value is destroyed; only"]
-    #[doc = " read it."]
+    #[doc = " Describes tensor @p index of a value that is no structure, and says where it lies (device_kind). Its memory is"]
+    #[doc = " borrowed until the value is destroyed; only read it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_tensor(
         value: *const mdist_value_t,
@@ -972,8 +972,8 @@ extern "C" {
     pub fn mdist_replica_count(replica: *const mdist_replica_t) -> u32;
 }
 extern "C" {
-    #[doc = " Describes this replica's tensor of argument @p index of the run. Borrowed until the step returns, or as long as that"]
-    #[doc = " value lives; only read it."]
+    #[doc = " Describes this replica's tensor of argument @p index of the run, which lies where the value has it: device_kind says"]
+    #[doc = " whether on a GPU. Borrowed until the step returns, or as long as that value lives; only read it."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument(
         replica: *mut mdist_replica_t,
@@ -1090,9 +1090,9 @@ pub struct mdist_iterator {
 }
 pub type mdist_iterator_t = mdist_iterator;
 extern "C" {
-    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) have one first dimension in common;"]
-    #[doc = " they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the dataset, those made"]
-    #[doc = " from it, their iterators or their elements live."]
+    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) lie on the host and have one first"]
+    #[doc = " dimension in common; they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the"]
+    #[doc = " dataset, those made from it, their iterators or their elements live."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_dataset_from_tensors(
@@ -1537,8 +1537,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value"]
-    #[doc = " (TensorFlow: Strategy.reduce)."]
+    #[doc = " Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value in memory of"]
+    #[doc = " the host (TensorFlow: Strategy.reduce)."]
     #[doc = ""]
     #[doc = " Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones"]
     #[doc = " count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went"]
@@ -1566,8 +1566,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Reduces a per-replica value to where @p destination says: NULL or \"\" for the devices it came from (a mirrored value,"]
-    #[doc = " so an all-reduce), else the name of one device of this strategy (a plain value). Plain and mirrored values as in"]
-    #[doc = " mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to)."]
+    #[doc = " so an all-reduce), else the name of one device of this strategy (a plain value there). Plain and mirrored values as"]
+    #[doc = " in mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to)."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_reduce_to(
@@ -1637,9 +1637,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Joins the replicas' tensors along @p axis in replica order, to a plain value (TensorFlow: Strategy.gather). Lengths"]
-    #[doc = " along the axis may differ; rank, dtype and the other dimensions must not. A plain or mirrored value counts once per"]
-    #[doc = " replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their sum joins them."]
+    #[doc = " Joins the replicas' tensors along @p axis in replica order, to a plain value in memory of the host (TensorFlow:"]
+    #[doc = " Strategy.gather). Lengths along the axis may differ; rank, dtype and the other dimensions must not. A plain or"]
+    #[doc = " mirrored value counts once per replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their"]
+    #[doc = " sum joins them."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gather(
@@ -1875,9 +1876,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads from outside of steps, as a plain value (a copy). Mirrored: copy 0. Sync-on-read: SUM and MEAN over all"]
-    #[doc = " replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read the memory of"]
-    #[doc = " mdist_variable_tensor."]
+    #[doc = " Reads from outside of steps, as a plain value (a copy, in memory of the host). Mirrored: copy 0. Sync-on-read: SUM"]
+    #[doc = " and MEAN over all replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read"]
+    #[doc = " the memory of mdist_variable_tensor."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_variable_read(
@@ -1909,8 +1910,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes the copy of a local replica. Its address never changes; borrowed until the variable is destroyed. Read and"]
-    #[doc = " write it as you like, from one thread at a time; keeping mirrored copies equal is then up to you."]
+    #[doc = " Describes the copy of a local replica, which lies on its device. Its address never changes; borrowed until the"]
+    #[doc = " variable is destroyed. Read and write it as you like, from one thread at a time (on a GPU by kernels and copies, see"]
+    #[doc = " <mdist/gpu.h>); keeping mirrored copies equal is then up to you."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_tensor(
         variable: *const mdist_variable_t,
@@ -1969,7 +1971,8 @@ extern "C" {
 #[doc = " @p argument_count counts tensors. Each result that it sets in @p results is a plain value or a structure of such,"]
 #[doc = " which it made and hands over, also if it fails. Returns 0, or any other number to fail the update, which"]
 #[doc = " mdist_error_native then gives. Runs on the thread that called mdist_update; may call any function of cross-replica"]
-#[doc = " context, where mdist_variable_assign writes the copy at hand only."]
+#[doc = " context, where mdist_variable_assign writes the copy at hand only. A copy on a GPU is for kernels, whose work must be"]
+#[doc = " done when it returns."]
 pub type mdist_update_fn = ::std::option::Option<
     unsafe extern "C" fn(
         local_replica: u32,
@@ -3058,8 +3061,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Copies between tensors of one type and shape, wherever they lie; done on return. In a step, behind what the replica's"]
-    #[doc = " stream has been given: take mdist_replica_copy there."]
+    #[doc = " Copies between tensors of one type and shape, wherever they lie; done on return. It stands in no order with what a"]
+    #[doc = " step has put on a stream: in a step take mdist_replica_copy."]
     #[doc = " @param to  its memory is written; ranges are the same or do not overlap"]
     #[doc = " @thread any   @blocks for the copy   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_tensor_copy(
@@ -3274,8 +3277,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Where a gradient lies on a local replica: until mdist_gradients_destroy, always there. Yours to write until it is"]
-    #[doc = " ready, and again after the wait, which does not clear it."]
+    #[doc = " Where a gradient lies on a local replica, in memory of its device: until mdist_gradients_destroy, always there. Yours"]
+    #[doc = " to write until it is ready, and again after the wait, which does not clear it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_tensor(
         gradients: *const mdist_gradients_t,
