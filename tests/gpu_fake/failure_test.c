@@ -112,6 +112,43 @@ static void what_hangs_ends_by_the_deadline_of_the_run(void **state) {
     }
 }
 
+/// Fills its stream with what hangs, for a moment.
+static int32_t hang(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    void *stream = NULL;
+    if (fake->plan("job@1:hang") == 0 || mdist_replica_stream(replica, &stream, NULL) != MDIST_OK) return 1;
+    return gpus->spin(0, 1, stream);
+}
+
+static int32_t nothing(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+/// What was given back then is known to be free when the hang is over, and given to CUDA where memory is short.
+static void memory_is_short_while_something_hangs(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0");
+    const size_t two_thirds = (size_t)700 << 20, three_quarters = (size_t)800 << 20;
+    void *memory = NULL, *more = NULL;
+    mdist_call_options_t options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.timeout_ns = 50000000;
+    OK(mdist_alloc(strategy, 0, two_thirds, &memory, &error));
+    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, hang, NULL, NULL, 0, NULL, 0, &options, &error));
+    assert_int_equal(mdist_alloc(strategy, 0, three_quarters, &more, &error), MDIST_ERR_OUT_OF_MEMORY);
+    mdist_error_free(error);
+    error = NULL;
+    fake->reset();
+    OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, &error)); // waits for the stream
+    mdist_free(memory);
+    OK(mdist_alloc(strategy, 0, three_quarters, &more, &error));
+    mdist_free(more);
+    mdist_strategy_destroy(strategy);
+}
+
 static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -137,4 +174,5 @@ static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) 
 GPU_TESTS("devices=2,delay_us=100", cmocka_unit_test(a_call_that_fails_names_the_gpu_and_cudas_error),
           cmocka_unit_test(a_lack_of_memory_is_told_and_passes),
           cmocka_unit_test(what_hangs_ends_by_the_deadline_of_the_run),
+          cmocka_unit_test(memory_is_short_while_something_hangs),
           cmocka_unit_test(a_kernel_that_fails_fails_the_run_and_all_that_follow))

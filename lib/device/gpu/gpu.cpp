@@ -67,7 +67,7 @@ void Gpu::wait_until_done(const char *what) const {
 }
 
 Failure Gpu::not_done(const char *what) const {
-    return PhysicalGpu::not_done(text(name(), ": ", what), timeout_ns_);
+    return physical_.not_done(stream(), text(name(), ": ", what), timeout_ns_);
 }
 
 // Copies of pageable memory wait inside CUDA for what the stream had to do before, without a deadline: it is waited for

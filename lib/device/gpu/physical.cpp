@@ -3,6 +3,7 @@
 
 #include "device/gpu/event.h"
 #include "device/gpu/loader.h"
+#include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
 #include "device/gpu/polling.h"
 #include "device/gpu/pool.h"
@@ -22,8 +23,6 @@ constexpr uint64_t kPatienceNs = 600'000'000'000; // of copies that belong to no
 
 /// The error after which CUDA does nothing more in this process; 0: none.
 std::atomic<int> fatal_error{0};
-
-std::atomic<bool> gave_up_waiting{false};
 
 /// nullptr until a GPU is used: until then no address is one's.
 std::atomic<const mdist_gpu_api *> api_in_use{nullptr};
@@ -83,7 +82,7 @@ void PhysicalGpu::wait_for_now(const char *what) {
         wait_for_stream(stream_for_now(), kPatienceNs, what);
         throw;
     }
-    if (!mark.wait(kPatienceNs)) throw not_done(text("gpu:", index_, ": ", what), kPatienceNs);
+    if (!mark.wait(kPatienceNs)) throw not_done(stream_for_now(), text("gpu:", index_, ": ", what), kPatienceNs);
 }
 
 void PhysicalGpu::copy_now(void *to, const void *from, std::size_t bytes) {
@@ -143,15 +142,15 @@ Failure PhysicalGpu::failure(int error, const std::string &what) const {
         .native(error);
 }
 
-Failure PhysicalGpu::not_done(const std::string &what, uint64_t timeout_ns) {
-    gave_up_waiting = true;
+Failure PhysicalGpu::not_done(mdist_gpu_stream *stream, const std::string &what, uint64_t timeout_ns) {
+    forever<Overdue>().add(*this, stream);
     return Failure(MDIST_ERR_TIMEOUT, text(what, " was not done within ", timeout_ns / 1'000'000,
                                            " ms; something on its stream does not end"))
         .reason("gpu_timeout");
 }
 
-bool PhysicalGpu::keeps_memory() {
-    return gave_up_waiting;
+bool PhysicalGpu::keeps_memory() noexcept {
+    return forever<Overdue>().any();
 }
 
 void PhysicalGpu::require_sound() const {

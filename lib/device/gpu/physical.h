@@ -59,9 +59,10 @@ class PhysicalGpu {
     /// After what no process recovers from (an illegal address, on any of its GPUs): throws it again.
     void require_sound() const;
 
-    /// TIMEOUT, for `what`. From then on no memory is given back to CUDA, which would wait for whatever does not end.
-    static Failure not_done(const std::string &what, uint64_t timeout_ns);
-    static bool keeps_memory();
+    /// TIMEOUT, for `what` on a stream of this GPU. Until that is done, no memory is given back to CUDA, which would
+    /// wait for it too.
+    Failure not_done(mdist_gpu_stream *stream, const std::string &what, uint64_t timeout_ns);
+    static bool keeps_memory() noexcept;
 
   private:
     PhysicalGpu(int32_t index, const mdist_gpu_api &api, const mdist_gpu_info &info);

@@ -23,15 +23,6 @@ std::size_t rounded(std::size_t bytes) {
     return (std::max<std::size_t>(bytes, 1) + step - 1) / step * step;
 }
 
-/// False of a GPU that has failed: nobody will know.
-bool happened(const Event &mark) noexcept {
-    try {
-        return mark.happened();
-    } catch (const std::exception &) {
-        return false;
-    }
-}
-
 } // namespace
 
 GpuPool::GpuPool(PhysicalGpu &gpu) : gpu_(gpu), most_(MDIST_SANITIZED ? 0 : gpu.info().memory_bytes / 16) {}
@@ -54,7 +45,7 @@ void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &str
     const auto end = kept_.upper_bound(bytes + bytes / 8);
     auto at = end;
     if (stream) at = std::find_if(begin, end, [&](const auto &each) { return each.second.last.lock() == stream; });
-    if (at == end) at = std::find_if(begin, end, [](const auto &each) { return happened(each.second.mark); });
+    if (at == end) at = std::find_if(begin, end, [](const auto &each) { return is_free(each.second); });
     if (at == end) return nullptr;
     void *const data = at->second.data;
     taken_bytes = at->first;
@@ -68,7 +59,7 @@ void *GpuPool::make(std::size_t bytes) {
     void *data = nullptr;
     int error = api.allocate(gpu_.index(), bytes, &data);
     while (error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY) {
-        if (!shrink(0) && !await_any()) break;
+        if (!shrink(0) && (PhysicalGpu::keeps_memory() || !await_any())) break;
         error = api.allocate(gpu_.index(), bytes, &data);
     }
     if (error != 0) throw gpu_.failure(error, text("allocating ", bytes, " bytes"));
@@ -84,7 +75,7 @@ void *GpuPool::make(std::size_t bytes) {
 void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
     if (stream && stream->recording() && keep_with_graph(data, bytes, stream)) return;
     try {
-        Block block = {data, stream ? stream->mark() : Event(), stream};
+        Block block = {data, stream ? stream->mark() : Event(), stream, !stream && PhysicalGpu::keeps_memory()};
         const std::lock_guard lock(mutex_);
         kept_.emplace(bytes, std::move(block));
         kept_bytes_ += bytes;
@@ -118,6 +109,15 @@ bool GpuPool::keep_with_graph(void *data, std::size_t bytes, const std::shared_p
     return false;
 }
 
+/// False on a GPU that has failed: nobody will know.
+bool GpuPool::is_free(const Block &block) noexcept {
+    try {
+        return block.mark.happened() && !(block.doubtful && PhysicalGpu::keeps_memory());
+    } catch (const std::exception &) {
+        return false;
+    }
+}
+
 /// Gives back to CUDA what nobody uses any more, the largest first, until so much is kept. Whether there was any.
 bool GpuPool::shrink(std::size_t most) noexcept {
     if (PhysicalGpu::keeps_memory()) return false;
@@ -128,7 +128,7 @@ bool GpuPool::shrink(std::size_t most) noexcept {
             if (kept_bytes_ <= most) return any;
             auto at = kept_.end();
             while (at != kept_.begin() && data == nullptr)
-                if (happened((--at)->second.mark)) data = at->second.data;
+                if (is_free((--at)->second)) data = at->second.data;
             if (data == nullptr) return any;
             kept_bytes_ -= at->first;
             kept_.erase(at);
@@ -144,7 +144,7 @@ bool GpuPool::await_any() noexcept {
     const auto free_one = [&] {
         const std::lock_guard lock(mutex_);
         any = !kept_.empty();
-        return !any || std::any_of(kept_.begin(), kept_.end(), [](auto &each) { return happened(each.second.mark); });
+        return !any || std::any_of(kept_.begin(), kept_.end(), [](auto &each) { return is_free(each.second); });
     };
     return poll_until(free_one, kPatienceNs) && any;
 }

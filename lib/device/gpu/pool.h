@@ -28,6 +28,7 @@ class GpuPool {
         void *data = nullptr;
         Event mark; // of its last use
         std::weak_ptr<ReplicaStream> last;
+        bool doubtful; // given back without a mark while somebody has given up waiting for a stream
     };
     using Blocks = std::multimap<std::size_t, Block>; // by size
 
@@ -35,6 +36,7 @@ class GpuPool {
     void *make(std::size_t bytes);
     void keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept;
     bool keep_with_graph(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept;
+    static bool is_free(const Block &block) noexcept;
     bool shrink(std::size_t most) noexcept;
     bool await_any() noexcept;
 

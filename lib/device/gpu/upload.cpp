@@ -51,7 +51,7 @@ void Upload::copy(void *to, std::size_t bytes) {
     if (stream_ == nullptr) physical_.check(api.stream_create(physical_.index(), 0, &stream_), "making a stream");
     physical_.check(api.copy(physical_.index(), to, staging_.get(), bytes, stream_), "copying an element");
     if (!Event(physical_, stream_).wait(kPatienceNs))
-        throw PhysicalGpu::not_done(text("gpu:", physical_.index(), ": copying an element"), kPatienceNs);
+        throw physical_.not_done(stream_, text("gpu:", physical_.index(), ": copying an element"), kPatienceNs);
 }
 
 } // namespace mdist
