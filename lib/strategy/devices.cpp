@@ -45,7 +45,9 @@ std::shared_ptr<Device> open_gpu(const Config &config, const DeviceName &name) {
     auto gpu = std::make_shared<Gpu>(name.index, name.logical);
     const std::string_view blocking = config.text("gpu.blocking");
     gpu->set_blocking(blocking == "true" || blocking == "1");
-    gpu->set_timeout(config.duration_ns("communication.timeout"));
+    const uint64_t timeout_ns = config.duration_ns("communication.timeout");
+    gpu->set_timeout(timeout_ns);
+    gpu->physical().be_patient(timeout_ns);
     return gpu;
 }
 

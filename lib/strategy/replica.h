@@ -72,8 +72,8 @@ class Replica {
     bool end_work() noexcept;
     /// Waits for what its device was given, which is what leaving replica context takes. Throws DEVICE, TIMEOUT.
     void finish_device() const;
-    /// Around a step: the device's stream is the one before again when it ends, and everything is done. False if
-    /// something there has failed, which fails the run.
+    /// Around a step: the device's stream and deadline are those before again when it ends, and everything is done.
+    /// False if something there has failed, which fails the run.
     void begin_device();
     bool end_device() noexcept;
 
@@ -88,12 +88,14 @@ class Replica {
     friend class Frame;
 
     bool leave_rounds() noexcept;
+    void join_lanes() noexcept;
 
     Strategy &strategy_;
     Frame &frame_;
     uint32_t local_index_;
     std::vector<Part> merge_parts_; // set for the next merge
     mdist_gpu_stream *stream_before_ = nullptr;
+    uint64_t timeout_before_ = 0;
 };
 
 } // namespace mdist

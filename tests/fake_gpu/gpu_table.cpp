@@ -168,7 +168,15 @@ int elapsed(mdist_gpu_event *from, mdist_gpu_event *to, float *milliseconds) {
     return call("event_elapsed", 0, [&] { return event_elapsed(from, to, milliseconds); });
 }
 
+bool is_pageable(const void *address) {
+    int32_t kind = MDIST_GPU_MEMORY_HOST;
+    int32_t device = -1;
+    return memory_kind(address, &kind, &device) == kOk && kind == MDIST_GPU_MEMORY_HOST;
+}
+
+/// CUDA does not return from copies of pageable memory before their turn has come.
 int copy(int32_t device, void *to, const void *from, size_t bytes, mdist_gpu_stream *stream) {
+    if (is_device(device) && (is_pageable(to) || is_pageable(from))) wait_for_stream(device, stream);
     return call_stream("copy", device, stream, [&] { return copy_job(to, from, bytes); });
 }
 

@@ -153,6 +153,12 @@ int join(const Shared &stream, const Mark &mark) {
     return kOk;
 }
 
+void wait_until_done(mdist_gpu_stream &stream) {
+    std::unique_lock guard(stream.lock);
+    const uint64_t wanted = stream.given;
+    stream.changed.wait(guard, [&] { return stream.done >= wanted; });
+}
+
 } // namespace
 
 int device_error(int32_t device) {
@@ -231,6 +237,10 @@ int push_made(int32_t device, mdist_gpu_stream *handle, JobMaker make) {
     return give(device, handle, make(), false);
 }
 
+void wait_for_stream(int32_t device, mdist_gpu_stream *handle) {
+    if (const Shared stream = find(device, handle)) wait_until_done(*stream);
+}
+
 void wait_for_streams(int32_t device) {
     std::vector<Shared> streams;
     {
@@ -240,12 +250,8 @@ void wait_for_streams(int32_t device) {
         for (const auto &one : all.destroyed)
             if (const Shared stream = one.lock()) streams.push_back(stream);
     }
-    for (const Shared &stream : streams) {
-        if (stream->device != device) continue;
-        std::unique_lock guard(stream->lock);
-        const uint64_t wanted = stream->given;
-        stream->changed.wait(guard, [&] { return stream->done >= wanted; });
-    }
+    for (const Shared &stream : streams)
+        if (stream->device == device) wait_until_done(*stream);
 }
 
 int stream_wait(int32_t device, mdist_gpu_stream *handle, mdist_gpu_event *event) {

@@ -30,7 +30,9 @@ int stream_wait(int32_t device, mdist_gpu_stream *stream, mdist_gpu_event *event
 int push(int32_t device, mdist_gpu_stream *stream, Job job);
 /// The same of a job that is another one each time it is launched, should it be recorded.
 int push_made(int32_t device, mdist_gpu_stream *stream, std::function<Job()> make);
-/// Returns when all that the streams of a GPU were given before is done.
+/// Returns when all that a stream was given before is done.
+void wait_for_stream(int32_t device, mdist_gpu_stream *stream);
+/// The same for all streams of a GPU.
 void wait_for_streams(int32_t device);
 
 /// What streams are given between the two is recorded, not done (capture.h).

@@ -125,6 +125,71 @@ static int32_t nothing(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
+/// Behind what hangs, from the GPU to ordinary memory of the host.
+static int32_t copy_behind_a_hang(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    float numbers[1000];
+    const mdist_tensor_t host = tensor_of(numbers, MDIST_FLOAT32, 1000);
+    if (mdist_replica_local_index(replica) != 0) return 0;
+    if (hang(replica, NULL) != 0) return 1;
+    world->status[0] = mdist_replica_copy(replica, &host, &world->memory[0], NULL);
+    return 0;
+}
+
+static void a_copy_to_the_host_ends_by_the_deadline(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    World world;
+    mdist_call_options_t options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.timeout_ns = 100000000;
+    set_up(&world, strategy, NULL);
+    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, copy_behind_a_hang, &world, NULL, 0, NULL, 0, &options, &error));
+    assert_int_equal(world.status[0], MDIST_ERR_TIMEOUT);
+    fake->reset();
+    OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, &error));
+    tear_down(&world);
+    mdist_strategy_destroy(strategy);
+}
+
+/// Outside of steps the strategy's own deadline counts, and for what belongs to none that of the most patient one.
+static void the_deadline_of_a_run_ends_with_it(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_config_t *config = gpu_config("gpu:2");
+    OK(mdist_config_set(config, "communication.timeout", "300ms", &error));
+    mdist_strategy_t *strategy = strategy_by(config);
+    float one = 1;
+    const mdist_tensor_t number = tensor_of(&one, MDIST_FLOAT32, 0);
+    const mdist_tensor_t memory = floats_on(strategy, 0, NULL, 1, 2), host = tensor_of(&one, MDIST_FLOAT32, 1);
+    mdist_variable_t *variable = NULL;
+    mdist_value_t *value = NULL;
+    mdist_call_options_t options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.timeout_ns = 20000000;
+    OK(mdist_variable_create(strategy, "v", &number, &variable, NULL, &error));
+    OK(mdist_value_create(&number, &value, &error));
+    OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, &options, &error));
+    for (int i = 0; i < 2; ++i) {
+        assert_int_not_equal(fake->plan("job@1:hang"), 0);
+        assert_int_equal(i == 0 ? mdist_variable_assign(variable, MDIST_ASSIGN_SET, value, &error)
+                                : mdist_tensor_copy(&memory, &host, &error),
+                         MDIST_ERR_TIMEOUT);
+        WORDS(error, "was not done within 300 ms");
+        mdist_error_free(error);
+        error = NULL;
+        fake->reset();
+    }
+    OK(mdist_variable_assign(variable, MDIST_ASSIGN_SET, value, &error));
+    mdist_value_destroy(value);
+    mdist_variable_destroy(variable);
+    mdist_free(memory.data);
+    mdist_strategy_destroy(strategy);
+}
+
 /// What was given back then is known to be free when the hang is over, and given to CUDA where memory is short.
 static void memory_is_short_while_something_hangs(void **state) {
     (void)state;
@@ -171,8 +236,9 @@ static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) 
     mdist_strategy_destroy(strategy);
 }
 
-GPU_TESTS("devices=2,delay_us=100", cmocka_unit_test(a_call_that_fails_names_the_gpu_and_cudas_error),
+GPU_TESTS("devices=3,delay_us=100", cmocka_unit_test(a_call_that_fails_names_the_gpu_and_cudas_error),
           cmocka_unit_test(a_lack_of_memory_is_told_and_passes),
           cmocka_unit_test(what_hangs_ends_by_the_deadline_of_the_run),
-          cmocka_unit_test(memory_is_short_while_something_hangs),
+          cmocka_unit_test(a_copy_to_the_host_ends_by_the_deadline),
+          cmocka_unit_test(the_deadline_of_a_run_ends_with_it), cmocka_unit_test(memory_is_short_while_something_hangs),
           cmocka_unit_test(a_kernel_that_fails_fails_the_run_and_all_that_follow))

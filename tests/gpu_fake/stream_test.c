@@ -165,6 +165,32 @@ static void a_stream_of_the_step_is_worked_on_in_order(void **state) {
     tear_down(&world, strategy);
 }
 
+/// Replica 0's step ends on the caller's stream, which then cannot be marked.
+static int32_t leave_badly(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    mdist_error_t *error = NULL;
+    if (mdist_replica_local_index(replica) != 0) return 0;
+    note(&world->notes[0], MDIST_OK, mdist_replica_use_stream(replica, world->own, &error), &error, "use");
+    return late_ones(world->own, &world->memory[0]) != 0 || fake->plan("event_record@1") == 0;
+}
+
+static void a_stream_of_the_step_is_left_whatever_fails(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0*2");
+    World world;
+    set_up(&world, strategy, 0);
+    assert_int_equal(gpus->stream_create(0, 0, &world.own), 0);
+    OK(mdist_run(strategy, leave_badly, &world, NULL, 0, NULL, 0, NULL, &error));
+    fake->reset();
+    assert_int_equal(gpus->stream_query(0, world.own), 0);
+    expect_floats(&world.memory[0], ones());
+    assert_int_equal(gpus->stream_destroy(0, world.own), 0);
+    OK(mdist_run(strategy, ask_and_be_late, &world, NULL, 0, NULL, 0, NULL, &error));
+    assert_ptr_not_equal(world.streams[0], world.own);
+    tear_down(&world, strategy);
+}
+
 static int32_t ask_cpu(mdist_replica_t *replica, void *user_data) {
     Note *const own = user_data;
     mdist_error_t *error = NULL;
@@ -217,4 +243,5 @@ static void blocking_functions_are_done_on_return(void **state) {
 GPU_TESTS("devices=2,delay_us=500", cmocka_unit_test(the_end_of_a_run_waits_for_all_streams),
           cmocka_unit_test(replicas_that_exit_have_waited_for_their_streams),
           cmocka_unit_test(a_merge_waits_for_all_streams), cmocka_unit_test(a_stream_of_the_step_is_worked_on_in_order),
-          cmocka_unit_test(the_cpu_has_no_streams), cmocka_unit_test(blocking_functions_are_done_on_return))
+          cmocka_unit_test(a_stream_of_the_step_is_left_whatever_fails), cmocka_unit_test(the_cpu_has_no_streams),
+          cmocka_unit_test(blocking_functions_are_done_on_return))

@@ -70,22 +70,21 @@ Failure Gpu::not_done(const char *what) const {
     return physical_.not_done(stream(), text(name(), ": ", what), timeout_ns_);
 }
 
-// Copies of pageable memory wait inside CUDA for what the stream had to do before, without a deadline: it is waited for
-// here.
+void Gpu::copy_host(void *to, const void *from, std::size_t bytes, const char *what) const {
+    stream_->require_running(what);
+    if (!physical_.await_copy(to, from, stream(), timeout_ns_)) throw not_done(what);
+    physical_.check(physical_.api().copy(index(), to, from, bytes, stream()), what);
+    wait_until_done(what);
+}
+
 void Gpu::copy_in(void *to, const void *from_host, std::size_t bytes) {
     if (bytes == 0) return;
-    stream_->require_running("copying from the host");
-    wait_until_done("what comes before a copy from the host");
-    physical_.check(physical_.api().copy(index(), to, from_host, bytes, stream()), "copying from the host");
-    wait_until_done("copying from the host");
+    copy_host(to, from_host, bytes, "copying from the host");
 }
 
 void Gpu::copy_out(void *to_host, const void *from, std::size_t bytes) const {
     if (bytes == 0) return;
-    stream_->require_running("copying to the host");
-    wait_until_done("what comes before a copy to the host");
-    physical_.check(physical_.api().copy(index(), to_host, from, bytes, stream()), "copying to the host");
-    wait_until_done("copying to the host");
+    copy_host(to_host, from, bytes, "copying to the host");
 }
 
 void Gpu::zero(void *data, std::size_t bytes) {
@@ -153,13 +152,29 @@ void Gpu::finish() {
     wait_until_done("the work of its stream");
 }
 
+void Gpu::return_to(mdist_gpu_stream *stream) {
+    try {
+        return stream_->use(stream);
+    } catch (const Failure &) {
+        // Then this thread waits, and nobody has to wait for a mark.
+    }
+    struct Return {
+        ReplicaStream &own;
+        mdist_gpu_stream *to;
+        ~Return() { own.replace(to); }
+    };
+    const Return end{*stream_, stream};
+    wait_until_done("the work of its stream");
+}
+
 Event Gpu::record() {
     return {physical_, stream()};
 }
 
 void Gpu::wait_for(const Event &event) {
     if (event.get() == nullptr) return;
-    physical_.check(physical_.api().stream_wait(index(), stream(), event.get()), "waiting for another stream");
+    const int error = physical_.api().stream_wait(index(), stream(), event.get());
+    if (error != 0 && !event.wait(timeout_ns_)) throw physical_.failure(error, "waiting for another stream");
 }
 
 } // namespace mdist

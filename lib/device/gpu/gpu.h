@@ -53,14 +53,18 @@ class Gpu final : public Device {
     /// The step's own stream from here on, which first waits for what the library's has; nullptr: the library's again,
     /// which waits for the step's.
     void use_stream(mdist_gpu_stream *stream) { stream_->use(stream); }
+    /// The same at the end of a step, and whatever fails: the one before may soon be gone. Throws DEVICE, TIMEOUT.
+    void return_to(mdist_gpu_stream *stream);
 
     /// A mark behind all that the stream was given so far.
     Event record();
-    /// What the stream is given from now on waits for the mark; of another GPU too.
+    /// What the stream is given from now on waits for the mark; of another GPU too. Where the stream cannot be told so,
+    /// this thread waits.
     void wait_for(const Event &event);
 
     /// How long finish() and the copies wait for the GPU at most.
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
+    uint64_t timeout() const { return timeout_ns_; }
     /// Whether all that is given waits until it is done (`gpu.blocking`).
     void set_blocking(bool blocking) { blocking_ = blocking; }
     bool blocking() const { return blocking_; }
@@ -69,6 +73,7 @@ class Gpu final : public Device {
 
   private:
     void write_on_host(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
+    void copy_host(void *to, const void *from, std::size_t bytes, const char *what) const;
     void wait_until_done(const char *what) const;
     Failure not_done(const char *what) const;
 

@@ -19,7 +19,7 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kPatienceNs = 600'000'000'000; // of copies that belong to no strategy
+constexpr uint64_t kPatienceNs = 600'000'000'000; // until somebody says otherwise
 
 /// The error after which CUDA does nothing more in this process; 0: none.
 std::atomic<int> fatal_error{0};
@@ -67,6 +67,17 @@ Memory PhysicalGpu::allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> s
     return pool_->allocate(bytes, std::move(stream));
 }
 
+uint64_t PhysicalGpu::patience() const {
+    const uint64_t said = patience_ns_;
+    return said != 0 ? said : kPatienceNs;
+}
+
+void PhysicalGpu::be_patient(uint64_t timeout_ns) {
+    uint64_t before = patience_ns_;
+    while (before < timeout_ns && !patience_ns_.compare_exchange_weak(before, timeout_ns)) {
+    }
+}
+
 mdist_gpu_stream *PhysicalGpu::stream_for_now() {
     const std::lock_guard lock(mutex_);
     if (now_ == nullptr) check(api_.stream_create(index_, 0, &now_), "making a stream");
@@ -75,19 +86,23 @@ mdist_gpu_stream *PhysicalGpu::stream_for_now() {
 
 /// Whatever cannot be marked is waited for all the same: whose memory it is may take it away when this is over.
 void PhysicalGpu::wait_for_now(const char *what) {
+    const uint64_t limit = patience();
     Event mark;
     try {
         mark = Event(*this, stream_for_now());
     } catch (const Failure &) {
-        wait_for_stream(stream_for_now(), kPatienceNs, what);
+        wait_for_stream(stream_for_now(), limit, what);
         throw;
     }
-    if (!mark.wait(kPatienceNs)) throw not_done(stream_for_now(), text("gpu:", index_, ": ", what), kPatienceNs);
+    if (!mark.wait(limit)) throw not_done(stream_for_now(), text("gpu:", index_, ": ", what), limit);
 }
 
 void PhysicalGpu::copy_now(void *to, const void *from, std::size_t bytes) {
     if (bytes == 0) return;
-    check(api_.copy(index_, to, from, bytes, stream_for_now()), "copying");
+    mdist_gpu_stream *const stream = stream_for_now();
+    const uint64_t limit = patience();
+    if (!await_copy(to, from, stream, limit)) throw not_done(stream, text("gpu:", index_, ": copying"), limit);
+    check(api_.copy(index_, to, from, bytes, stream), "copying");
     wait_for_now("copying");
 }
 
@@ -95,6 +110,16 @@ void PhysicalGpu::zero_now(void *data, std::size_t bytes) {
     if (bytes == 0) return;
     check(api_.fill(index_, data, 0, bytes, stream_for_now()), "filling memory with zeros");
     wait_for_now("filling memory with zeros");
+}
+
+bool PhysicalGpu::is_pageable(const void *address) const {
+    int32_t kind = MDIST_GPU_MEMORY_HOST;
+    int32_t device = -1;
+    return api_.memory_kind(address, &kind, &device) != 0 || kind == MDIST_GPU_MEMORY_HOST;
+}
+
+bool PhysicalGpu::await_copy(const void *to, const void *from, mdist_gpu_stream *stream, uint64_t timeout_ns) {
+    return (!is_pageable(to) && !is_pageable(from)) || Event(*this, stream).wait(timeout_ns);
 }
 
 bool PhysicalGpu::wait_for_stream(mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) const {

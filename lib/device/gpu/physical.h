@@ -9,6 +9,7 @@
 #include "device/gpu/module.h"
 #include "util/failure.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,10 +39,18 @@ class PhysicalGpu {
     /// For memory that grows and never moves, and is zero when it is new.
     const std::shared_ptr<MemorySource> &memory_source() const { return source_; }
 
+    /// How long is waited for copies that belong to no strategy: as long as the most patient one that has been made
+    /// waits for its own, or 600 s.
+    uint64_t patience() const;
+    void be_patient(uint64_t timeout_ns);
+
     /// Between any two memories, of which at least one is this GPU's; done on return. Throws DEVICE, TIMEOUT.
     void copy_now(void *to, const void *from, std::size_t bytes);
     void zero_now(void *data, std::size_t bytes);
 
+    /// Before a copy on that stream: CUDA may wait, without a deadline, until a stream comes to a copy of pageable
+    /// memory of the host, so this waits first. False if that takes longer.
+    bool await_copy(const void *to, const void *from, mdist_gpu_stream *stream, uint64_t timeout_ns);
     /// Until a stream has nothing to do any more; false if that takes longer. Throws what is wrong with the GPU.
     bool wait_for_stream(mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) const;
 
@@ -68,6 +77,7 @@ class PhysicalGpu {
     PhysicalGpu(int32_t index, const mdist_gpu_api &api, const mdist_gpu_info &info);
     ~PhysicalGpu();
 
+    bool is_pageable(const void *address) const;
     mdist_gpu_stream *stream_for_now();
     void wait_for_now(const char *what);
 
@@ -76,6 +86,7 @@ class PhysicalGpu {
     const mdist_gpu_info info_;
     std::unique_ptr<GpuPool> pool_;
     std::shared_ptr<MemorySource> source_;
+    std::atomic<uint64_t> patience_ns_{0};  // 0: nobody has said
     std::mutex mutex_;                      // guards what follows
     std::vector<mdist_gpu_event *> events_; // that nobody has
     mdist_gpu_stream *now_ = nullptr;       // of copy_now and zero_now; made when first needed

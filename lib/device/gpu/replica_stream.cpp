@@ -7,8 +7,8 @@
 
 namespace mdist {
 
-ReplicaStream::ReplicaStream(PhysicalGpu &physical) : physical_(physical) {
-    physical_.check(physical_.api().stream_create(physical_.index(), 0, &own_), "making a stream");
+ReplicaStream::ReplicaStream(PhysicalGpu &physical, int32_t priority) : physical_(physical) {
+    physical_.check(physical_.api().stream_create(physical_.index(), priority, &own_), "making a stream");
     current_ = own_;
 }
 
@@ -22,8 +22,12 @@ void ReplicaStream::use(mdist_gpu_stream *stream) {
     require_running("changing to another stream");
     const Event behind(physical_, current_);
     physical_.check(physical_.api().stream_wait(physical_.index(), next, behind.get()), "changing to another stream");
+    replace(next);
+}
+
+void ReplicaStream::replace(mdist_gpu_stream *stream) {
     const std::lock_guard lock(mutex_);
-    current_ = next;
+    current_ = stream;
 }
 
 Event ReplicaStream::mark() const {

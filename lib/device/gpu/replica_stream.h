@@ -17,7 +17,7 @@ namespace mdist {
 class ReplicaStream {
   public:
     /// Throws DEVICE.
-    explicit ReplicaStream(PhysicalGpu &physical);
+    explicit ReplicaStream(PhysicalGpu &physical, int32_t priority = 0);
     ~ReplicaStream();
     ReplicaStream(const ReplicaStream &) = delete;
     ReplicaStream &operator=(const ReplicaStream &) = delete;
@@ -27,6 +27,8 @@ class ReplicaStream {
     mdist_gpu_stream *own() const { return own_; }
     /// Another one, behind what the one before was given; nullptr: its own.
     void use(mdist_gpu_stream *stream);
+    /// The same without that order, which nobody needs any more.
+    void replace(mdist_gpu_stream *stream);
     /// A mark behind all that it was given. Not of a stream that is recorded.
     Event mark() const;
 

@@ -11,7 +11,6 @@ namespace mdist {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-constexpr uint64_t kPatienceNs = 600'000'000'000; // as of all copies that belong to no strategy
 
 /// Where each of them begins, and behind them their end.
 std::vector<std::size_t> offsets_of(const std::vector<Tensor> &tensors) {
@@ -23,10 +22,6 @@ std::vector<std::size_t> offsets_of(const std::vector<Tensor> &tensors) {
 
 } // namespace
 
-Upload::~Upload() {
-    if (stream_ != nullptr) physical_.api().stream_destroy(physical_.index(), stream_);
-}
-
 std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
     const std::vector<std::size_t> offsets = offsets_of(tensors);
     const std::size_t bytes = offsets.back();
@@ -37,7 +32,8 @@ std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
         if (tensors[i].bytes() != 0)
             std::memcpy(static_cast<char *>(staging_.get()) + offsets[i], tensors[i].data(), tensors[i].bytes());
-    const Memory memory = physical_.allocate(bytes);
+    if (!stream_) stream_ = std::make_shared<ReplicaStream>(physical_);
+    const Memory memory = physical_.allocate(bytes, stream_); // a copy that fails may still be under way
     if (bytes != 0) copy(memory.get(), bytes);
     std::vector<Tensor> copies;
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -47,11 +43,11 @@ std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
 }
 
 void Upload::copy(void *to, std::size_t bytes) {
-    const mdist_gpu_api &api = physical_.api();
-    if (stream_ == nullptr) physical_.check(api.stream_create(physical_.index(), 0, &stream_), "making a stream");
-    physical_.check(api.copy(physical_.index(), to, staging_.get(), bytes, stream_), "copying an element");
-    if (!Event(physical_, stream_).wait(kPatienceNs))
-        throw physical_.not_done(stream_, text("gpu:", physical_.index(), ": copying an element"), kPatienceNs);
+    mdist_gpu_stream *const stream = stream_->get();
+    physical_.check(physical_.api().copy(physical_.index(), to, staging_.get(), bytes, stream), "copying an element");
+    const uint64_t patience = physical_.patience();
+    if (!Event(physical_, stream).wait(patience))
+        throw physical_.not_done(stream, text("gpu:", physical_.index(), ": copying an element"), patience);
 }
 
 } // namespace mdist

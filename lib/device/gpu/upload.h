@@ -4,9 +4,11 @@
 #pragma once
 
 #include "device/gpu/physical.h"
+#include "device/gpu/replica_stream.h"
 #include "device/tensor.h"
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace mdist {
@@ -14,7 +16,6 @@ namespace mdist {
 class Upload {
   public:
     explicit Upload(int32_t gpu) : physical_(PhysicalGpu::at(gpu)) {}
-    ~Upload();
     Upload(const Upload &) = delete;
     Upload &operator=(const Upload &) = delete;
 
@@ -25,7 +26,7 @@ class Upload {
     void copy(void *to, std::size_t bytes);
 
     PhysicalGpu &physical_;
-    mdist_gpu_stream *stream_ = nullptr; // made when first needed
+    std::shared_ptr<ReplicaStream> stream_; // made when first needed
     Memory staging_;
     std::size_t staging_bytes_ = 0;
 };

@@ -133,9 +133,21 @@ bool Replica::end_work() noexcept {
             .reason("work_under_way");
     });
     // What was started and not waited for is waited for with the rest of the stream.
-    if (GpuGroup *const gpus = strategy_.gpus()) gpus->join(local_index_);
+    join_lanes();
     gradients.clear(); // nothing reads or writes their memory any more
     return left || worked;
+}
+
+void Replica::join_lanes() noexcept {
+    GpuGroup *const gpus = strategy_.gpus();
+    if (gpus == nullptr) return;
+    try {
+        gpus->join(local_index_);
+    } catch (const Failure &failure) {
+        release_failure(strategy_.group(), "mdist_run", id(), failure);
+    } catch (const std::exception &) {
+        strategy_.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
 }
 
 void Replica::finish_device() const {
@@ -150,6 +162,7 @@ void Replica::finish_device() const {
 void Replica::begin_device() {
     Gpu *const gpu = strategy_.device(local_index_).gpu();
     if (gpu == nullptr) return;
+    timeout_before_ = gpu->timeout();
     gpu->set_timeout(strategy_.group().timeout());
     stream_before_ = gpu->stream();
 }
@@ -157,8 +170,14 @@ void Replica::begin_device() {
 bool Replica::end_device() noexcept {
     Gpu *const gpu = strategy_.device(local_index_).gpu();
     if (gpu == nullptr) return true;
+    struct Ending {
+        Gpu &gpu;
+        uint64_t timeout_ns;
+        ~Ending() { gpu.set_timeout(timeout_ns); }
+    };
+    const Ending ending{*gpu, timeout_before_};
     try {
-        gpu->use_stream(stream_before_);
+        gpu->return_to(stream_before_);
         finish_device();
         return true;
     } catch (const Failure &failure) {
