@@ -9,20 +9,10 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace mdist {
 namespace {
-
-constexpr uint64_t kSettleNs = 600'000'000'000; // for what cannot be marked
-
-/// Where the stream cannot be told to wait, this thread does: what comes next relies on it.
-void wait_on_stream_or_here(Gpu &gpu, const Event &mark) {
-    try {
-        gpu.wait_for(mark);
-    } catch (const Failure &) {
-        if (!mark.wait(kSettleNs)) throw;
-    }
-}
 
 std::string place_text(const Place &place) {
     return place.on_host() ? "on the host" : text("on gpu:", place.index);
@@ -91,22 +81,21 @@ void GpuGroup::set_nccl(std::unique_ptr<Nccl> nccl) {
 
 void GpuGroup::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) {
     done_.reset();
-    // What was given to a lane before another one failed is waited for by all, too.
-    struct Ending {
-        GpuGroup &self;
-        ~Ending() { self.settle(); }
-    };
-    {
-        const Ending ending{*this};
+    try {
         give(group, calls, timeout_ns);
+    } catch (...) {
+        // What was given to a lane before another one failed is waited for by all, too.
+        try {
+            if (!mark_lanes()) finish_lanes(timeout_ns);
+        } catch (const std::exception &) {
+            // What came first is what counts.
+        }
+        throw;
     }
-    if (!nccl_) return;
-    if (!done_) // settle() has given it up
-        throw Failure(MDIST_ERR_DEVICE, "what NCCL was given could not be marked on the streams, and was given up")
-            .operation(call_name(calls[0]->kind))
-            .reason("nccl_failed");
-    if (recording_) return;
-    nccl_->watch(done_, *calls[0], timeout_ns);
+    if (!mark_lanes())
+        finish_lanes(timeout_ns);
+    else if (nccl_ && !recording_)
+        nccl_->watch(done_, *calls[0], timeout_ns);
 }
 
 void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns) {
@@ -121,20 +110,7 @@ void GpuGroup::give(Group &group, const Call *const *calls, uint64_t timeout_ns)
     staging_->perform(group, calls, timeout_ns);
 }
 
-/// Marks behind what the lanes have been given, or none where it was waited for as there could be no marks.
-void GpuGroup::settle() {
-    if (mark_lanes()) return;
-    if (nccl_) nccl_->abandon();
-    const std::lock_guard lock(mutex_);
-    done_.reset();
-    last_.reset();
-    try {
-        for (const auto &lane : lanes_) lane->finish(kSettleNs);
-    } catch (const std::exception &) {
-        // The GPU fails everything from now on.
-    }
-}
-
+/// Marks behind what the lanes have been given. False if there can be none.
 bool GpuGroup::mark_lanes() {
     try {
         auto marks = std::make_shared<std::vector<Event>>();
@@ -149,30 +125,49 @@ bool GpuGroup::mark_lanes() {
     }
 }
 
+/// Where there can be no marks, this thread waits. Throws what is then not done.
+void GpuGroup::finish_lanes(uint64_t timeout_ns) {
+    if (nccl_) nccl_->abandon(); // its kernels may wait for others that nobody watches over
+    {
+        const std::lock_guard lock(mutex_);
+        last_.reset();
+    }
+    std::optional<Failure> wrong;
+    for (const auto &lane : lanes_) {
+        try {
+            PhysicalGpu &gpu = lane->gpu();
+            if (!lane->finish(timeout_ns))
+                throw gpu.not_done(lane->stream(), text("gpu:", gpu.index(), ": a collective"), timeout_ns);
+        } catch (const Failure &failure) {
+            if (!wrong) wrong = failure;
+        }
+    }
+    if (wrong) throw *wrong;
+    if (nccl_)
+        throw Failure(MDIST_ERR_DEVICE, "what NCCL was given could not be marked on the streams, and was given up")
+            .reason("nccl_failed");
+}
+
 void GpuGroup::order(uint32_t party, const Marks &marks) {
     if (!marks) return;
     {
         const std::lock_guard lock(mutex_);
         if (stands(party, marks)) return;
     }
-    for (const Event &mark : *marks) wait_on_stream_or_here(gpu(party), mark);
+    for (const Event &mark : *marks) gpu(party).wait_for(mark);
     if (gpu(party).blocking()) gpu(party).finish();
     // Only now: several threads may wait for one operation, and each goes on when it has returned from here.
     const std::lock_guard lock(mutex_);
     ordered_[party] = marks;
 }
 
-void GpuGroup::join(uint32_t party) noexcept {
+void GpuGroup::join(uint32_t party) {
     Marks last;
     {
         const std::lock_guard lock(mutex_);
         last = last_;
     }
-    try {
-        order(party, last);
-    } catch (const std::exception &) {
-        // As the header says.
-    }
+    order(party, last);
 }
 
 /// Whether the party's stream waits for them already; with the lock held. A stream that is recorded waits for nothing

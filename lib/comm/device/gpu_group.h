@@ -54,8 +54,8 @@ class GpuGroup {
     /// What the party's stream gets from now on waits for the marks; where all is waited for (Gpu::blocking), they have
     /// happened on return.
     void order(uint32_t party, const Marks &marks);
-    /// The same for all operations that were performed. A GPU that fails in this fails whatever comes next.
-    void join(uint32_t party) noexcept;
+    /// The same for all operations that were performed.
+    void join(uint32_t party);
 
     /// Of one party, whose stream is recorded from here on (device/gpu/graph.h), and whose operations so far are over:
     /// operations are recorded on the lane with it, and nobody watches them. By the party; not with staging.
@@ -65,9 +65,9 @@ class GpuGroup {
 
   private:
     void give(Group &group, const Call *const *calls, uint64_t timeout_ns);
-    void settle();
     bool mark_lanes();
     bool stands(uint32_t party, const Marks &marks) const;
+    void finish_lanes(uint64_t timeout_ns);
 
     const std::vector<Gpu *> gpus_;
     std::unique_ptr<Staging> staging_;         // once there was something to stage; the lanes end before it

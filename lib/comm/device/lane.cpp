@@ -2,6 +2,7 @@
 #include "comm/device/lane.h"
 
 #include "util/log.h"
+#include "util/text.h"
 
 #include <algorithm>
 
@@ -14,18 +15,16 @@ constexpr uint64_t kCloseTimeout_ns = 10'000'000'000u;
 
 } // namespace
 
-Lane::Lane(PhysicalGpu &gpu) : gpu_(gpu) {
-    gpu_.check(gpu_.api().stream_create(gpu_.index(), -1, &stream_), "making a stream for collectives");
-}
+Lane::Lane(PhysicalGpu &gpu) : gpu_(gpu), stream_(std::make_shared<ReplicaStream>(gpu, -1)) {}
 
 Lane::~Lane() {
     try {
-        if (!PhysicalGpu::keeps_memory() && !finish(kCloseTimeout_ns))
-            log_error("collectives on a GPU are not over after 10 s; going on");
+        if (PhysicalGpu::keeps_memory() || finish(kCloseTimeout_ns)) return;
+        const std::string what = text("gpu:", gpu_.index(), ": a strategy has ended, and its last collective");
+        log_error(gpu_.not_done(stream(), what, kCloseTimeout_ns).message());
     } catch (const std::exception &) {
         // The GPU has failed, and whoever worked there was told.
     }
-    gpu_.api().stream_destroy(gpu_.index(), stream_);
 }
 
 bool Lane::reaches(const PhysicalGpu &other) const {
@@ -37,7 +36,7 @@ bool Lane::reaches(const PhysicalGpu &other) const {
 
 void Lane::wait_for(const Event &event) {
     if (event.get() == nullptr) return;
-    gpu_.check(gpu_.api().stream_wait(gpu_.index(), stream_, event.get()), "having collectives wait for a replica");
+    gpu_.check(gpu_.api().stream_wait(gpu_.index(), stream(), event.get()), "having collectives wait for a replica");
 }
 
 void Lane::begin() {
@@ -58,7 +57,7 @@ void *Lane::scratch(std::size_t bytes) {
     auto chunk = std::find_if(chunks_.begin(), chunks_.end(), fits);
     if (chunk == chunks_.end()) {
         const std::size_t size = std::max(bytes, kSmallestChunk);
-        chunk = chunks_.insert(chunks_.end(), Chunk{gpu_.allocate(size), size, 0});
+        chunk = chunks_.insert(chunks_.end(), Chunk{gpu_.allocate(size, stream_), size, 0});
     }
     void *const memory = static_cast<char *>(chunk->memory.get()) + chunk->used;
     chunk->used += bytes;
@@ -96,7 +95,7 @@ void Lane::send(void *to, const void *from, std::size_t bytes) {
 
 void Lane::launch_copies(const std::vector<mdist_gpu_stretch> &stretches) {
     for (const mdist_gpu_stretch &each : stretches)
-        gpu_.check(gpu_.api().copy(gpu_.index(), each.to, each.from, each.bytes, stream_), "copying in a collective");
+        gpu_.check(gpu_.api().copy(gpu_.index(), each.to, each.from, each.bytes, stream()), "copying in a collective");
 }
 
 void Lane::launch() {
@@ -108,13 +107,13 @@ void Lane::launch() {
         address += each.source_count + each.destination_count;
     }
     if (!reductions_.empty())
-        gpu_.check(gpu_.api().reduce(gpu_.index(), reductions_.data(), reductions_.size(), stream_),
+        gpu_.check(gpu_.api().reduce(gpu_.index(), reductions_.data(), reductions_.size(), stream()),
                    "reducing in a collective");
     if (!copies_.empty())
-        gpu_.check(gpu_.api().copy_many(gpu_.index(), copies_.data(), copies_.size(), stream_),
+        gpu_.check(gpu_.api().copy_many(gpu_.index(), copies_.data(), copies_.size(), stream()),
                    "copying in a collective");
     launch_copies(sends_);
-    if (graph_ != nullptr) graph_->launch(stream_);
+    if (graph_ != nullptr) graph_->launch(stream());
 }
 
 } // namespace mdist

@@ -10,8 +10,10 @@
 #include "device/gpu/event.h"
 #include "device/gpu/graph.h"
 #include "device/gpu/physical.h"
+#include "device/gpu/replica_stream.h"
 #include "reduce/reduce.h"
 
+#include <memory>
 #include <vector>
 
 namespace mdist {
@@ -25,14 +27,14 @@ class Lane {
     Lane &operator=(const Lane &) = delete;
 
     PhysicalGpu &gpu() const { return gpu_; }
-    mdist_gpu_stream *stream() const { return stream_; }
+    mdist_gpu_stream *stream() const { return stream_->own(); }
     /// Whether kernels here read and write that GPU's memory in place.
     bool reaches(const PhysicalGpu &other) const;
 
     void wait_for(const Event &event);
-    Event record() { return Event(gpu_, stream_); }
+    Event record() { return Event(gpu_, stream()); }
     /// Until the stream has done all it was given; false if that takes longer. Throws DEVICE.
-    bool finish(uint64_t timeout_ns) { return gpu_.wait_for_stream(stream_, timeout_ns, "a collective"); }
+    bool finish(uint64_t timeout_ns) { return gpu_.wait_for_stream(stream(), timeout_ns, "a collective"); }
 
     /// Forgets what was put together, and whatever lies in scratch memory.
     void begin();
@@ -63,7 +65,7 @@ class Lane {
     void launch_copies(const std::vector<mdist_gpu_stretch> &stretches);
 
     PhysicalGpu &gpu_;
-    mdist_gpu_stream *stream_ = nullptr;
+    const std::shared_ptr<ReplicaStream> stream_; // scratch memory's, too: it may go before the stream has used it
     std::vector<Chunk> chunks_;
     std::vector<mdist_gpu_stretch> fetches_;
     std::vector<mdist_gpu_reduction> reductions_;

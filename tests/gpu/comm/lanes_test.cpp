@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of GPU memory against the same ones on the CPU: equal bits for every kind, type, operation and layout, in
 // place and not; with nothing waited for but the streams.
+#include "fake.h"
 #include "lanes_support.h"
 
 #include "mdist_test.h"
@@ -302,6 +303,51 @@ void host_and_gpu_do_not_meet(void **) {
     }
 }
 
+/// Where the lanes' streams cannot be marked, whoever leads waits for them; the first job of a lane hangs.
+void what_cannot_be_marked_is_waited_for_in_time(void **) {
+    GpuParties world(2, 1);
+    std::vector<Twin> values(2);
+    for (uint32_t r = 0; r < 2; ++r) {
+        values[r].allocate(*world.gpus[r], 64, 0);
+        values[r].to_gpu(*world.gpus[r]);
+    }
+    assert_true(fake_gpu()->plan("job@1:hang"));
+    assert_true(fake_gpu()->plan("event_record@3")); // behind those of the parties
+    const Told told = on_all(2, [&](uint32_t r) {
+        const mdist_buffer_t buffer = {values[r].on_gpu(), 16, MDIST_FLOAT32, 0};
+        Call call;
+        call.kind = CallKind::kAllReduce;
+        call.op = MDIST_SUM;
+        call.inputs = call.outputs = &buffer;
+        call.buffer_count = 1;
+        all_reduce(world.group, r, call, 300'000'000);
+    });
+    for (const std::string &each : told)
+        assert_non_null(std::strstr(each.c_str(), "a collective was not done within 300 ms"));
+    fake_gpu()->reset();
+}
+
+/// A lane may end before its stream has come to the end: nobody gets its memory before that.
+void scratch_memory_is_used_to_its_end(void **) {
+    PhysicalGpu &gpu = PhysicalGpu::at(0);
+    constexpr std::size_t kBytes = std::size_t{1} << 20;
+    void *scratch = nullptr;
+    {
+        Lane lane(gpu);
+        scratch = lane.scratch(kBytes);
+        assert_true(fake_gpu()->plan("job@1:hang"));
+        assert_int_equal(gpu.api().fill(0, scratch, 1, kBytes, lane.stream()), 0);
+        assert_false(lane.finish(1'000'000));
+        gpu.not_done(lane.stream(), "a collective", 1'000'000); // or the lane would wait
+    }
+    std::vector<Memory> others;
+    for (int i = 0; i < 20; ++i) {
+        others.push_back(gpu.allocate(kBytes));
+        assert_ptr_not_equal(others.back().get(), scratch);
+    }
+    fake_gpu()->reset();
+}
+
 } // namespace
 
 int main() {
@@ -312,6 +358,8 @@ int main() {
         cmocka_unit_test(started_operations_are_ordered_where_they_are_waited_for),
         cmocka_unit_test(places_that_do_not_fit_are_refused),
         cmocka_unit_test(host_and_gpu_do_not_meet),
+        cmocka_unit_test(what_cannot_be_marked_is_waited_for_in_time),
+        cmocka_unit_test(scratch_memory_is_used_to_its_end),
     };
     return cmocka_run_group_tests_name("gpu/comm/lanes", tests, nullptr, nullptr);
 }
