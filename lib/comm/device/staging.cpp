@@ -83,6 +83,13 @@ void Staging::give_back(const Call *const *calls) {
     }
 }
 
+/// Where one lane fetches to, another one may still have to send results from.
+void Staging::wait_for_results() {
+    for (const auto &lane : gpus_.lanes())
+        for (const Event &mark : sent_) lane->wait_for(mark);
+    sent_.clear();
+}
+
 void Staging::await_lanes(const Group &group, uint64_t timeout_ns) {
     constexpr uint64_t kLook_ns = 50'000'000; // whether the job has ended meanwhile
     const uint64_t begin = monotonic_clock().now_ns();
@@ -102,6 +109,7 @@ void Staging::perform(Group &group, const Call *const *calls, uint64_t timeout_n
     const uint32_t parties = gpus_.parties();
     Workers &workers = *group.workers();
     lay_out(calls, group, timeout_ns);
+    wait_for_results();
     fetch(calls, workers.self() * parties);
     for (const auto &lane : gpus_.lanes()) lane->launch();
     await_lanes(group, timeout_ns);
@@ -119,6 +127,8 @@ void Staging::perform(Group &group, const Call *const *calls, uint64_t timeout_n
     for (const auto &lane : gpus_.lanes()) lane->begin();
     give_back(calls);
     for (const auto &lane : gpus_.lanes()) lane->launch();
+    for (const auto &lane : gpus_.lanes())
+        if (gpus_.lanes().size() > 1) sent_.push_back(lane->record());
 }
 
 } // namespace mdist

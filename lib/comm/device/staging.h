@@ -2,19 +2,19 @@
 // Staging: a collective of several workers' GPU memory by way of the host: inputs are copied to page-locked memory, the
 // workers do there what they do for CPUs, and the results are copied back.
 //
-// So the bits are those of every other layout. The memory is kept for the next operation, which it is safe to use for
-// as the lanes do everything in order. One thread at a time.
+// So the bits are those of every other layout. The memory is kept for the next operation, whose inputs are
+// fetched behind the results of the one before. One thread at a time.
 #pragma once
 
 #include "comm/call.h"
 #include "device/device.h"
+#include "device/gpu/event.h"
 
 #include <cstddef>
 #include <vector>
 
 namespace mdist {
 
-class Event;
 class Group;
 class GpuGroup;
 
@@ -32,10 +32,12 @@ class Staging {
     void fetch(const Call *const *calls, uint32_t first_replica);
     void await_lanes(const Group &group, uint64_t timeout_ns);
     void give_back(const Call *const *calls);
+    void wait_for_results();
 
     GpuGroup &gpus_;
     Memory memory_;
     std::size_t bytes_ = 0;                            // of it
+    std::vector<Event> sent_;                          // behind the results of the operation before, by lane
     std::vector<std::vector<mdist_buffer_t>> buffers_; // by party: inputs on the host, then outputs
 };
 
