@@ -175,6 +175,7 @@ int destroy(mdist_gpu_comm *comm) {
 
 int abort_comm(mdist_gpu_comm *comm) {
     const Fault fault = count_call("nccl_abort");
+    if (fault == Fault::kHang) hang(begin_hang());
     const Pointer communicator = remove(comm);
     if (communicator == nullptr) return kNcclInvalidArgument;
     communicator->abort();

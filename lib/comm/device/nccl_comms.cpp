@@ -6,6 +6,7 @@
 #include "util/text.h"
 #include "util/thread.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -19,6 +20,7 @@ namespace mdist {
 namespace {
 
 constexpr uint64_t kClose_ns = 10'000'000'000;
+constexpr uint64_t kAwake_ns = 100'000;
 constexpr auto kLook = std::chrono::microseconds(200);
 
 Failure failure_of(const mdist_nccl_api &api, int error, mdist_gpu_comm *comm, const std::string &what) {
@@ -102,12 +104,14 @@ std::optional<Failure> NcclComms::State::look() {
     } catch (const Failure &failure) {
         return failure;
     }
-    if (watched.empty()) return {};
-    const Watched &first = watched.front();
-    if (monotonic_clock().now_ns() - first.begin_ns < first.timeout_ns) return {};
+    const uint64_t now = monotonic_clock().now_ns();
+    const auto late = std::find_if(watched.begin(), watched.end(), [now](const Watched &each) {
+        return now - each.begin_ns >= each.timeout_ns; // each has a deadline of its own
+    });
+    if (late == watched.end()) return {};
     return Failure(MDIST_ERR_TIMEOUT,
-                   text(first.name, " was given to NCCL and not over after ", first.timeout_ns / 1'000'000, " ms"))
-        .operation(first.name)
+                   text(late->name, " was given to NCCL and not over after ", late->timeout_ns / 1'000'000, " ms"))
+        .operation(late->name)
         .reason("nccl_timeout");
 }
 
@@ -242,10 +246,15 @@ void NcclComms::poll(const char *what, uint64_t timeout_ns) {
             if (!state_->in_progress(error)) throw failure_of(state_->api, error, whose, what);
         }
         if (state_->failed()) break;
-        if (monotonic_clock().now_ns() - begin >= timeout_ns)
+        const uint64_t waited = monotonic_clock().now_ns() - begin;
+        if (waited >= timeout_ns)
             throw Failure(MDIST_ERR_TIMEOUT,
                           text("NCCL: ", what, " did not begin within ", timeout_ns / 1'000'000, " ms"))
                 .reason("nccl_timeout");
+        if (waited < kAwake_ns) { // as long as NCCL mostly takes
+            sched_yield();
+            continue;
+        }
         std::unique_lock lock(state_->mutex);
         state_->changed.wait_for(lock, kLook);
     }

@@ -8,6 +8,8 @@
 
 #include "mdist_test.h"
 
+#include <future>
+
 namespace {
 
 using namespace mdist;
@@ -263,6 +265,56 @@ void a_start_that_fails_is_an_obstacle(void **) {
     }
 }
 
+/// Communicators of two GPUs, and what went wrong there.
+struct Watched : GpuParties {
+    Watched() : GpuParties(2, 2) {
+        std::string reason;
+        const mdist_nccl_api &api = *nccl_api(reason);
+        NcclComms::Id id(MDIST_GPU_ID_BYTES);
+        assert_int_equal(api.unique_id(id.data()), 0);
+        comms.emplace(
+            api, lanes, 2, 0, id, [this](const Failure &failure) { wrong.set_value(failure.message()); },
+            [] { return false; });
+        comms->ready(kTimeout_ns);
+    }
+    std::promise<std::string> wrong;
+    std::optional<NcclComms> comms;
+};
+
+void each_call_has_a_deadline_of_its_own(void **) {
+    fake_gpu()->reset();
+    Watched world;
+    const auto marks = [&] {
+        auto made = std::make_shared<std::vector<Event>>();
+        made->push_back(world.gpus[0]->record());
+        return made;
+    };
+    const Memory memory = world.gpus[0]->allocate(64);
+    assert_true(fake_gpu()->plan("job@1:hang"));
+    world.gpus[0]->zero(memory.get(), 64);
+    world.comms->watch(marks(), "the first", kTimeout_ns);
+    world.comms->watch(marks(), "the second", 100'000'000);
+    assert_non_null(std::strstr(world.wrong.get_future().get().c_str(), "the second was given to NCCL"));
+    fake_gpu()->reset();
+}
+
+void an_abort_that_hangs_keeps_nobody_waiting(void **) {
+    fake_gpu()->reset();
+    Watched world;
+    const uint64_t before = fake_gpu()->calls("nccl_abort");
+    assert_true(fake_gpu()->plan("nccl_abort@1:hang"));
+    world.comms->abandon();
+    while (fake_gpu()->calls("nccl_abort") == before) std::this_thread::yield();
+    mdist_status_t status = MDIST_OK;
+    try {
+        world.comms->issue([] {}, "a call", kTimeout_ns);
+    } catch (const Failure &failure) {
+        status = failure.status();
+    }
+    assert_int_equal(status, MDIST_ERR_ABORTED);
+    fake_gpu()->reset();
+}
+
 } // namespace
 
 int main() {
@@ -276,6 +328,8 @@ int main() {
         cmocka_unit_test(an_error_on_the_way_ends_it),
         cmocka_unit_test(a_rank_that_hangs_is_told_in_time),
         cmocka_unit_test(a_start_that_fails_is_an_obstacle),
+        cmocka_unit_test(each_call_has_a_deadline_of_its_own),
+        cmocka_unit_test(an_abort_that_hangs_keeps_nobody_waiting),
     };
     return cmocka_run_group_tests_name("gpu/comm/nccl", tests, nullptr, nullptr);
 }
