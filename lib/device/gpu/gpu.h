@@ -12,6 +12,7 @@
 #include "device/gpu/physical.h"
 #include "device/gpu/replica_stream.h"
 
+#include <atomic>
 #include <memory>
 
 namespace mdist {
@@ -80,7 +81,7 @@ class Gpu final : public Device {
     PhysicalGpu &physical_;
     const int32_t logical_;
     const std::shared_ptr<ReplicaStream> stream_;
-    uint64_t timeout_ns_;
+    std::atomic<uint64_t> timeout_ns_; // any thread's allocations look at it
     bool blocking_ = false;
 };
 
