@@ -47,6 +47,7 @@ Copy checked_copy(const mdist_tensor_t *to, const mdist_tensor_t *from) {
 mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_gpu_count", error, [&] {
         need(count, "count");
+        watch_forks(); // which CUDA does not survive
         const auto gpus = static_cast<uint32_t>(gpu_support().count);
         if (text != nullptr || needed != nullptr) copy_text(describe_gpus(), text, capacity, needed);
         *count = gpus;
@@ -111,6 +112,7 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
 mdist_status_t mdist_alloc_pinned(size_t bytes, void **out, mdist_error_t **error) {
     return guard("mdist_alloc_pinned", error, [&] {
         need(out, "out");
+        watch_forks();
         Memory memory = allocate_pinned(bytes);
         std::memset(memory.get(), 0, bytes);
         *out = give_out(std::move(memory));

@@ -58,6 +58,8 @@ class Device {
 
     // In order, but not necessarily done on return:
     virtual void zero(void *data, std::size_t bytes) = 0;
+    /// Of memory that is given up. Any thread.
+    virtual void zero_given_up(void *data, std::size_t bytes) { zero(data, bytes); }
     /// Within its memory. Ranges are the same or do not overlap.
     virtual void copy(void *to, const void *from, std::size_t bytes) = 0;
     /// As reduce::reduce().

@@ -196,7 +196,7 @@ void perform_on_gpus(Group &group, uint32_t party, const Call &call, uint64_t ti
     placed.ready = &ready;
     perform_across(group, party, placed, timeout_ns);
     gpus.order(party, gpus.done());
-    // Kernels of an aborted communicator end, too, and have written nothing. (A step that fails later is another matter.)
+    // Kernels of an aborted communicator end, too, and have written nothing; a step that fails later is another matter.
     if (gpus.gpu(party).blocking() && gpus.uses_nccl() && group.failed()) group.require_ready();
 }
 

@@ -51,11 +51,14 @@ struct NcclComms::State {
     bool all_over() const { return watched.empty(); }
     void abort() noexcept;
     void finalize() noexcept;
+    bool well_with_job(const std::optional<Failure> &wrong) noexcept;
     void work() noexcept;
     static void *main(void *self);
 
     const mdist_nccl_api &api;
     std::vector<mdist_gpu_comm *> comms;
+    std::mutex job_mutex; // around calls of what follows, while there is a job
+    bool left_behind = false;
     std::function<void(const Failure &)> fail;
     std::function<bool()> failed;
 
@@ -146,6 +149,14 @@ void NcclComms::State::finalize() noexcept {
     comms.clear();
 }
 
+/// Tells the job what is wrong, if something is. Whether both are well.
+bool NcclComms::State::well_with_job(const std::optional<Failure> &wrong) noexcept {
+    const std::lock_guard lock(job_mutex);
+    if (left_behind) return false;
+    if (wrong) fail(*wrong);
+    return !wrong && !failed();
+}
+
 void NcclComms::State::work() noexcept {
     std::unique_lock lock(mutex);
     bool well = true;
@@ -156,9 +167,7 @@ void NcclComms::State::work() noexcept {
         }
         changed.wait_for(lock, kLook);
         lock.unlock();
-        std::optional<Failure> wrong = look();
-        if (wrong) fail(*wrong);
-        well = !wrong && !failed();
+        well = well_with_job(look());
         lock.lock();
     }
     well = well && !abandoned;
@@ -218,6 +227,8 @@ NcclComms::~NcclComms() {
         return;
     }
     log_error("NCCL has not let go of its communicators in 20 s; they are left behind");
+    const std::lock_guard lock(state_->job_mutex);
+    state_->left_behind = true;
     pthread_detach(state_->thread);
 }
 

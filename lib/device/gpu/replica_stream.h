@@ -29,8 +29,11 @@ class ReplicaStream {
     void use(mdist_gpu_stream *stream);
     /// The same without that order, which nobody needs any more.
     void replace(mdist_gpu_stream *stream);
-    /// A mark behind all that it was given. Not of a stream that is recorded.
+    /// A mark behind all that it was given. Throws WRONG_CONTEXT of a stream that is recorded.
     Event mark() const;
+
+    /// Zeros in memory that is given up, behind all that it was given; where it is recorded, behind that, once.
+    void zero(void *data, std::size_t bytes);
 
     /// What it is given from here on is recorded, not done (graph.h). Throws WRONG_CONTEXT if it is already, DEVICE.
     void begin_recording();
@@ -55,6 +58,11 @@ class ReplicaStream {
     std::atomic<bool> recording_{false};
     std::optional<Failure> spoilt_;
     std::vector<Memory> kept_;
+    struct Zeros {
+        void *data;
+        std::size_t bytes;
+    };
+    std::vector<Zeros> zeros_;
 };
 
 } // namespace mdist

@@ -57,7 +57,7 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
     Arena &arena = arenas_.find(dtype)->second;
     for (std::size_t local = 0; local < devices_.size(); ++local) {
         try {
-            devices_[local]->zero(arena.regions[local]->base() + offset, Layout::extent(bytes));
+            devices_[local]->zero_given_up(arena.regions[local]->base() + offset, Layout::extent(bytes));
         } catch (const std::exception &) {
             // A GPU that has failed: nobody will use the memory again.
         }
