@@ -127,7 +127,10 @@ void Strategy::choose_nccl(const Config &config) {
                       text(implementation == "nccl" ? "communication.implementation" : "cross_device_ops",
                            " is nccl, and NCCL cannot be used: ", obstacle))
             .reason("no_nccl");
-    log_info("collectives of GPU memory go without NCCL: ", obstacle);
+    if (workers_)
+        log_warn("collectives of GPU memory go by way of the host, which is slow: ", obstacle);
+    else
+        log_info("collectives of GPU memory go without NCCL: ", obstacle);
 }
 
 /// All devices are GPUs, or none is.

@@ -91,6 +91,11 @@ void Gpu::zero(void *data, std::size_t bytes) {
     if (bytes != 0) given(physical_.api().fill(index(), data, 0, bytes, stream()), "filling memory with zeros");
 }
 
+void Gpu::zero_given_up(void *data, std::size_t bytes) {
+    stream_->zero(data, bytes);
+    if (blocking_) wait_until_done("filling memory with zeros");
+}
+
 void Gpu::copy(void *to, const void *from, std::size_t bytes) {
     if (bytes != 0 && to != from) given(physical_.api().copy(index(), to, from, bytes, stream()), "copying");
 }

@@ -36,7 +36,7 @@ class Gpu final : public Device {
     void copy_in(void *to, const void *from_host, std::size_t bytes) override;
     void copy_out(void *to_host, const void *from, std::size_t bytes) const override;
     void zero(void *data, std::size_t bytes) override;
-    void zero_given_up(void *data, std::size_t bytes) override { stream_->zero(data, bytes); }
+    void zero_given_up(void *data, std::size_t bytes) override;
     void copy(void *to, const void *from, std::size_t bytes) override;
     void reduce(const reduce::Operation &operation, const void *const *sources, std::size_t source_count,
                 void *const *destinations, std::size_t destination_count, std::size_t elements) override;

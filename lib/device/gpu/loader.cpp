@@ -97,7 +97,8 @@ GpuSupport load() {
     }
     for (const std::string &path : module_places(kModuleFile))
         if (access(path.c_str(), F_OK) == 0) return load_file(path);
-    return none(text("there is no ", kModuleFile, " beside libmdist: it was built or installed without CUDA"));
+    return none(text("there is no ", kModuleFile, " beside libmdist: it was built without CUDA, or lies where only ",
+                     kVariable, " can say"));
 }
 
 } // namespace
