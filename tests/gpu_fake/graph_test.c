@@ -13,6 +13,7 @@ typedef struct World {
     int calls;    // of the body
     int32_t code; // that it returns
     mdist_work_t *work;
+    mdist_variable_t *variable;
     mdist_status_t wanted;
     mdist_step_fn body;
     Note note;
@@ -188,6 +189,39 @@ static void copies_on_the_gpu_are_recorded(void **state) {
         expect_floats(&world.sum, (float)i);
     }
     assert_int_equal(world.calls, 1);
+    tear_down(&world, strategy);
+}
+
+static int32_t count_and_destroy(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    mdist_variable_destroy(world->variable);
+    return count_up(replica, world);
+}
+
+static mdist_variable_t *variable_of_ones(mdist_strategy_t *strategy, const World *world) {
+    mdist_error_t *error = NULL;
+    mdist_variable_t *variable = NULL;
+    OK(mdist_variable_create(strategy, "v", &world->ones, &variable, NULL, &error));
+    return variable;
+}
+
+static void memory_of_a_variable_that_went_meanwhile_is_the_next_ones(void **state) {
+    (void)state;
+    World world;
+    mdist_error_t *error = NULL;
+    mdist_tensor_t first, second;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0");
+    set_up(&world, strategy, count_and_destroy);
+    world.variable = variable_of_ones(strategy, &world);
+    OK(mdist_variable_tensor(world.variable, 0, &first, &error));
+    run(strategy, by_graph, &world);
+    world.variable = variable_of_ones(strategy, &world);
+    OK(mdist_variable_tensor(world.variable, 0, &second, &error));
+    assert_ptr_equal(first.data, second.data);
+    run(strategy, by_graph, &world);
+    assert_int_equal(world.calls, 1);
+    expect_floats(&second, 1);
+    mdist_variable_destroy(world.variable);
     tear_down(&world, strategy);
 }
 
@@ -371,6 +405,7 @@ static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
 GPU_TESTS("devices=2,delay_us=200", cmocka_unit_test(what_was_recorded_is_done_again),
           cmocka_unit_test(graphs_stand_in_line_with_other_work), cmocka_unit_test(started_operations_are_recorded_too),
           cmocka_unit_test(copies_on_the_gpu_are_recorded),
+          cmocka_unit_test(memory_of_a_variable_that_went_meanwhile_is_the_next_ones),
           cmocka_unit_test(a_graph_that_is_forgotten_is_recorded_anew),
           cmocka_unit_test(what_would_wait_is_refused_and_nothing_is_done),
           cmocka_unit_test(elsewhere_the_body_is_called_each_time),
