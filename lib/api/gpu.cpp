@@ -104,7 +104,10 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
         };
         note_failures(*self, function, true, [&] {
             Graphs &graphs = self->strategy().graphs();
-            body == nullptr ? graphs.forget(key) : graphs.run(*self, key, put_on_stream);
+            if (body != nullptr)
+                graphs.run(*self, key, put_on_stream);
+            else if (self->strategy().local_replica_count() == 1) // several have none, and come here at once
+                graphs.forget(key);
         });
     });
 }
