@@ -44,6 +44,10 @@ static const char *const functions[] = {
     "scale",
     "squares",
     "cast",
+    "capture_begin",
+    "capture_end",
+    "graph_launch",
+    "graph_destroy",
     "job",
     "nccl_unique_id",
     "nccl_init",
@@ -60,7 +64,7 @@ static const char *const functions[] = {
     "nccl_send",
     "nccl_receive",
 };
-enum { kFunctions = sizeof functions / sizeof *functions, kLayouts = 4, kSlices = 4, kSeconds = 120 };
+enum { kFunctions = sizeof functions / sizeof *functions, kLayouts = 5, kSlices = 4, kSeconds = 120 };
 
 static const struct {
     const char *devices, *fake;
@@ -69,6 +73,7 @@ static const struct {
     {"gpu:0,gpu:1", "devices=2"},
     {"gpu:0,gpu:1", "devices=2,nccl=none"},
     {"gpu:0,gpu:1", "devices=2,nccl=none,reach=0"},
+    {"gpu:0", "devices=1"},
 };
 static const char *const kinds[] = {"failed", "out_of_memory", "invalid", "fatal"};
 
@@ -202,7 +207,8 @@ static int run_without_fault(const Injection *injection) {
 
 static int has_more(const fake_gpu_live *now, const fake_gpu_live *before) {
     return now->blocks > before->blocks || now->reservations > before->reservations || now->pinned > before->pinned ||
-           now->streams > before->streams || now->events > before->events || now->comms > before->comms;
+           now->streams > before->streams || now->events > before->events || now->comms > before->comms ||
+           now->graphs > before->graphs;
 }
 
 /// Both by turns until one of them leaves no more than the one before; what keeps growing is a leak. (Pools grow until

@@ -10,10 +10,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-enum { kParameters = 300, kReplicas = 2, kSteps = 2 };
+enum { kParameters = 300, kMostReplicas = 2, kSteps = 2 };
 
 typedef struct Training {
-    const char *devices; // two replicas
+    const char *devices; // of one replica, or two
     const char *folder;  // for checkpoints
     const char *blocking;
     const char *timeout;
@@ -50,10 +50,20 @@ MDIST_TEST_HELPER const fake_gpu_controls *controls(void) {
         if (!(condition)) return t->at = #condition, MDIST_ERR_INTERNAL; \
     } while (0)
 
+/// Recorded, where a replica is alone; changes nothing, as all have the same.
+MDIST_TEST_HELPER int32_t mean_of_scratch(mdist_replica_t *replica, void *user_data) {
+    const Training *t = user_data;
+    mdist_tensor_t scratch;
+    if (mdist_variable_tensor(t->scratch, mdist_replica_local_index(replica), &scratch, NULL) != MDIST_OK) return 1;
+    const mdist_buffer_t device = buffer_of(scratch.data, MDIST_FLOAT32, kParameters);
+    return mdist_all_reduce(replica, MDIST_MEAN, &device, &device, 1, NULL, NULL);
+}
+
 /// Every replica adds what all have given in three ways: gradients, a buffer of its GPU, a buffer of the host.
 MDIST_TEST_HELPER int32_t training_step(mdist_replica_t *replica, void *user_data) {
     const Training *t = user_data;
     const uint32_t local = mdist_replica_local_index(replica);
+    const float replicas = (float)mdist_replica_count(replica);
     float ones = 1;
     mdist_tensor_t input, gradient, scratch;
     const mdist_buffer_t host = buffer_of(&ones, MDIST_FLOAT32, 1);
@@ -69,8 +79,9 @@ MDIST_TEST_HELPER int32_t training_step(mdist_replica_t *replica, void *user_dat
              mdist_all_reduce(replica, MDIST_SUM, &device, &device, 1, NULL, NULL) != MDIST_OK ||
              mdist_all_reduce(replica, MDIST_SUM, &host, &host, 1, NULL, NULL) != MDIST_OK ||
              mdist_gradients_wait(replica, t->gradients, &norm, &finite, NULL) != MDIST_OK;
-    failed = failed || mdist_replica_assign(replica, t->weights, MDIST_ASSIGN_ADD, &gradient, NULL, NULL) != MDIST_OK;
-    return failed || ones != kReplicas || !finite || mdist_replica_set_result(replica, 0, &scratch, NULL) != MDIST_OK;
+    failed = failed || mdist_replica_assign(replica, t->weights, MDIST_ASSIGN_ADD, &gradient, NULL, NULL) != MDIST_OK ||
+             mdist_replica_graph(replica, 1, mean_of_scratch, user_data, NULL) != MDIST_OK;
+    return failed || ones != replicas || !finite || mdist_replica_set_result(replica, 0, &scratch, NULL) != MDIST_OK;
 }
 
 MDIST_TEST_HELPER int all_are(const mdist_tensor_t *tensor, float wanted) {
@@ -99,20 +110,21 @@ MDIST_TEST_HELPER mdist_status_t training_begin(Training *t) {
     return MDIST_OK;
 }
 
-/// One step, and what all replicas gave, in the host's memory: each 1, so 2 in sum, on two replicas 4.
+/// One step, and what all replicas gave, in the host's memory: each 1, so 2 in sum, on two replicas 4; one alone 1.
 MDIST_TEST_HELPER mdist_status_t training_round(Training *t) {
     float data[kParameters];
     mdist_tensor_t tensor;
     for (int i = 0; i < kParameters; ++i) data[i] = 1;
     tensor = tensor_of(data, MDIST_FLOAT32, kParameters);
-    const mdist_tensor_t inputs[kReplicas] = {tensor, tensor};
-    TRY(mdist_value_per_replica(t->strategy, inputs, kReplicas, &t->input, &t->error));
+    const mdist_tensor_t inputs[kMostReplicas] = {tensor, tensor};
+    const uint32_t replicas = mdist_strategy_replica_count(t->strategy);
+    TRY(mdist_value_per_replica(t->strategy, inputs, replicas, &t->input, &t->error));
     if (t->before_step != NULL) t->before_step();
     TRY(mdist_run(t->strategy, training_step, t, &t->input, 1, &t->result, 1, NULL, &t->error));
     TRY(mdist_reduce_to(t->strategy, MDIST_SUM, t->result, NULL, &t->reduced, NULL, &t->error));
     TRY(mdist_fetch(t->strategy, t->reduced, NULL, NULL, NULL, &t->fetched, &t->error));
     TRY(mdist_value_tensor(t->fetched, 0, &tensor, &t->error));
-    EXPECT(all_are(&tensor, 4));
+    EXPECT(all_are(&tensor, (float)(replicas * replicas)));
     mdist_value_t **const values[] = {&t->input, &t->result, &t->reduced, &t->fetched};
     for (int i = 0; i < 4; ++i) mdist_value_destroy(*values[i]), *values[i] = NULL;
     return MDIST_OK;
@@ -129,7 +141,7 @@ MDIST_TEST_HELPER mdist_status_t training_end(Training *t) {
     TRY(mdist_value_tensor(t->read, 0, &tensor, &t->error));
     copy = tensor_of(data, MDIST_FLOAT32, kParameters);
     TRY(mdist_tensor_copy(&copy, &tensor, &t->error));
-    EXPECT(all_are(&copy, 1 + 2 * kSteps));
+    EXPECT(all_are(&copy, (float)(1 + mdist_strategy_replica_count(t->strategy) * kSteps)));
     return MDIST_OK;
 }
 
