@@ -190,6 +190,61 @@ void what_hangs_does_so_until_it_is_let_go(void **) {
     assert_int_equal(finish(0, worker.stream), 0);
 }
 
+void what_is_recorded_is_done_when_it_is_launched(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker first(0, 1);
+    Worker second(0, 1);
+    mdist_gpu_event *event = nullptr;
+    void *graph = nullptr;
+    const float one = 1;
+    float value = 0;
+    first.put(&one);
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    assert_int_equal(gpu.capture_begin(0, first.stream), 0);
+    assert_int_equal(gpu.event_record(0, event, first.stream), 0);
+    assert_int_equal(gpu.stream_wait(0, second.stream, event), 0);
+    assert_int_equal(gpu.assign(0, MDIST_FLOAT32, 2, first.data, first.data, 1, second.stream), 0);
+    assert_int_equal(gpu.event_record(0, event, second.stream), 0);
+    assert_int_equal(gpu.stream_wait(0, first.stream, event), 0);
+    assert_int_equal(gpu.capture_end(0, first.stream, &graph), 0);
+    first.get(&value);
+    assert_true(value == 1);
+    for (int i = 0; i < 3; ++i) assert_int_equal(gpu.graph_launch(0, graph, first.stream), 0);
+    first.get(&value);
+    assert_true(value == 8);
+    assert_int_equal(gpu.graph_destroy(graph), 0);
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+    assert_int_equal(problem_count(), 0);
+}
+
+void what_may_not_be_in_a_recording_spoils_it(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker first(0, 1);
+    Worker second(0, 1);
+    mdist_gpu_event *before = nullptr;
+    mdist_gpu_event *within = nullptr;
+    for (mdist_gpu_event **event : {&before, &within}) assert_int_equal(gpu.event_create(0, 0, event), 0);
+    assert_int_equal(gpu.event_record(0, before, second.stream), 0);
+    const auto record = [&](auto &&body) {
+        void *graph = nullptr;
+        assert_int_equal(gpu.capture_begin(0, first.stream), 0);
+        assert_int_equal(gpu.event_record(0, within, first.stream), 0);
+        body();
+        const int error = gpu.capture_end(0, first.stream, &graph);
+        assert_null(graph);
+        return error;
+    };
+    assert_int_equal(record([&] { assert_int_equal(gpu.stream_query(0, first.stream), 900); }), 901);
+    assert_int_equal(record([&] { assert_int_equal(gpu.event_query(0, within), 907); }), 901);
+    assert_int_equal(record([&] { assert_int_equal(gpu.stream_wait(0, first.stream, before), 905); }), 901);
+    assert_int_equal(record([&] { assert_int_equal(gpu.stream_wait(0, second.stream, within), 0); }), 904);
+    assert_int_equal(gpu.stream_wait(0, second.stream, within), 907);
+    assert_int_equal(gpu.fill(0, first.data, 0, 4, first.stream), 0); // and goes on
+    assert_int_equal(finish(0, first.stream), 0);
+    for (mdist_gpu_event *event : {before, within}) assert_int_equal(gpu.event_destroy(0, event), 0);
+    fake().controls.reset();
+}
+
 void memory_that_is_out_of_reach_is_an_illegal_address(void **) {
     const mdist_gpu_api &gpu = fake().gpu;
     Worker worker(0, 1);
@@ -221,6 +276,8 @@ int main() {
         cmocka_unit_test(errors_of_jobs_are_for_good),
         cmocka_unit_test(faults_come_with_the_call_they_were_planned_for),
         cmocka_unit_test(what_hangs_does_so_until_it_is_let_go),
+        cmocka_unit_test(what_is_recorded_is_done_when_it_is_launched),
+        cmocka_unit_test(what_may_not_be_in_a_recording_spoils_it),
         cmocka_unit_test(memory_that_is_out_of_reach_is_an_illegal_address),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cannot be recorded is refused, or asked each time; and what fails in a recording leaves nothing.
+#include "graph_world.h"
+
+static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                     mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
+    return 0;
+}
+
+/// Everything that would have to wait for what has not happened.
+static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    mdist_error_t *error = NULL;
+    const mdist_status_t refused = MDIST_ERR_WRONG_CONTEXT;
+    if (add_ones(replica, world) != 0) return 1;
+    switch (world->calls++) {
+        case 0:
+            note(&world->note, refused, mdist_replica_copy(replica, &world->host, &world->numbers, &error), &error,
+                 "to the host");
+            break;
+        case 1:
+            note(&world->note, refused, mdist_replica_copy(replica, &world->numbers, &world->host, &error), &error,
+                 "from the host");
+            break;
+        case 2:
+            note(&world->note, refused, mdist_replica_use_stream(replica, world, &error), &error, "another stream");
+            break;
+        case 3:
+            note(&world->note, refused, mdist_replica_graph(replica, 3, count_up, world, &error), &error, "a graph");
+            break;
+        case 4:
+            note(&world->note, refused, mdist_merge_call(replica, merge, world, NULL, 0, NULL, 0, NULL, &error), &error,
+                 "a merge");
+            break;
+        default:
+            return 7;
+    }
+    return 0;
+}
+
+static int32_t failing_graph(mdist_replica_t *replica, void *user_data) {
+    World *const world = user_data;
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = mdist_replica_graph(replica, 0, world->body, world, &error);
+    if (world->calls <= 4) {
+        note(&world->note, MDIST_ERR_WRONG_CONTEXT, status, &error, "graph");
+        return 1;
+    }
+    if (error != NULL && status == MDIST_ERR_CALLBACK && mdist_error_native(error) == 7) world->code = 7;
+    mdist_error_free(error);
+    return 1;
+}
+
+static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
+    (void)state;
+    World world;
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0");
+    set_up(&world, strategy, wait_in_vain);
+    for (int i = 0; i < 6; ++i) {
+        mdist_error_t *error = NULL;
+        assert_int_not_equal(mdist_run(strategy, failing_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        mdist_error_free(error);
+        assert_string_equal(world.note.text, "");
+        expect_floats(&world.numbers, 1);
+    }
+    assert_int_equal(world.code, 7);
+    world.code = 0;
+    world.calls = 0;
+    world.body = count_up;
+    run(strategy, by_graph, &world);
+    run(strategy, by_graph, &world);
+    expect_floats(&world.sum, 3);
+    tear_down(&world, strategy);
+}
+
+/// On every layout that records nothing.
+static int32_t sum_by_graph(mdist_replica_t *replica, void *user_data) {
+    mdist_error_t *error = NULL;
+    float one = 1;
+    const mdist_buffer_t buffer = buffer_of(&one, MDIST_FLOAT32, 1);
+    World *const worlds = user_data, *const world = &worlds[mdist_replica_local_index(replica)];
+    ++world->calls;
+    note(&world->note, MDIST_OK, mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &error), &error,
+         "reduce");
+    world->room[0] = one;
+    return 0;
+}
+
+static int32_t each_by_graph(mdist_replica_t *replica, void *user_data) {
+    mdist_error_t *error = NULL;
+    World *const worlds = user_data, *const world = &worlds[mdist_replica_local_index(replica)];
+    note(&world->note, MDIST_OK, mdist_replica_graph(replica, 1, sum_by_graph, worlds, &error), &error, "graph");
+    return 0;
+}
+
+static void elsewhere_the_body_is_called_each_time(void **state) {
+    (void)state;
+    const struct {
+        const char *devices, *blocking;
+        float replicas;
+    } layouts[] = {{"cpu", "false", 1}, {"cpu*2", "false", 2}, {"gpu:0,gpu:1", "false", 2}, {"gpu:0", "true", 1}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+        mdist_error_t *error = NULL;
+        World worlds[2] = {{.calls = 0}};
+        mdist_config_t *config = gpu_config(layouts[i].devices);
+        OK(mdist_config_set(config, "gpu.blocking", layouts[i].blocking, &error));
+        mdist_strategy_t *strategy = strategy_by(config);
+        for (int run = 1; run <= 3; ++run) {
+            OK(mdist_run(strategy, each_by_graph, worlds, NULL, 0, NULL, 0, NULL, &error));
+            assert_int_equal(worlds[0].calls, run);
+            assert_string_equal(worlds[0].note.text, "");
+            assert_true(worlds[0].room[0] == layouts[i].replicas);
+        }
+        mdist_strategy_destroy(strategy);
+    }
+    expect_no_problems();
+}
+
+/// Whatever of a recording or a launch fails, the next one works.
+static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
+    (void)state;
+    const char *const faults[] = {"capture_begin@1", "capture_end@1", "graph_launch@1", "event_record@2"};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+        World world;
+        mdist_error_t *error = NULL;
+        mdist_strategy_t *strategy = gpu_strategy("gpu:0");
+        set_up(&world, strategy, count_up);
+        world.wanted = MDIST_ERR_DEVICE;
+        assert_int_equal(fake->plan(faults[i]), 1);
+        assert_int_not_equal(mdist_run(strategy, by_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        mdist_error_free(error);
+        world.note.text[0] = '\0'; // where it came first differs
+        fake->reset();
+        world.wanted = MDIST_OK;
+        const mdist_tensor_t ones = world.ones;
+        OK(mdist_tensor_copy(&world.numbers, &ones, &error));
+        run(strategy, by_graph, &world);
+        run(strategy, by_graph, &world);
+        expect_floats(&world.sum, 3);
+        tear_down(&world, strategy);
+    }
+}
+
+GPU_TESTS("devices=2,delay_us=200", cmocka_unit_test(what_would_wait_is_refused_and_nothing_is_done),
+          cmocka_unit_test(elsewhere_the_body_is_called_each_time),
+          cmocka_unit_test(failures_of_the_gpu_are_told_and_leave_nothing))
