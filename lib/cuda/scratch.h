@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch: memory that is needed between two kernels of one stream.
+// Scratch: memory that is needed between two kernels of one stream. Any thread.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -31,7 +31,7 @@ class LaneRecording {
 };
 
 std::unique_ptr<GpuGraph> record(Replica &replica, GpuGroup &gpus, Graphs::Body body) {
-    gpus.join(replica.local_index()); // what came before is no part of it
+    gpus.join(replica.local_index()); // should the body fail, the end of the step knows of nothing before it
     GpuRecording recording(gpus.gpu(replica.local_index()));
     const LaneRecording lanes(gpus);
     body();
