@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open file descriptor and the duty to close it. One thread at a time.
+// Descriptor: owns an open file descriptor and closes it. One thread at a time.
 #pragma once
 
 #include <utility>

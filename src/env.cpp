@@ -2,6 +2,7 @@
 #include "env.h"
 
 #include "handles.h"
+#include "keys.h"
 #include "machine.h"
 
 #include <cstdio>
@@ -18,36 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "gloo", "shm", "secret"};
-
-// As docs/configuration.md lists them.
-constexpr const char *kKeys[] = {
-    "strategy",
-    "cluster.chief",
-    "cluster.worker",
-    "cluster.evaluator",
-    "cluster.ps",
-    "task.type",
-    "task.index",
-    "devices",
-    "num_gpus",
-    "num_gpus_per_worker",
-    "executor",
-    "cross_device_ops",
-    "reduce_to_device",
-    "communication.implementation",
-    "communication.timeout",
-    "communication.join_timeout",
-    "communication.heartbeat_timeout",
-    "communication.bytes_per_pack",
-    "communication.num_packs",
-    "communication.checksum",
-    "secret_file",
-    "data.auto_shard_policy",
-    "data.prefetch_on_device",
-    "data.order",
-    "gpu.blocking",
-    "log.level",
-};
 
 std::string version_text() {
     const uint32_t version = mdist_version();
@@ -71,7 +42,7 @@ std::string value_of(const mdist_config_t *config, const char *key) {
     return text.data();
 }
 
-/// What the library says of them, line by line.
+/// The library's description of the GPUs, line by line.
 Json gpus() {
     mdist_error_t *error = nullptr;
     uint32_t count = 0;
@@ -98,7 +69,7 @@ std::vector<std::string> explanation_of(const mdist_cluster_t *cluster) {
     return lines_of(text.data());
 }
 
-/// Who this worker is among the others, and what was passed over on the way there.
+/// Which worker this is in its cluster, and which settings were ignored to find out.
 Json cluster_of(const mdist_config_t *config) {
     mdist_cluster_t *found = nullptr;
     mdist_error_t *error = nullptr;
@@ -122,19 +93,43 @@ Json cluster_of(const mdist_config_t *config) {
     return json;
 }
 
-/// Keys as the environment sets them, the cluster, and the devices of this worker; or why there are none. Joins nobody:
-/// the strategy that is asked for its devices is this worker's alone.
+/// The links that would move bytes between workers, and why the others would not. It asks no other worker.
+std::vector<std::string> links_of(const Json &all) {
+    const auto workers = all["cluster"]["workers"].get<unsigned>();
+    const auto wanted = all["config"]["communication.implementation"].get<std::string>();
+    if (workers == 1) return {"none: there is one worker, and its replicas share its memory"};
+    const std::string chosen = "communication.implementation is " + wanted;
+    const bool sockets = wanted == "tcp" || wanted == "gloo";
+    std::vector<std::string> lines;
+    lines.push_back(sockets ? "no shared memory: " + chosen
+                            : "shared memory with workers of this host (" + chosen + ")");
+    if (wanted == "shm")
+        lines.push_back("no tcp: " + chosen + ", and with workers of other hosts no strategy is made");
+    else
+        lines.push_back(sockets ? "tcp with all workers: " + chosen : "tcp with workers of other hosts");
+    if (wanted == "gloo")
+        lines.push_back("gloo for messages of 64 KiB and more");
+    else
+        lines.push_back(
+            std::string("no gloo: ") +
+            (mdist_has("gloo") != 0 ? chosen : std::string("libmdist-gloo.so or what it needs is not there")));
+    return lines;
+}
+
+/// Adds the keys as the environment sets them, the cluster, and this worker's devices or the reason why there are none.
+/// It joins no job: the strategy that reports the devices consists of this worker alone.
 void add_strategy(Json &all) {
     try {
         const ConfigHandle config = make_config();
         mdist_error_t *error = nullptr;
         require_ok(mdist_config_load_environment(config.get(), &error), error);
-        for (const char *key : kKeys) all["config"][key] = value_of(config.get(), key);
+        for (const mdist_config_key_t &key : config_keys()) all["config"][key.name] = value_of(config.get(), key.name);
         all["cluster"] = cluster_of(config.get());
         require_ok(mdist_config_set(config.get(), "strategy", "mirrored", &error), error);
         const StrategyHandle strategy = make_strategy(config.get());
         for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy.get()); ++i)
             all["replicas"].push_back(device_of(strategy.get(), i));
+        all["links"] = links_of(all);
     } catch (const std::runtime_error &failure) {
         all["error"] = failure.what();
     }
@@ -174,6 +169,8 @@ void print_text(const Json &all) {
         for (const auto &device : all["replicas"]) devices += " " + device.get<std::string>();
         std::printf("replicas  %zu, on%s\n", all["replicas"].size(), devices.c_str());
     }
+    if (all.contains("links"))
+        for (const auto &line : all["links"]) std::printf("links     %s\n", line.get<std::string>().c_str());
     if (!all.contains("config")) return;
     std::printf("config    as the environment gives it\n");
     for (const auto &[key, value] : all["config"].items()) {
@@ -197,8 +194,8 @@ int print_environment(bool json) {
     return 1;
 }
 
-void print_version() {
-    std::printf("mdist %s\n", version_text().c_str());
+std::string version_line() {
+    return "mdist " + version_text();
 }
 
 } // namespace mdist

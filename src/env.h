@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mdist env`: what a strategy created from this environment would find. Main thread.
+// `mdist env`: prints what a strategy created in this environment would find. Main thread.
 #pragma once
+
+#include <string>
 
 namespace mdist {
 
-/// Prints to stdout; returns the exit status: 1 if no strategy could be created.
+/// Prints to stdout. Returns the exit status: 1 if no strategy could be created.
 int print_environment(bool json);
-void print_version();
+/// "mdist 0.1.0"
+std::string version_line();
 
 } // namespace mdist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners for handles of the C API, and exceptions for its failures: what a C++ program puts around libmdist.
-// Any thread, as the handles themselves.
+// Owners of the C API's handles, and exceptions for its failures: what a C++ program needs around libmdist. Any thread,
+// like the handles themselves.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -28,7 +28,7 @@ using IteratorHandle = std::unique_ptr<mdist_iterator_t, Destroy>;
 using ValueHandle = std::unique_ptr<mdist_value_t, Destroy>;
 using RecordWriterHandle = std::unique_ptr<mdist_record_writer_t, Destroy>;
 
-/// The sentence of a failed call; takes the error.
+/// Returns the message of a failed call, and frees the error.
 inline std::string sentence_of(mdist_status_t status, mdist_error_t *error) {
     std::string sentence = mdist_error_message(error);
     if (sentence.empty()) sentence = mdist_status_name(status);
@@ -36,8 +36,8 @@ inline std::string sentence_of(mdist_status_t status, mdist_error_t *error) {
     return sentence;
 }
 
-/// Throws std::runtime_error with the sentence if the call failed; takes the error. By reference, since the call that
-/// writes it is often made in the argument before it.
+/// If the call failed, frees the error and throws std::runtime_error with its message. `error` is a reference because
+/// the call that sets it is often the argument before it.
 inline void require_ok(mdist_status_t status, mdist_error_t *const &error) {
     if (status < 0) throw std::runtime_error(sentence_of(status, error));
 }
@@ -49,7 +49,7 @@ inline ConfigHandle make_config() {
     return ConfigHandle(config);
 }
 
-/// NULL: what the environment says.
+/// NULL: the configuration comes from the environment.
 inline StrategyHandle make_strategy(const mdist_config_t *config) {
     mdist_strategy_t *strategy = nullptr;
     mdist_error_t *error = nullptr;

@@ -19,7 +19,7 @@ uint32_t affinity_cpus(uint32_t online) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : online;
 }
 
-/// Quota of cgroup v2 in CPUs, rounded up; `none` without one.
+/// The CPU quota of cgroup v2, rounded up; `none` without a quota.
 uint32_t quota_cpus(uint32_t none) {
     std::ifstream file("/sys/fs/cgroup/cpu.max");
     double quota = 0;

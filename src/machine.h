@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that a figure was taken on: without it the figure says nothing.
-// Any thread; reads the system each time.
+// The machine that a figure was measured on. Without it a figure means nothing. Any thread; reads the system each time.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,11 @@ namespace mdist {
 
 struct Machine {
     uint32_t online_cpus = 0;
-    uint32_t usable_cpus = 0; // by affinity and by the cgroup's quota
+    uint32_t usable_cpus = 0; // limited by affinity and by the cgroup's quota
     std::string model;
-    std::string instruction_set; // the widest that the library uses here
+    std::string instruction_set; // the widest one that the library uses here
     uint64_t memory_bytes = 0;
-    double load = 0; // of the last minute, ours included
+    double load = 0; // average of the last minute, with our own
 };
 
 Machine this_machine();

@@ -44,7 +44,7 @@ HostPort split_address(const std::string &address) {
     const bool numeric = !parts.port.empty() && parts.port.size() <= 5 &&
                          parts.port.find_first_not_of("0123456789") == std::string::npos;
     if (parts.host.empty() || !numeric || (!brackets && parts.host.find(':') != std::string::npos))
-        throw BadAddress("\"" + address + "\" is no address; write host:port or [IPv6 address]:port");
+        throw BadAddress("\"" + address + "\" is not a valid address; write host:port or [IPv6 address]:port");
     return parts;
 }
 
@@ -78,7 +78,7 @@ bool is_own(const Endpoint &endpoint) {
 
 int problem_serving(const Endpoint &endpoint) {
     const Descriptor socket = stream_socket(endpoint);
-    const int on = 1; // as servers do: connections that are closing are in nobody's way
+    const int on = 1; // as servers do, so that connections being closed do not block the port
     if (!socket.is_open() || setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(socket.get(), endpoint.generic(), endpoint.length) != 0 || listen(socket.get(), 1) != 0)
         return errno;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses as people write them, and what the system makes of them. Any thread; what asks the network waits.
+// Network addresses in text form, and what the system knows about them. Any thread. Functions that ask the network
+// wait.
 #pragma once
 
 #include <stdexcept>
@@ -19,10 +20,10 @@ struct BadAddress : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// "host:port", "[IPv6 address]:port"; throws BadAddress.
+/// Splits "host:port" or "[IPv6 address]:port"; throws BadAddress.
 HostPort split_address(const std::string &address);
 
-/// One numeric address with a port.
+/// A numeric address with a port.
 struct Endpoint {
     sockaddr_storage address{};
     socklen_t length = 0;
@@ -32,19 +33,19 @@ struct Endpoint {
     std::string host_text() const;
 };
 
-/// All that a name stands for, at least one; throws std::runtime_error with the resolver's reason.
+/// Returns all addresses of a name, at least one. Throws std::runtime_error with the resolver's reason.
 std::vector<Endpoint> resolve(const HostPort &where);
 
-/// Whether it is an address of this machine.
+/// Whether this machine has the address.
 bool is_own(const Endpoint &endpoint);
 
-/// 0, or errno of the attempt to serve there. Nothing is served.
+/// Tries to listen there, and closes again. Returns 0 or the errno.
 int problem_serving(const Endpoint &endpoint);
 
-/// 0 if somebody accepts; else errno, ETIMEDOUT if there was no answer in time.
+/// Tries to connect. Returns 0 if a server accepts, ETIMEDOUT without an answer in time, or another errno.
 int problem_connecting(const Endpoint &endpoint, int timeout_ms);
 
-/// The address of this machine from which it speaks to `far`; "" if there is no way. Sends nothing.
+/// The address of this machine from which it speaks to `far`; "" if there is no route. Sends nothing.
 std::string near_end(const Endpoint &far);
 
 } // namespace mdist

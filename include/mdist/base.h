@@ -1,40 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Base: versions, export macro and the words every other header uses.
+ * Base: the version, the export macro, and the conventions of the whole API.
  *
- * Conventions that hold for the whole API
+ * Example:
  *
- * - Handles (`mdist_strategy_t *`, `mdist_value_t *`, ...) are checked ids that travel as pointers. Nobody ever
- *   dereferences them; a stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE. `mdist_error_t *` alone is
- *   a real pointer.
- * - Functions that can fail return mdist_status_t and take `mdist_error_t **error` last. It is written on failure only,
- *   over whatever it held; free it with mdist_error_free(). Other outputs are untouched on failure and on MDIST_END.
- *   (Memory that buffers point to has a rule of its own: see collective.h.)
- * - A pointer may be NULL where its comment says so, where its count is 0, and for options, user_data, free_user_data
- *   and error. Elsewhere NULL is MDIST_ERR_INVALID_ARGUMENT, or for handles MDIST_ERR_BAD_HANDLE.
- * - What arrives through an `out` parameter is yours to destroy. What a getter returns is borrowed.
- * - Inputs are copied before the call returns, unless the comment says "kept".
- * - `_destroy` cannot fail, never waits for a peer or for your code (iterators have an exception, told there), and may
- *   be called in any order and from any thread: by finalizers, too. With NULL, with what was destroyed before, or with
- *   what is no handle, it does nothing.
- * - "One at a time per strategy" (or iterator, or entered replica) is checked: the second call gives
- *   MDIST_ERR_FAILED_PRECONDITION, reason `busy`. Per config it is not checked.
- * - Counts are elements, sizes are bytes, durations are nanoseconds, text is UTF-8 and ends in NUL.
- * - Callbacks return 0 to go on; any other value stops the call. C++ exceptions that leave one are caught and fail the
- *   call. A thread exit (pthread_exit) goes on: others are released, and a call on the thread that ended never returns.
- *   longjmp out of a callback is undefined.
- * - The process: signals, environment, locale and stdout are left alone, and threads of the library block all signals.
- *   After fork() the child must not use the library: calls give MDIST_ERR_FAILED_PRECONDITION, reason `forked`, and
- *   destroying does nothing. Once loaded, the library is never unloaded.
+ *     assert(mdist_version() >= MDIST_VERSION); // the library is not older than this header
+ *     mdist_strategy_t *strategy = NULL;        // a handle
+ *     mdist_error_t *error = NULL;
+ *     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
+ *     if (status != MDIST_OK) fprintf(stderr, "%s\n", mdist_error_message(error));
+ *     mdist_error_free(error);
+ *     mdist_strategy_destroy(strategy);
  *
- * Every function carries five tags, readable by people and by binding generators:
- *   `@thread`      who may call it: "any"; "one at a time per <handle>" (per strategy: in cross-replica context); or
- *                  "replica": in a step, on the thread that runs it or, if it was entered (step.h), on any, one at a
- *                  time
- *   `@blocks`      "no", or what it waits for
- *   `@collective`  "no", or who else must make the same call
- *   `@calls-back`  "never", or on which thread your function runs
- *   `@since`       the first version that has it
+ * Handles
+ * - A handle (`mdist_strategy_t *`, `mdist_value_t *`, ...) is a checked id that travels as a pointer. Nobody
+ *   dereferences it. A stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE.
+ * - Only `mdist_error_t *` is a real pointer.
+ *
+ * Errors
+ * - A function that can fail returns mdist_status_t and takes `mdist_error_t **error` last.
+ * - The library writes `*error` on failure only, over whatever it held. So free an earlier error before, with
+ *   mdist_error_free().
+ * - Other outputs stay untouched on failure and on MDIST_END. (Memory that buffers point to has its own rule: see
+ *   collective.h.)
+ *
+ * NULL
+ * - A pointer may be NULL where its comment says so, and where its count is 0. options, user_data, free_user_data and
+ *   error may always be NULL.
+ * - Any other NULL is MDIST_ERR_INVALID_ARGUMENT. For a handle it is MDIST_ERR_BAD_HANDLE.
+ *
+ * Ownership
+ * - You own what an `out` parameter gives you, and you destroy it. What a getter returns is borrowed.
+ * - The library copies inputs before the call returns, unless the comment says "kept".
+ * - `_destroy` cannot fail. It never waits for a peer or for your code. (Iterators have one exception, described
+ *   there.)
+ * - You may call `_destroy` functions in any order and from any thread, including finalizers. `_destroy` ignores NULL,
+ *   destroyed handles and whatever is no handle.
+ *
+ * Calls
+ * - "One at a time per strategy" (or per iterator, or per entered replica) is checked. The second call gives
+ *   MDIST_ERR_FAILED_PRECONDITION, reason `busy`. For configs it is not checked.
+ * - Counts are elements, sizes are bytes, durations are nanoseconds. Text is UTF-8 and ends in NUL.
+ *
+ * Callbacks
+ * - A callback returns 0 to go on. Any other value stops the call.
+ * - The library catches a C++ exception that leaves a callback, and the call fails.
+ * - If a callback exits its thread (pthread_exit), the library releases the other replicas. The interrupted call does
+ *   not return.
+ * - longjmp out of a callback is undefined.
+ *
+ * Process
+ * - The library leaves signals, environment, locale and stdout alone. Its threads block all signals.
+ * - After fork() the child must not use the library: calls give MDIST_ERR_FAILED_PRECONDITION, reason `forked`, and
+ *   destroying does nothing.
+ * - Once loaded, the library is never unloaded.
+ *
+ * Every function carries five tags, for people and for binding generators:
+ *     `@thread`      who may call it: "any"; "one at a time per <handle>" (per strategy: in cross-replica context); or
+ *                    "replica": in a step, on the thread that runs it. An entered replica (step.h) may be used on any
+ *                    thread, one at a time.
+ *     `@blocks`      "no", or what it waits for
+ *     `@collective`  "no", or who else must make the same call
+ *     `@calls-back`  "never", or the thread on which your function runs
+ *     `@since`       the first version that has it
  */
 #ifndef MDIST_BASE_H
 #define MDIST_BASE_H
@@ -53,7 +81,7 @@
 #define MDIST_VERSION_PATCH 0
 #define MDIST_VERSION 100 /* 10000 * major + 100 * minor + patch */
 
-/** Without end: for mdist_dataset_repeat, mdist_work_wait and mdist_iterators_settle. */
+/** No limit. For mdist_dataset_repeat, mdist_work_wait, mdist_iterators_settle and others whose comment names it. */
 #define MDIST_FOREVER 0x7fffffffffffffff
 
 #ifdef __cplusplus
@@ -61,21 +89,26 @@ extern "C" {
 #endif
 
 /**
- * Releases what a callback was registered with. Called exactly once for every registration that took it, also when the
- * registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`
- * functions and mdist_free, nothing else of the library; must not throw or end its thread.
+ * Releases the user_data of a registration.
+ *
+ * - The library calls it exactly once for every registration that took it, even if the registration failed. The call
+ *   comes as soon as nothing keeps the user_data any more, possibly on a thread of the library.
+ * - The function may call `_destroy` functions and mdist_free, and nothing else of the library.
+ * - The function must not throw or end its thread.
  */
 typedef void (*mdist_free_fn)(void *user_data);
 
 /**
- * Version of the library that is running, as MDIST_VERSION counts.
+ * Returns the version of the running library, in the format of MDIST_VERSION.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API uint32_t mdist_version(void);
 
 /**
- * Whether this build and this host can do something: "cuda", "nccl", "gloo", "shm", "secret" (of a job), "avx2" ...
- * Unknown names, and NULL, answer 0.
+ * Returns 1 if this build and this host support @p feature, else 0.
+ *
+ * Known features: "cuda", "nccl", "gloo", "shm", "tcp", "avx2", "avx512" and "secret" (of a job). Unknown names, and
+ * NULL, give 0.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API int32_t mdist_has(const char *feature);

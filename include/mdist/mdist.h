@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * libmdist: mirrored training for every language. This header brings in all the others.
+ * libmdist: synchronous data-parallel training for every language. This header includes all the others.
  *
- *   config      what kind of strategy, which devices         strategy    replicas, steps, merges
- *   tensor      a typed piece of memory                      collective  what replicas do together
- *   value       what goes into a run and comes out           variable    state with one copy per replica
- *   dataset     elements, and how they are made              input       elements dealt out to replicas
- *   gradients   reduced while the step computes              loss        divided by what all replicas have
- *   loop        steps over an iterator, and their outputs    serve       one program leads all workers' replicas
- *   checkpoint  variables and iterators in files             preemption  saving when one worker is told to go
- *   cluster     who else is in the job                       context     which strategy a thread works for
- *   gpu         which there are, and their streams           status, log what went wrong, and what goes on
+ *     header      what it is for                               header      what it is for
+ *     config      kind of strategy, choice of devices          strategy    replicas, steps, merges
+ *     tensor      typed piece of memory                        collective  all-reduce, broadcast, gather ...
+ *     value       inputs and outputs of a run                  variable    state with one copy per replica
+ *     dataset     elements, and how to make them               input       distributing elements to replicas
+ *     gradients   reducing gradients during the step           loss        scaling a loss by the whole batch
+ *     loop        many steps over an iterator                  serve       one program drives all workers
+ *     checkpoint  saving variables and iterators in files      preemption  saving when a worker is told to stop
+ *     cluster     the workers of the job                       context     the current strategy of a thread
+ *     gpu         GPUs and their streams                       status      statuses and errors
+ *     log         messages of the library
  *
- * and for other languages than C:
+ * These are for languages other than C:
  *
- *   step      a run on your own threads, without callbacks     work        collectives started, tested, waited for
- *   memory    memory that no garbage collector moves           dlpack      tensors to and from other libraries
+ *     step        a run on your own threads, no callbacks      work        collectives that you start, test, wait for
+ *     memory      memory that no garbage collector moves       dlpack      exchanging tensors with other libraries
  *
- * and for launchers:
+ * This one is for launchers:
  *
- *   store     where the workers of a job meet
+ *     store       where the workers of a job meet
+ *
+ * Each of these headers has an example near its top, and a test runs them all. To be short, the examples neither check
+ * each status nor destroy what they make. Your program must do both. They begin with a `strategy` of two replicas, an
+ * empty `config`, a function `step`, and an `error` that is NULL. An example in a step has its `replica`.
  */
 #ifndef MDIST_MDIST_H
 #define MDIST_MDIST_H

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "comm/links/gloo.h"
-#include "comm/membership/secret.h"
 #include "device/gpu/loader.h"
-#include "reduce/reduce.h"
+#include "membership/secret.h"
+#include "reduce/variants.h"
 
 uint32_t mdist_version(void) {
     return MDIST_VERSION;
@@ -16,7 +16,7 @@ uint32_t mdist_version(void) {
 
 namespace {
 
-/// Loads it, as nothing else can tell.
+/// Loads the module, since nothing else can tell.
 bool has_gloo() noexcept {
     try {
         return mdist::gloo_available();

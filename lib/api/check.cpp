@@ -7,7 +7,7 @@
 namespace mdist {
 namespace {
 
-// More than any version of any struct will have; a size beyond is memory that was never filled in.
+// Larger than any version of any struct. A greater size was never filled in.
 constexpr uint32_t kLargestStruct = 4096;
 
 } // namespace
@@ -32,8 +32,9 @@ void check_struct_size(const void *options, std::size_t first_size, std::size_t 
     const auto *bytes = static_cast<const unsigned char *>(options);
     for (std::size_t i = known_size; i < size; ++i)
         if (bytes[i] != 0)
-            throw Failure(MDIST_ERR_UNSUPPORTED, text(name, " sets a field behind the ", known_size,
-                                                      " bytes that this version of the library knows"));
+            throw Failure(MDIST_ERR_UNSUPPORTED, text(name, " sets a field beyond the first ", known_size,
+                                                      " bytes, which are all that this version of the library knows. "
+                                                      "Clear that field, or use a newer library"));
 }
 
 void copy_text(std::string_view from, char *text, std::size_t capacity, std::size_t *needed) {
@@ -43,7 +44,7 @@ void copy_text(std::string_view from, char *text, std::size_t capacity, std::siz
     std::size_t length = from.size();
     if (length >= capacity) {
         length = capacity - 1;
-        // from[length] is the first byte left out: inside a character it is a continuation byte, 10xxxxxx.
+        // from[length] is the first byte left out. Inside a character it is a continuation byte, 10xxxxxx.
         while (length > 0 && (static_cast<unsigned char>(from[length]) & 0xc0) == 0x80) --length;
     }
     std::memcpy(text, from.data(), length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: what every exported function asks of its arguments before it does anything. Each throws INVALID_ARGUMENT
-// naming the argument, unless it says otherwise. No state; any thread.
+// Argument checks that every exported function makes before anything else. Each throws INVALID_ARGUMENT naming the
+// argument, unless its comment says otherwise. No state; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@
 
 namespace mdist {
 
-/// NULL is refused: "out is NULL".
+/// Refuses NULL: "out is NULL".
 void need(const void *pointer, const char *name);
-/// NULL is refused unless the count is 0.
+/// Refuses NULL unless the count is 0.
 void need_array(const void *pointer, std::size_t count, const char *name);
-/// A flag or reserved field that this version knows nothing for.
+/// Refuses a nonzero flag or reserved field that this version does not know.
 void need_zero(uint64_t field, const char *name);
 
-/// What the caller gave as `struct_size` must be at least `first_size`, and all bytes past `known_size` zero, else
-/// UNSUPPORTED: a newer caller asks for what this version lacks.
+/// Checks a caller's `struct_size`. It must be at least `first_size`, and all bytes past `known_size` must be zero.
+/// Else throws UNSUPPORTED, since a newer caller asks for something that this version lacks.
 void check_struct_size(const void *options, std::size_t first_size, std::size_t known_size, const char *name);
 
-/// The caller's options, completed by zeros; all zeros for NULL. `first_size` is the struct's size when it was new.
+/// Returns the caller's options, filled up with zeros; all zeros for NULL. `first_size` is the size of the struct's
+/// first version.
 template <class Options>
 Options read_options(const Options *options, const char *name, std::size_t first_size = sizeof(Options)) {
     Options known = {};
@@ -32,8 +33,8 @@ Options read_options(const Options *options, const char *name, std::size_t first
     return known;
 }
 
-/// Writes `from` and a NUL into `text` of `capacity` bytes, cut off between characters where it does not fit, and the
-/// full size to `needed` if that is not NULL. NULL for `text` goes with capacity 0.
+/// Writes `from` and a NUL into `text` of `capacity` bytes. Text that does not fit is cut off between characters.
+/// Writes the full size to `needed` unless that is NULL. `text` may be NULL if the capacity is 0.
 void copy_text(std::string_view from, char *text, std::size_t capacity, std::size_t *needed);
 
 } // namespace mdist

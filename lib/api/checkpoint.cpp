@@ -21,7 +21,7 @@ mdist_status_t checkpoint_guard(const char *function, const mdist_checkpoint_t *
                                 Body &&body) {
     return guard(function, error, [&] {
         const auto checkpoint = pin(handle);
-        const Turn turn(*checkpoint->strategy(), function, kInstead);
+        const Turn turn(checkpoint->job(), function, kInstead);
         body(*checkpoint);
     });
 }
@@ -84,7 +84,7 @@ mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t
     return checkpoint_guard("mdist_checkpoint_restore", checkpoint, error, [&](Checkpoint &self) {
         const mdist_restore_options_t known = read_options(options, "options");
         if ((known.flags & ~static_cast<uint32_t>(MDIST_RESTORE_PARTIAL)) != 0)
-            throw invalid(text("options.flags is ", known.flags, "; take MDIST_RESTORE_PARTIAL (1) or 0"));
+            throw invalid(text("options.flags is ", known.flags, "; use MDIST_RESTORE_PARTIAL (1) or 0"));
         if (number > MDIST_LATEST)
             throw invalid(text("number is ", number, "; the largest is MDIST_LATEST (2^63 - 1)"));
         const uint64_t given = self.restore(number == MDIST_LATEST ? std::nullopt : std::optional(number),

@@ -32,7 +32,8 @@ TaskType task_type(mdist_task_type_t type) {
         case MDIST_TASK_PS:
             return TaskType::kPs;
         default:
-            throw invalid(text("type is ", static_cast<int32_t>(type), ", which is no task type"));
+            throw invalid(text("type is ", static_cast<int32_t>(type),
+                               ", which is not a valid task type; use an mdist_task_type_t"));
     }
 }
 
@@ -57,14 +58,17 @@ void write_task(std::optional<Task> task, mdist_task_type_t *type, uint32_t *ind
     *index = task ? task->index : 0;
 }
 
-/// The task that is meant; none where it is the own one of a process without cluster.
+/// Returns the task asked about; none for the own task of a process without a cluster.
 std::optional<Task> asked_task(const Cluster &cluster, mdist_task_type_t type, uint32_t index) {
     if (type != MDIST_TASK_NONE) return Task{task_type(type), index};
     if (cluster.empty() || cluster.task()) return cluster.empty() ? std::nullopt : cluster.task();
-    throw Failure(MDIST_ERR_CONFIG, "no task of the cluster was said to be this process's own").reason("no_task");
+    throw Failure(MDIST_ERR_CONFIG,
+                  "the cluster does not say which of its tasks this process is. Name a task type and index, or set "
+                  "this process's task")
+        .reason("no_task");
 }
 
-/// Answers a question about a task; a process without cluster has an answer of its own.
+/// Answers a question about a task. A process without a cluster has its own answer, `alone`.
 template <class Answer, class Ask>
 void answer(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, Answer *out, Answer alone,
             Ask &&ask) {

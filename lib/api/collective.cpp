@@ -2,7 +2,8 @@
 #include "api/collective_call.h"
 #include "api/values.h"
 #include "comm/collectives.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/values/cross.h"
 #include "util/text.h"
 
@@ -15,27 +16,27 @@ using namespace mdist;
 
 namespace {
 
-using Collective = void (*)(Group &, uint32_t, const Call &, uint64_t);
+using Collective = void (*)(Executors &, uint32_t, const Call &, uint64_t);
 
-/// What all collectives in replica context have in common.
+/// Runs a collective in replica context: the part that all of them share.
 mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
                           const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
-        self.await_turn(call_name(call.kind));
-        run(self.strategy().group(), self.local_index(), call, timeout);
+    return collective_guard(call.kind->name(), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        self.await_turn(call.kind->name());
+        run(self.job().executors(), self.local_index(), call, timeout);
     });
 }
 
 mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                       mdist_error_t **error) {
-    return rooted_guard(call_name(call.kind), call, replica, options, error,
+    return rooted_guard(call.kind->name(), call, replica, options, error,
                         [&](Replica &self, const Call &own, uint64_t timeout) {
-                            self.await_turn(call_name(call.kind));
-                            run(self.strategy().group(), self.local_index(), own, timeout);
+                            self.await_turn(call.kind->name());
+                            run(self.job().executors(), self.local_index(), own, timeout);
                         });
 }
 
-/// Throws INVALID_ARGUMENT for a device that the strategy does not have.
+/// Throws INVALID_ARGUMENT if the strategy has no such device.
 Target target_of(const Strategy &strategy, const char *destination) {
     if (destination == nullptr || destination[0] == '\0') return Target::everywhere();
     return Target::on(strategy.place(strategy.device_index(destination)));
@@ -54,11 +55,11 @@ constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
 mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                 const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                                 mdist_error_t **error) {
-    const Call call = call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count);
-    return collective_guard(call_name(call.kind), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
-        self.await_turn(call_name(call.kind));
-        Strategy &strategy = self.strategy();
-        all_reduce_packs(strategy.group(), self.local_index(), call, packing_of(strategy, options), timeout);
+    const Call call = call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count);
+    return collective_guard(call.kind->name(), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
+        self.await_turn(call.kind->name());
+        Job &job = self.job();
+        all_reduce_packs(job.executors(), self.local_index(), call, packing_of(job, options), timeout);
     });
 }
 
@@ -69,55 +70,53 @@ mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const md
 
 mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica, options,
-                      error);
+    return collective(exchange, call_of(&calls::kAllGather, 0, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count), replica, options,
+    return collective(exchange, call_of(&calls::kReduceScatter, op, inputs, outputs, buffer_count), replica, options,
                       error);
 }
 
 mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, options,
-                      error);
+    return collective(exchange, call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
                                     const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(all_reduce, rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica,
+    return rooted(all_reduce, rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica,
                   options, error);
 }
 
 mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(exchange, rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica,
+    return rooted(exchange, rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica,
                   options, error);
 }
 
 mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                              const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                              mdist_error_t **error) {
-    return rooted(exchange, rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica,
-                  options, error);
+    return rooted(exchange, rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count), replica, options,
+                  error);
 }
 
 mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(barrier, call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
+    return collective(barrier, call_of(&calls::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
 }
 
 mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                          const mdist_buffer_t *outputs, size_t buffer_count,
                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
+    return shared_call_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
-        const Asker asker = asker_of(self, CallKind::kStrategyAllReduce, options);
+        const Asker asker = asker_of(self, &calls::kStrategyAllReduce, options);
         self.require_sound();
         all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
     });
@@ -126,15 +125,14 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
 mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                             const int32_t *axes, size_t axis_count, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+    return shared_call_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
         others_wait = reduces_with_others(self, *pinned, axis_count != 0);
         need_array(axes, axis_count, "axes");
         if (axis_count > MDIST_MAX_RANK)
-            throw invalid(
-                text("axis_count is ", axis_count, "; no value has more than ", MDIST_MAX_RANK, " dimensions"));
+            throw invalid(text("axis_count is ", axis_count, "; a value has at most ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
-        const Asker asker = asker_of(self, CallKind::kReduce, options);
+        const Asker asker = asker_of(self, &calls::kReduce, options);
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out =
@@ -146,11 +144,11 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
 mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
                                const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
                                mdist_error_t **error) {
-    return joint_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+    return shared_call_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
         others_wait = reduces_with_others(self, *pinned, false);
         need(out, "out");
-        const Asker asker = asker_of(self, CallKind::kReduceTo, options);
+        const Asker asker = asker_of(self, &calls::kReduceTo, options);
         self.require_sound();
         const Target target = target_of(self, destination);
         *out = publish<mdist_value_t>(reduce_values(self, asker, op, {pinned.shared()}, {target})[0]);
@@ -160,9 +158,9 @@ mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
 mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
                                      const char *const *destinations, size_t count, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+    return shared_call_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         need_array(out, count, "out");
-        const Asker asker = asker_of(self, CallKind::kBatchReduceTo, options);
+        const Asker asker = asker_of(self, &calls::kBatchReduceTo, options);
         self.require_sound();
         const std::vector<ValuePointer> all = values_of(values, count, "values");
         others_wait = std::any_of(all.begin(), all.end(),
@@ -185,10 +183,10 @@ mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor
 
 mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
-    return joint_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
+    return shared_call_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
-        const Asker asker = asker_of(self, CallKind::kGather, options);
+        const Asker asker = asker_of(self, &calls::kGather, options);
         self.require_sound();
         *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });

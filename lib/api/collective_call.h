@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocking and the started form of a collective in replica context have in common: their arguments and checks.
+// Arguments and checks shared by the blocking and the started form of a collective in replica context.
 #pragma once
 
 #include "api/replica_guard.h"
-#include "comm/call.h"
+#include "comm/call/call.h"
+#include "comm/call/check.h"
+#include "strategy/job/call_functions.h"
 
 #include <vector>
 
@@ -21,7 +23,7 @@ inline Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, con
 }
 
 inline Call broadcast_of(uint32_t root, const mdist_buffer_t *buffers, size_t count) {
-    Call call = call_of(CallKind::kBroadcast, 0, buffers, buffers, count);
+    Call call = call_of(&calls::kBroadcast, 0, buffers, buffers, count);
     call.root = root;
     return call;
 }
@@ -38,38 +40,38 @@ template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
     return replica_guard(function, replica, true, error, [&](Replica &self) {
-        need_array(call.inputs, call.buffer_count, call.kind == CallKind::kBroadcast ? "buffers" : "inputs");
+        need_array(call.inputs, call.buffer_count, call.kind == &calls::kBroadcast ? "buffers" : "inputs");
         need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(self.strategy(), options);
-        self.require_together(function);
-        check_call(call, self.strategy().replica_count());
+        const uint64_t timeout_ns = timeout_of(self.job(), options);
+        self.require_concurrent(function);
+        check_call(call, self.job().replica_count());
         need_reachable(self, call);
         body(self, timeout_ns);
     });
 }
 
-/// The same for calls with a side that only the root has: elsewhere that is not looked at, and empty in what `body(
-/// Replica &, const Call &, timeout_ns)` gets.
+/// The same for a collective whose buffers on one side belong to the root only. On other replicas that side is ignored,
+/// and empty in the call passed to `body(Replica &, const Call &, timeout_ns)`.
 template <class Body>
 mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
                             const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
     return replica_guard(function, replica, true, error, [&](Replica &self) {
-        const bool scatters = call.kind == CallKind::kScatter;
+        const bool scatters = call.kind == &calls::kScatter;
         const bool is_root = self.id() == call.root;
         if (is_root || !scatters) need_array(call.inputs, call.buffer_count, "inputs");
         if (is_root || scatters) need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(self.strategy(), options);
-        self.require_together(function);
+        const uint64_t timeout_ns = timeout_of(self.job(), options);
+        self.require_concurrent(function);
         Call own = call;
         std::vector<mdist_buffer_t> absent;
         if (!is_root) {
             const mdist_buffer_t *present = scatters ? call.outputs : call.inputs;
-            absent.reserve(call.buffer_count + 1); // NULL would say that calls of this kind have no buffers
+            absent.reserve(call.buffer_count + 1); // NULL would mean that calls of this kind have no buffers
             for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
             (scatters ? own.inputs : own.outputs) = absent.data();
         }
-        check_call(own, self.strategy().replica_count());
-        for (size_t b = 0; is_root && call.kind == CallKind::kReduceToRoot && b < call.buffer_count; ++b)
+        check_call(own, self.job().replica_count());
+        for (size_t b = 0; is_root && call.kind == &calls::kReduceToRoot && b < call.buffer_count; ++b)
             check_as_long(call, b);
         need_reachable(self, own);
         body(self, own, timeout_ns);

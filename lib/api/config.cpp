@@ -7,8 +7,27 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "cluster/config.h"
+#include "util/failure.h"
+#include "util/text.h"
 
 using mdist::guard;
+
+size_t mdist_config_key_count(void) {
+    return mdist::config_keys().size();
+}
+
+mdist_status_t mdist_config_key_describe(size_t index, mdist_config_key_t *out, mdist_error_t **error) {
+    return guard("mdist_config_key_describe", error, [&] {
+        mdist::need(out, "out");
+        mdist::check_struct_size(out, sizeof *out, sizeof *out, "mdist_config_key_t");
+        const auto keys = mdist::config_keys();
+        if (index >= keys.size())
+            throw mdist::Failure(MDIST_ERR_INVALID_ARGUMENT,
+                                 mdist::text("there is no key ", index, "; the last is ", keys.size() - 1));
+        const mdist::ConfigKey &key = keys[index];
+        *out = {out->struct_size, 0, key.name, key.environment, key.kind(), key.choices, key.default_text, key.help};
+    });
+}
 
 mdist_status_t mdist_config_create(mdist_config_t **out, mdist_error_t **error) {
     return guard("mdist_config_create", error, [&] {

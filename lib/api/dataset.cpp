@@ -7,11 +7,11 @@
 
 #include "api/dataset_call.h"
 #include "api/values.h"
-#include "data/crew.h"
 #include "data/iterator.h"
 #include "data/sources.h"
+#include "data/stream_threads.h"
 #include "data/transforms.h"
-#include "strategy/context.h"
+#include "strategy/job/context.h"
 #include "strategy/strategy.h"
 #include "strategy/values/element.h"
 #include "strategy/values/structure.h"
@@ -31,7 +31,7 @@ void require_outside(const char *function) {
                            "arguments, which the step reads by mdist_replica_argument"));
 }
 
-/// What is known of a component beforehand.
+/// Describes what is known of a component before there are elements.
 void describe_component(const Dataset &dataset, size_t index, mdist_tensor_t *out, const char **path, int32_t *kind) {
     need(out, "out");
     if (index >= dataset.component_count())

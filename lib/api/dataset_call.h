@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all functions that make a dataset from another have in common.
+// Shared by all functions that make a dataset from another one.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,7 @@
 
 namespace mdist {
 
-/// The whole of such a function: `make` does what is its own, given the pinned source.
+/// Runs the whole of such a function. `make` does its specific part, given the pinned source.
 template <class Make>
 mdist_status_t make_dataset(const char *operation, const mdist_dataset_t *source, mdist_dataset_t **out,
                             mdist_error_t **error, const Make &make) {

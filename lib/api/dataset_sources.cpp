@@ -32,9 +32,9 @@ Reading checked_reading(RecordFormat format, const mdist_read_options_t *given) 
         read_options(given, "mdist_read_options_t", offsetof(mdist_read_options_t, parallel_files));
     need_zero(options.flags, "flags");
     if (options.compression < MDIST_COMPRESSION_NONE || options.compression > MDIST_COMPRESSION_ZLIB)
-        throw invalid(text("compression is ", options.compression, "; it is an mdist_compression_t, 0 to 2"));
+        throw invalid(text("compression is ", options.compression, "; it must be an mdist_compression_t, 0 to 2"));
     if (options.on_corrupt != MDIST_ON_CORRUPT_FAIL && options.on_corrupt != MDIST_ON_CORRUPT_SKIP)
-        throw invalid(text("on_corrupt is ", options.on_corrupt, "; it is an mdist_on_corrupt_t, 0 or 1"));
+        throw invalid(text("on_corrupt is ", options.on_corrupt, "; it must be an mdist_on_corrupt_t, 0 or 1"));
     format.compression = options.compression;
     format.max_record_bytes = options.max_record_bytes == 0 ? kMostBytes : options.max_record_bytes;
     const auto or_one = [](uint64_t length) { return length == 0 ? 1 : length; };

@@ -70,7 +70,8 @@ mdist_status_t mdist_dataset_rebatch(const mdist_dataset_t *source, const uint64
     return make_dataset("mdist_dataset_rebatch", source, out, error, [&](const Source &from) {
         need_array(batch_sizes, size_count, "batch_sizes");
         constexpr std::size_t kMost = 1 << 20;
-        if (size_count > kMost) throw invalid(text(size_count, " batch sizes; up to ", kMost, " are possible"));
+        if (size_count > kMost)
+            throw invalid(text("there are ", size_count, " batch sizes; at most ", kMost, " are allowed"));
         return make_rebatch(from, {batch_sizes, batch_sizes + size_count}, drop_remainder != 0);
     });
 }

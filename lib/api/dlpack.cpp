@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns what is exchanged: the deleter of the other side, or ours, runs once, with the last reference.
-#include "device/dlpack.h"
+// DLPack exchange and its ownership. The deleter, the other side's or ours, runs exactly once, with the last reference.
+#include "device/transfer/dlpack.h"
 #include "api/check.h"
 #include "api/guard.h"
 #include "strategy/values/value.h"
@@ -40,7 +40,7 @@ mdist_value_t *import(Managed *managed) {
     }
 }
 
-/// What we give out, with all that it points to.
+/// An exported tensor with everything that it points to.
 template <class Managed>
 struct Exported {
     explicit Exported(const Tensor &tensor) : memory(tensor.owner()) {
@@ -50,7 +50,7 @@ struct Exported {
         mark(managed);
     }
 
-    /// In a forked child it stays, as everything does.
+    /// Does nothing in a forked child, which keeps everything.
     static void delete_ours(Managed *managed) {
         if (managed == nullptr || process_forked()) return;
         delete static_cast<Exported *>(managed->manager_ctx);

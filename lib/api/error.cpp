@@ -5,6 +5,7 @@
 #include <new>
 #include <string_view>
 
+#include "util/callback.h"
 #include "util/failure.h"
 
 namespace {
@@ -16,12 +17,12 @@ constexpr mdist_error out_of_memory(mdist_status_t status) {
             0,
             status == MDIST_ERR_OUT_OF_MEMORY
                 ? "out of memory"
-                : "out of memory while putting together what went wrong; the status says it",
+                : "out of memory while writing the error message; the status says what kind of error it was",
             "",
             ""};
 }
 
-// One for each status, at its place counted down from INVALID_ARGUMENT.
+// One static error for each status, at its distance below INVALID_ARGUMENT.
 constexpr int kErrors = MDIST_ERR_INVALID_ARGUMENT - MDIST_ERR_INTERNAL + 1;
 
 struct StaticErrors {
@@ -63,7 +64,7 @@ mdist_error_t *static_error(mdist_status_t status) noexcept {
 mdist_error_t *make_error(const Failure &failure, const char *operation) noexcept {
     const std::string_view called =
         failure.operation().empty() && operation != nullptr ? operation : std::string_view(failure.operation());
-    // A failure that was noticed when there was no memory for its sentence.
+    // There was no memory for the sentence when the failure was noticed.
     const std::string_view message =
         failure.message().empty() ? static_error(failure.status())->message : std::string_view(failure.message());
     const std::size_t texts = message.size() + failure.reason().size() + called.size() + 3;
@@ -106,6 +107,10 @@ int32_t mdist_error_worker(const mdist_error_t *error) {
 
 int64_t mdist_error_native(const mdist_error_t *error) {
     return error == nullptr ? 0 : error->native;
+}
+
+void mdist_fail_because(const char *why) {
+    mdist::CalledBack::say(why);
 }
 
 void mdist_error_free(mdist_error_t *error) {

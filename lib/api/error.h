@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error: what a caller gets to read about a failure; the one public pointer that really is one.
+// Error: the description of a failure that a caller reads. It is the only public pointer that really is a pointer.
 //
-// An error and its texts are one block of memory, never changed once made. When there is none left, a static error of
-// the same status stands in; freeing that does nothing. Any thread.
+// An error and its texts are one block of memory that never changes. If memory runs out, a static error with the same
+// status is returned instead; freeing that does nothing. Any thread.
 #pragma once
 
 #include <mdist/status.h>
@@ -21,9 +21,9 @@ namespace mdist {
 
 class Failure;
 
-/// `operation` counts where the failure names none.
+/// Makes an error. `operation` is used if the failure names none.
 mdist_error_t *make_error(const Failure &failure, const char *operation) noexcept;
-/// Without allocating. The message says "out of memory".
+/// Returns an error without allocating. Its message is "out of memory".
 mdist_error_t *static_error(mdist_status_t status) noexcept;
 
 } // namespace mdist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/replica_guard.h"
 #include "api/values.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -18,30 +18,28 @@ uint32_t place_of(const Strategy &strategy, const char *destination) {
     return host ? kHost : strategy.device_index(destination);
 }
 
-/// The copy at the destination if there is one, else the first.
+/// The copy at the destination if there is one, else the first copy.
 const Tensor &source_of(const Value &value, uint32_t place, uint32_t local_replicas) {
     value.check_count(local_replicas);
-    value.check_whole();
+    value.check_no_rows();
     if (value.kind() == MDIST_VALUE_PER_REPLICA)
         throw invalid(
-            "a per-replica value has a content for each replica, so that nobody could say which to fetch; reduce it "
-            "(mdist_reduce), gather it (mdist_gather), or take one tensor (mdist_value_tensor)");
+            "the value is per-replica, but mdist_fetch needs a value with one tensor for all replicas. Reduce it "
+            "(mdist_reduce), gather it (mdist_gather), or fetch one replica's tensor (mdist_value_tensor)");
     return value.tensor_for(place == kHost ? 0 : place);
 }
 
-/// What the function makes of it.
+/// Calls the fetch function, and returns what it made of `source`.
 Tensor made_of(Strategy &strategy, const Tensor &source, mdist_fetch_fn fetch, void *user_data) {
-    const auto who = [] { return "the fetch function"; };
     const mdist_tensor_t tensor = source.describe();
     ValueHandles made(std::vector<mdist_value_t *>(1, nullptr));
-    const Context context(strategy, Context::Kind::kFetch); // functions of cross-replica context are right inside
-    const int32_t code = call_back(who, [&] { return fetch(&tensor, made.get(), user_data); });
-    if (code != 0) throw callback_returned(who(), code);
+    const Context context(strategy, Context::Kind::kFetch); // cross-replica functions are allowed inside
+    call_back_or_fail([] { return "the fetch function"; }, [&] { return fetch(&tensor, made.get(), user_data); });
     const ValuePointer result = values_or_none(made.get(), 1, "result")[0];
     if (!result || result->kind() != MDIST_VALUE_PLAIN)
         throw Failure(MDIST_ERR_CALLBACK,
                       text("the fetch function made ", result ? "a value of several tensors" : "no value",
-                           "; it makes a plain one"));
+                           "; it must make a plain value"));
     return result->tensors()[0];
 }
 
@@ -54,7 +52,7 @@ mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *valu
                               const auto pinned = pin(value);
                               need(out, "out");
                               const uint32_t place = place_of(self, destination);
-                              Tensor fetched = source_of(*pinned, place, self.span().replicas);
+                              Tensor fetched = source_of(*pinned, place, self.view().replicas);
                               if (fetch != nullptr) fetched = made_of(self, fetched, fetch, user_data);
                               Device &device = place == kHost ? *host() : self.place(place);
                               *out = publish<mdist_value_t>(Value::plain(copied_to(device, fetched)));

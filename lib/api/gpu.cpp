@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/gpu.h"
 
+#include "api/attachments.h"
 #include "api/memory.h"
 #include "api/replica_guard.h"
 #include "device/gpu/description.h"
 #include "device/gpu/loader.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "strategy/steps/graphs.h"
 #include "util/callback.h"
 #include "util/dtype.h"
@@ -26,19 +27,20 @@ struct Copy {
     Tensor from;
 };
 
-/// Throws INVALID_ARGUMENT unless the two are alike, and the same memory or apart.
+/// Throws INVALID_ARGUMENT unless the tensors are alike, and either the same memory or without overlap.
 Copy checked_copy(const mdist_tensor_t *to, const mdist_tensor_t *from) {
     need(to, "to");
     need(from, "from");
     Copy copy = {view_of(*to, "to"), view_of(*from, "from")};
     if (copy.to.dtype() != copy.from.dtype() || !(copy.to.shape() == copy.from.shape()))
         throw invalid(text("to is ", dtype_name(copy.to.dtype()), " ", copy.to.shape().text(), " and from is ",
-                           dtype_name(copy.from.dtype()), " ", copy.from.shape().text(), "; they must be alike"));
+                           dtype_name(copy.from.dtype()), " ", copy.from.shape().text(),
+                           "; both must have the same type and shape"));
     const auto *const begin = static_cast<const char *>(copy.to.data());
     const auto *const other = static_cast<const char *>(copy.from.data());
     const std::size_t bytes = copy.to.bytes();
     if (begin != other && begin < other + bytes && other < begin + bytes)
-        throw invalid("to and from overlap in memory; they must be the same or stand apart");
+        throw invalid("to and from overlap in memory; they must be the same memory, or not overlap");
     return copy;
 }
 
@@ -47,7 +49,7 @@ Copy checked_copy(const mdist_tensor_t *to, const mdist_tensor_t *from) {
 mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_gpu_count", error, [&] {
         need(count, "count");
-        watch_forks(); // which CUDA does not survive
+        watch_forks(); // CUDA does not survive a fork
         const auto gpus = static_cast<uint32_t>(gpu_support().count);
         if (text != nullptr || needed != nullptr) copy_text(describe_gpus(), text, capacity, needed);
         *count = gpus;
@@ -57,18 +59,18 @@ mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, siz
 mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdist_error_t **error) {
     return replica_guard("mdist_replica_stream", replica, false, error, [&](Replica &self) {
         need(stream, "stream");
-        Gpu *const gpu = self.strategy().device(self.local_index()).gpu();
+        Gpu *const gpu = self.device().gpu();
         *stream = gpu == nullptr ? nullptr : gpu->stream();
     });
 }
 
 mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error) {
     return replica_guard("mdist_replica_use_stream", replica, false, error, [&](Replica &self) {
-        Device &device = self.strategy().device(self.local_index());
+        Device &device = self.device();
         if (device.gpu() != nullptr)
             device.gpu()->use_stream(static_cast<mdist_gpu_stream *>(stream));
         else if (stream != nullptr)
-            throw invalid(text("replica ", self.id(), " is on ", device.name(), ", which has no streams; give NULL"));
+            throw invalid(text("replica ", self.id(), " is on ", device.name(), ", which has no streams; pass NULL"));
     });
 }
 
@@ -84,7 +86,7 @@ mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdist_tensor_t
                                   mdist_error_t **error) {
     return replica_guard("mdist_replica_copy", replica, false, error, [&](Replica &self) {
         const Copy copy = checked_copy(to, from);
-        copy_elements(self.strategy().device(self.local_index()), copy.to, copy.from);
+        copy_elements(self.device(), copy.to, copy.from);
     });
 }
 
@@ -97,16 +99,18 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
         use.emplace(*self, function);
         const auto who = [&] { return text("what graph ", key, " of replica ", self->id(), " records"); };
         const auto put_on_stream = [&] {
-            use.reset(); // it is the body that uses the replica
-            const int32_t code = call_back(who, [&] { return body(replica, user_data); });
+            use.reset(); // the body uses the replica now
+            Why why;
+            const int32_t code = call_back(
+                who, [&] { return body(replica, user_data); }, &why);
             use.emplace(*self, function);
-            if (code != 0) throw callback_returned(who(), code, self->last_failure);
+            if (code != 0) throw callback_returned(who(), code, why);
         };
         note_failures(*self, function, true, [&] {
-            Graphs &graphs = self->strategy().graphs();
+            Graphs &graphs = strategy_of(*self).graphs();
             if (body != nullptr)
                 graphs.run(*self, key, put_on_stream);
-            else if (self->strategy().local_replica_count() == 1) // several have none, and come here at once
+            else if (self->job().local_replica_count() == 1) // several replicas record no graph, and come here at once
                 graphs.forget(key);
         });
     });

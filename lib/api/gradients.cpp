@@ -22,9 +22,10 @@ GradientOptions options_of(const mdist_gradients_options_t *options) {
     need_zero(static_cast<uint32_t>(known.reserved), "options.reserved");
     need_zero(known.flags & ~kFlags, "options.flags without those of mdist_gradients_flags_t");
     if (known.op != 0 && known.op != MDIST_SUM && known.op != MDIST_MEAN)
-        throw invalid(text("options.op is ", known.op, "; gradients take MDIST_SUM (1), MDIST_MEAN (2) or 0"));
+        throw invalid(text("options.op is ", known.op, "; use MDIST_SUM (1), MDIST_MEAN (2) or 0"));
     if (!std::isfinite(known.clip_norm) || known.clip_norm < 0)
-        throw invalid(text("options.clip_norm is ", known.clip_norm, "; it must be a positive number, or 0 for none"));
+        throw invalid(
+            text("options.clip_norm is ", known.clip_norm, "; it must be a positive number, or 0 to disable clipping"));
     if ((known.flags & MDIST_GRADIENTS_NO_NORM) != 0 &&
         (known.clip_norm != 0 || (known.flags & MDIST_GRADIENTS_ZERO_NONFINITE) != 0))
         throw invalid(
@@ -40,7 +41,7 @@ GradientOptions options_of(const mdist_gradients_options_t *options) {
     return out;
 }
 
-GradientSpec spec_of(const Strategy &strategy, const mdist_tensor_t &like, size_t index) {
+GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like, size_t index) {
     const std::string what = text("like[", index, "]");
     GradientSpec spec;
     spec.shape = checked_shape(like, what.c_str());
@@ -48,7 +49,7 @@ GradientSpec spec_of(const Strategy &strategy, const mdist_tensor_t &like, size_
     if (dtype_is_integer(like.dtype))
         throw invalid(text(what, " is ", dtype_name(like.dtype), "; gradients have floating-point types"));
     uint32_t local = 0;
-    if (const auto variable = like.data == nullptr ? nullptr : strategy.variables()->find(like.data, local))
+    if (const auto variable = like.data == nullptr ? nullptr : variables.find(like.data, local))
         spec.name = variable->spec().name;
     return spec;
 }
@@ -65,7 +66,7 @@ mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, const mdist_te
         if (count == 0) throw invalid("count is 0; a model has at least one gradient");
         const GradientOptions known = options_of(options);
         std::vector<GradientSpec> specs;
-        for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned, like[i], i));
+        for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned->variables(), like[i], i));
         *out = publish<mdist_gradients_t>(std::make_shared<Gradients>(pinned.shared(), std::move(specs), known));
     });
 }
@@ -75,7 +76,7 @@ mdist_status_t mdist_gradients_tensor(const mdist_gradients_t *gradients, uint32
     return guard("mdist_gradients_tensor", error, [&] {
         const auto self = pin(gradients);
         need(out, "out");
-        const uint32_t replicas = self->strategy().local_replica_count();
+        const uint32_t replicas = self->job().local_replica_count();
         if (local_replica >= replicas)
             throw invalid(text("local_replica is ", local_replica, "; this strategy has ", replicas));
         self->check_index(index);
@@ -87,7 +88,7 @@ mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, mdist_gradie
                                           mdist_error_t **error) {
     return replica_guard("mdist_gradients_accumulate", replica, true, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_together("mdist_gradients_accumulate");
+        self.require_concurrent("mdist_gradients_accumulate");
         pinned->accumulate(self);
     });
 }
@@ -96,7 +97,7 @@ mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t
                                      mdist_error_t **error) {
     return replica_guard("mdist_gradients_ready", replica, true, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_together("mdist_gradients_ready");
+        self.require_concurrent("mdist_gradients_ready");
         pinned->ready(self, index);
     });
 }
@@ -105,7 +106,7 @@ mdist_status_t mdist_gradients_wait(mdist_replica_t *replica, mdist_gradients_t 
                                     int32_t *finite, mdist_error_t **error) {
     return replica_guard("mdist_gradients_wait", replica, true, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_together("mdist_gradients_wait");
+        self.require_concurrent("mdist_gradients_wait");
         const Gradients::Outcome outcome = pinned->wait(self);
         if (norm != nullptr) *norm = outcome.norm;
         if (finite != nullptr) *finite = outcome.finite ? 1 : 0;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "api/error.h"
+#include "util/callback.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -21,6 +22,7 @@ constinit std::mutex watch_lock;
 bool watching = false; // guarded by watch_lock
 
 mdist_status_t report(const Failure &failure, const char *operation, mdist_error_t **error) noexcept {
+    CalledBack::note(operation, failure);
     if (error != nullptr) *error = make_error(failure, operation);
     return failure.status();
 }
@@ -44,7 +46,7 @@ mdist_status_t report_exception(const char *operation, mdist_error_t **error) no
         } catch (...) {
             return report(Failure(MDIST_ERR_INTERNAL, "an internal fault of unknown kind"), operation, error);
         }
-    } catch (...) { // no memory for the sentence
+    } catch (...) { // out of memory for the sentence
         if (error != nullptr) *error = static_error(MDIST_ERR_INTERNAL);
         return MDIST_ERR_INTERNAL;
     }
@@ -67,13 +69,13 @@ Kept::~Kept() {
     try {
         free_(user_data_);
     } catch (...) {
-        return; // the caller's fault, and nobody is left to be told
+        return; // an error in the caller's function, with no caller left to report it to
     }
 }
 
 std::shared_ptr<void> Kept::share() {
     if (free_ == nullptr) return nullptr;
-    // NULL may be what the caller's function wants to see, so the pointer kept is the registration itself.
+    // The kept pointer is the registration itself, because the caller's function may want to be called with NULL.
     auto kept = std::make_shared<Kept>(user_data_, free_);
     release();
     return kept;
@@ -82,8 +84,8 @@ std::shared_ptr<void> Kept::share() {
 void check_process() {
     if (process_forked())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "this process was forked off one that has had a strategy or an iterator with threads; create "
-                      "strategies after the fork")
+                      "this process is the fork of a process that had already created a strategy or an iterator with "
+                      "threads. Create strategies and iterators after the fork")
             .reason("forked");
 }
 

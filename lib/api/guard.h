@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guard: the edge between exceptions inside and status codes outside. Every exported function that can fail runs its
-// body in guard(); no exception leaves it but the forced unwinding of pthread_exit and cancellation, which must pass.
-// So exported functions are not noexcept. Also here: what a forked child may still do, which is next to nothing.
+// Guard: turns exceptions inside the library into status codes outside. Every exported function that can fail runs its
+// body in guard(). No exception leaves guard() except the forced unwinding of pthread_exit and cancellation, which must
+// pass. Exported functions are therefore not noexcept.
+// This file also defines what a forked child may still do, which is almost nothing.
 #pragma once
 
 #include <type_traits>
@@ -12,18 +13,19 @@
 
 namespace mdist {
 
-/// Turns the exception in flight into a status, and into an error where the caller wants one.
+/// Turns the current exception into a status, and into an error if the caller wants one.
 mdist_status_t report_exception(const char *operation, mdist_error_t **error) noexcept;
 
-/// From now on a forked child is known as one. For whoever starts threads. Throws bad_alloc.
+/// Makes later forked children detectable. Call it before starting threads. Throws bad_alloc.
 void watch_forks();
-/// This process is a child forked off after watch_forks: threads are missing and locks may be held for ever.
+/// Whether this process is a child forked after watch_forks(). In such a child threads are missing, and locks may stay
+/// held forever.
 bool process_forked() noexcept;
-/// Throws FAILED_PRECONDITION ("forked") in such a child.
+/// Throws FAILED_PRECONDITION ("forked") in a forked child.
 void check_process();
 
-/// Runs `body`, which returns nothing or a status that is not a failure. `error` may be NULL, and is written on failure
-/// only.
+/// Runs `body`, which returns nothing or a status that is not a failure. `error` may be NULL. It is written only on
+/// failure.
 template <class Body>
 mdist_status_t guard(const char *operation, mdist_error_t **error, Body &&body) {
     try {
@@ -35,20 +37,20 @@ mdist_status_t guard(const char *operation, mdist_error_t **error, Body &&body) 
             return std::forward<Body>(body)();
         }
     } catch (...) {
-        if (thread_is_ending()) throw;
+        if (thread_is_ending()) rethrow();
         return report_exception(operation, error);
     }
 }
 
-/// For `_destroy`: gives up a handle and hands back its object, or null. A forked child keeps everything as it is,
-/// since the threads that its objects would wait for are not there.
+/// For `_destroy`: gives up a handle and returns its object, or null. Does nothing in a forked child, because the
+/// threads that its objects would wait for are missing.
 template <class Public>
 std::shared_ptr<ObjectOf<Public>> give_up(const Public *handle) noexcept {
     return process_forked() ? nullptr : retire(handle);
 }
 
-/// What a callback was registered with, from the moment the call comes in: freed here unless somebody took it over, so
-/// that every way to fail, guard's own included, frees it exactly once. Make it before guard().
+/// Owns a callback's user data from the moment the call comes in. Frees it unless another object took it over. Every
+/// failure, even one in guard() itself, thus frees it exactly once. Construct it before guard().
 class Kept {
   public:
     Kept(void *user_data, mdist_free_fn free_user_data) noexcept : user_data_(user_data), free_(free_user_data) {}
@@ -56,10 +58,10 @@ class Kept {
     Kept &operator=(const Kept &) = delete;
     ~Kept();
 
-    /// The last step before handing it to what frees it from then on.
+    /// Gives up ownership. Call it as the last step before another object takes over.
     void release() noexcept { free_ = nullptr; }
-    /// Shared by those who keep it; freed with the last reference, also if this throws bad_alloc. Null if nobody wants
-    /// to be told.
+    /// Shares the user data. It is freed with the last reference, also if this throws bad_alloc. Returns null if there
+    /// is no free function.
     std::shared_ptr<void> share();
 
   private:

@@ -10,24 +10,27 @@
 namespace mdist {
 namespace {
 
-// Bit 63 differs from bit 56, so that no paging mode of x86-64 takes the address, address masking included. 64-bit ARM
-// ignores the tag, but there a user's address has zeros in bits 52 to 55, where a handle has its kind.
+// The tag makes every handle an invalid address. On x86-64, bit 63 differs from bit 56, so no paging mode accepts the
+// address, even with address masking. 64-bit ARM ignores the tag, but a user's address there has zeros in bits 52 to
+// 55. A handle has the upper four bits of its kind there, so kinds count from 2.
 constexpr uint64_t kTag = 0xd4;
 constexpr int kTagShift = 56;
-constexpr int kKindShift = 52;
+constexpr int kKindShift = 51;
 constexpr int kGenerationShift = 20;
-constexpr uint32_t kLastGeneration = UINT32_MAX;
+constexpr uint32_t kLastKind = (1u << (kTagShift - kKindShift)) - 1;
+constexpr uint32_t kLastGeneration = (1u << (kKindShift - kGenerationShift)) - 1;
 
 constexpr uint32_t kChunkBits = 10;
 constexpr uint32_t kChunkSlots = 1u << kChunkBits;
 constexpr uint32_t kChunks = 1u << (kGenerationShift - kChunkBits);
 constexpr uint32_t kNone = UINT32_MAX;
 
-// A slot's state: generation (32 bits) | live | doomed | pins (30). A lookup adds a pin before it knows whether it may,
-// and takes it back if not, so pins come and go in every state.
+// A slot's state: generation (32 bits, of which an id shows 31) | live | doomed | pins (30).
+// A lookup adds a pin before it knows whether the id is valid, and removes the pin if not. Pins therefore come and go
+// in every state.
 //   free or parked  neither bit: no id of this generation has been given out yet
 //   live            the id of this generation resolves
-//   doomed          no id resolves any more; who brings the pins to 0 takes the object out and frees the slot
+//   doomed          no id resolves any more; whoever brings the pins to 0 takes the object out and frees the slot
 constexpr uint64_t kPin = 1;
 constexpr uint64_t kPinMask = (uint64_t{1} << 30) - 1;
 constexpr uint64_t kDoomed = uint64_t{1} << 30;
@@ -43,12 +46,13 @@ struct Id {
 
     explicit Id(const void *handle) : bits(reinterpret_cast<uintptr_t>(handle)) {}
     bool tagged() const { return bits >> kTagShift == kTag; }
-    unsigned kind() const { return (bits >> kKindShift) & 0xf; }
-    uint32_t generation() const { return static_cast<uint32_t>(bits >> kGenerationShift); }
+    unsigned kind() const { return (bits >> kKindShift) & kLastKind; }
+    uint32_t generation() const { return static_cast<uint32_t>(bits >> kGenerationShift) & kLastGeneration; }
     uint32_t index() const { return bits & ((1u << kGenerationShift) - 1); }
 };
 
-/// Chunks of slots, never moved nor freed. The free list is first in, first out, so that generations last.
+/// Slots in chunks that are never moved or freed. The free list is first in, first out, so that generations last
+/// longer.
 class Table {
   public:
     constexpr Table() = default;
@@ -100,7 +104,7 @@ class Table {
     uint32_t last_ = kNone;
 };
 
-// Usable before constructors and after destructors of other files have run.
+// Usable before the constructors and after the destructors of other files have run.
 constinit Table table;
 
 struct KindName {
@@ -109,6 +113,7 @@ struct KindName {
 };
 
 constexpr KindName kNames[] = {
+    {"no", ""}, // no kind has number 0 or 1
     {"no", ""},
     {"a config", "a config that was destroyed"},
     {"a strategy", "a strategy that was destroyed"},
@@ -128,6 +133,8 @@ constexpr KindName kNames[] = {
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
 static_assert(kKindCount == static_cast<unsigned>(Kind::kRecordWriter) + 1, "every kind has a name");
+static_assert(kKindCount - 1 <= kLastKind, "every kind fits beside the tag");
+static_assert(static_cast<unsigned>(Kind::kConfig) >= 2, "no kind has zeros in its upper four bits");
 
 enum class Verdict { kGood, kNull, kNever, kOther, kGone };
 
@@ -139,7 +146,7 @@ struct Lookup {
 Lookup look_up(const void *handle, Kind kind) {
     if (handle == nullptr) return {Verdict::kNull, nullptr};
     const Id id(handle);
-    HandleSlot *slot = id.tagged() && id.kind() != 0 && id.kind() < kKindCount ? table.find(id.index()) : nullptr;
+    HandleSlot *slot = id.tagged() && id.kind() >= 2 && id.kind() < kKindCount ? table.find(id.index()) : nullptr;
     if (slot == nullptr) return {Verdict::kNever, nullptr};
     if (id.kind() != static_cast<unsigned>(kind)) return {Verdict::kOther, nullptr};
     const uint64_t state = slot->state.fetch_add(kPin, std::memory_order_acquire);
@@ -158,19 +165,20 @@ Lookup look_up(const void *handle, Kind kind) {
                              : verdict == Verdict::kOther
                                  ? text(kNames[Id(handle).kind()].expected, " handle (", id, ")")
                                  : text(id, ", which was never a handle");
-    throw Failure(MDIST_ERR_BAD_HANDLE,
-                  text("expected ", kNames[static_cast<unsigned>(kind)].expected, " handle, got ", what));
+    const bool lost = kind == Kind::kReplica && verdict != Verdict::kGone;
+    throw Failure(MDIST_ERR_BAD_HANDLE, text("expected ", kNames[static_cast<unsigned>(kind)].expected, " handle, got ",
+                                             what, lost ? "; a step function gets its replica from mdist_run" : ""));
 }
 
-/// Ends a doomed slot that nobody pins. Many may try, as pins come and go; one succeeds.
+/// Frees a doomed slot that has no pins. As pins come and go, several threads may try; one succeeds.
 void try_free(HandleSlot *slot, uint32_t generation) noexcept {
     uint64_t doomed = generation * kGeneration | kDoomed;
     const bool last = generation == kLastGeneration;
-    // The last generation stays doomed with a pin that nobody takes back: the slot is out of use for good.
+    // In the last generation the slot stays doomed with a pin that is never removed. It is never used again.
     const uint64_t freed = last ? doomed | kPin : (generation + 1) * kGeneration;
     if (!slot->state.compare_exchange_strong(doomed, freed, std::memory_order_acq_rel, std::memory_order_relaxed))
         return;
-    const std::shared_ptr<void> object = std::move(slot->object); // goes after the lock is free again
+    const std::shared_ptr<void> object = std::move(slot->object); // destroyed after the lock is released
     if (!last) table.give_back(slot);
 }
 
@@ -238,13 +246,13 @@ RenewableSlot &RenewableSlot::operator=(RenewableSlot &&other) noexcept {
 
 RenewableSlot::~RenewableSlot() {
     if (slot_ == nullptr) return;
-    // With a pin of our own, taking it back frees the slot if nobody else holds one.
+    // Adds a pin of its own. Removing that pin frees the slot if there are no other pins.
     slot_->state.fetch_add(live_ ? kDoomed - kLive + kPin : kDoomed + kPin, std::memory_order_acq_rel);
     unpin_slot(slot_);
 }
 
 void *RenewableSlot::renew() {
-    // Never live in the last generation, for retire() must be able to count on.
+    // A slot never becomes live in the last generation: retire() must still be able to increment it.
     while (generation_ >= kLastGeneration - 1) *this = RenewableSlot(slot_->kind, slot_->object);
     slot_->state.fetch_add(live_ ? kGeneration : kLive, std::memory_order_release);
     generation_ += live_ ? 1 : 0;

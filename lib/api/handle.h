@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handle: the checked id that callers hold instead of a pointer.
 //
-// A public pointer's value is tag (8 bits) | kind (4) | generation (32) | index (20). The tag makes it an address no
-// process can have, so an id is never a real pointer and never NULL. Index names a slot of one table; a slot counts its
-// generation up with each object, so an id that was given up never resolves again. Looking an id up takes no lock: one
-// atomic addition pins the slot, and what it reads back says whether the id still holds. All functions: any thread.
+// A handle's value is tag (8 bits) | kind (5) | generation (31) | index (20). The tag makes it an address that no
+// process can have, so an id is never a real pointer and never NULL. The index names a slot of one table. A slot
+// increments its generation with each object, so an id that was given up never resolves again.
+// A lookup takes no lock. One atomic addition pins the slot, and the value it returns says whether the id is still
+// valid. All functions: any thread.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,7 @@ class RecordWriter;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
-    kConfig = 1,
+    kConfig = 2, // see kTag
     kStrategy,
     kReplica,
     kValue,
@@ -50,7 +51,7 @@ enum class Kind : uint8_t {
     kRecordWriter,
 };
 
-/// What stands behind a public type.
+/// The object type behind a public type.
 template <class Public>
 struct HandleTraits;
 template <>
@@ -131,8 +132,8 @@ struct HandleTraits<mdist_record_writer_t> {
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;
 
-/// A place in the table, on a cache line of its own. Everything but `state` is written by whoever owns the slot alone
-/// (no pin that holds, not in the free list), and read by those who hold a pin.
+/// A place in the table, on its own cache line. The owner of the slot writes everything but `state`, while there are no
+/// valid pins and the slot is not in the free list. Threads that hold a pin read it.
 struct alignas(64) HandleSlot {
     std::atomic<uint64_t> state;
     std::shared_ptr<void> object;
@@ -141,7 +142,7 @@ struct alignas(64) HandleSlot {
     Kind kind;
 };
 
-/// The untyped half; use the templates below.
+/// The untyped functions; use the templates below.
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live);
 HandleSlot *pin_slot(const void *handle, Kind kind);
 HandleSlot *try_pin_slot(const void *handle, Kind kind) noexcept;
@@ -149,8 +150,8 @@ void unpin_slot(HandleSlot *slot) noexcept;
 std::shared_ptr<void> retire_handle(const void *handle, Kind kind) noexcept;
 void *slot_id(const HandleSlot *slot) noexcept;
 
-/// Keeps the object of a handle alive, also when the handle is given up meanwhile. Empty (false) only from try_pin, or
-/// moved from.
+/// Keeps the object of a handle alive, even if the handle is given up meanwhile. It is empty (false) only if it comes
+/// from try_pin() or was moved from.
 template <class T>
 class Pinned {
   public:
@@ -169,39 +170,41 @@ class Pinned {
     T *operator->() const { return get(); }
     T &operator*() const { return *get(); }
     explicit operator bool() const { return slot_ != nullptr; }
-    /// A reference that outlives the pin.
+    /// Returns a reference that outlives the pin.
     std::shared_ptr<T> shared() const { return std::static_pointer_cast<T>(slot_->object); }
 
   private:
     HandleSlot *slot_ = nullptr;
 };
 
-/// A new handle that owns `object`. Throws RESOURCE ("too_many_handles") or bad_alloc; then nothing was published.
+/// Makes a new handle that owns `object`. Throws RESOURCE ("too_many_handles") or bad_alloc; then it has published
+/// nothing.
 template <class Public>
 Public *publish(std::shared_ptr<ObjectOf<Public>> object) {
     return static_cast<Public *>(slot_id(publish_slot(HandleTraits<Public>::kKind, std::move(object), true)));
 }
 
-/// Throws BAD_HANDLE, saying what was expected and what this is.
+/// Throws BAD_HANDLE, naming the expected type and the type found.
 template <class Public>
 Pinned<ObjectOf<Public>> pin(const Public *handle) {
     return Pinned<ObjectOf<Public>>(pin_slot(handle, HandleTraits<Public>::kKind));
 }
 
-/// Empty for anything that pin() refuses.
+/// Returns an empty pin for anything that pin() refuses.
 template <class Public>
 Pinned<ObjectOf<Public>> try_pin(const Public *handle) noexcept {
     return Pinned<ObjectOf<Public>>(try_pin_slot(handle, HandleTraits<Public>::kKind));
 }
 
-/// Makes the id stale and returns its object; null for anything that pin() refuses, so of two threads that retire one
-/// handle only one gets it. The table's own reference goes with the last pin.
+/// Makes the id invalid and returns its object; null for anything that pin() refuses. If two threads retire one handle,
+/// only one gets the object. The table's own reference goes with the last pin.
 template <class Public>
 std::shared_ptr<ObjectOf<Public>> retire(const Public *handle) noexcept {
     return std::static_pointer_cast<ObjectOf<Public>>(retire_handle(handle, HandleTraits<Public>::kKind));
 }
 
-/// A slot held for long under ids that change: for replicas, whose handle dies with each step. One thread at a time.
+/// A slot held for a long time under changing ids, for replicas: each step gives them a new handle. One thread at a
+/// time.
 class RenewableSlot {
   public:
     RenewableSlot(Kind kind, std::shared_ptr<void> object);
@@ -218,17 +221,17 @@ class RenewableSlot {
     bool live_ = false;
 };
 
-/// Starts without a valid id. The object must not own its Renewable: neither would ever go.
+/// Starts without a valid id. The object must not own its Renewable, or neither would ever be destroyed.
 template <class Public>
 class Renewable {
   public:
     explicit Renewable(std::shared_ptr<ObjectOf<Public>> object)
         : slot_(HandleTraits<Public>::kKind, std::move(object)) {}
 
-    /// Gives the old id up, if there is one, and returns a new one. One atomic addition; once in four thousand million
-    /// times it takes another slot, and only then may throw.
+    /// Gives up the old id, if there is one, and returns a new one with one atomic addition. Once in two thousand
+    /// million times it takes another slot; only then may it throw.
     Public *renew() { return static_cast<Public *>(slot_.renew()); }
-    /// Gives the id up. Pins that hold stay good.
+    /// Gives up the id. Existing pins stay valid.
     void retire() noexcept { slot_.retire(); }
 
   private:

@@ -11,7 +11,8 @@
 #include "data/distribute/deal.h"
 #include "data/distribute/describe.h"
 #include "data/iterator.h"
-#include "strategy/input/distribute.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/strategy.h"
 #include "util/callback.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -24,7 +25,7 @@ std::string ahead_text(uint64_t ahead) {
     return ahead == 0 ? "" : text("made ahead, on a thread: ", ahead, " of each replica\n");
 }
 
-Contribution contribution_of(Plan plan, const InputChoices &choices) {
+Contribution contribution_of(InputPlan plan, const InputChoices &choices) {
     Contribution out;
     out.alike = plan.alike + choices.text();
     out.text = plan.text + ahead_text(choices.ahead);
@@ -38,34 +39,32 @@ Contribution contribution_of(Plan plan, const InputChoices &choices) {
     return out;
 }
 
-/// What the caller's function makes for `context`. Its handle is taken over, whatever it is and however this ends.
+/// Calls the caller's function for `context` and returns its dataset. Takes over the returned handle in any case.
 std::shared_ptr<const Dataset> made_by(mdist_dataset_fn function, const mdist_input_context_t &context,
                                        void *user_data) {
-    const auto who = [] { return "the dataset function"; };
+    const auto who = [&] { return text("the dataset function, making dataset ", context.pipeline, ","); };
     struct TakenOver {
         mdist_dataset_t *handle = nullptr;
         ~TakenOver() { retire(handle); }
     } made;
-    const int32_t code = call_back(who, [&] { return function(&context, &made.handle, user_data); });
-    if (code != 0) throw callback_returned(who(), code, text("making dataset ", context.pipeline));
+    call_back_or_fail(who, [&] { return function(&context, &made.handle, user_data); });
     const auto dataset = try_pin(made.handle);
     if (!dataset)
         throw Failure(MDIST_ERR_CALLBACK,
-                      text("the dataset function returned 0 and made no dataset (pipeline ", context.pipeline, ")"));
+                      text("the dataset function returned 0 but made no dataset (pipeline ", context.pipeline, ")"));
     return dataset.shared();
 }
 
 Contribution made_by_function(mdist_dataset_fn function, void *user_data, const InputChoices &choices,
-                              const Span &span) {
+                              const InputLayout &layout) {
     if (function == nullptr) throw invalid("function is NULL");
-    const uint32_t here = choices.by_replica ? span.replicas : 1; // datasets of this worker
-    mdist_input_context_t context = {sizeof context, span.workers * here, span.worker * here,
-                                     span.workers * span.replicas};
+    // Number of datasets on this worker. With by_replica there are no other workers.
+    const uint32_t here = choices.by_replica ? layout.total() : 1;
+    mdist_input_context_t context = {sizeof context, layout.workers() * here, layout.worker, layout.total()};
     Contribution out;
     for (uint32_t i = 0; i < here; ++i, ++context.pipeline) out.parts.push_back(made_by(function, context, user_data));
-    out.source = "made by a function"; // workers may be given others
-    out.place = text(choices.by_replica ? "one for each replica" : "one for each worker", ", for ", span.workers,
-                     " workers of ", span.replicas, " replicas");
+    out.source = "made by a function"; // other workers may get other datasets
+    out.place = text(choices.by_replica ? "one for each replica" : "one for each worker", ", for ", layout.text());
     out.whole_steps = choices.whole_steps();
     out.on_devices = choices.on_devices;
     out.ahead = choices.ahead;
@@ -83,14 +82,14 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
                                         mdist_error_t **error) {
     return guard("mdist_distribute_dataset", error, [&] {
         const auto self = pin(strategy);
-        *out = publish<mdist_dataset_t>(distribute(self.shared(), CallKind::kDistributeDataset, [&](const Span &span) {
-            const auto from = pin(source);
-            need(out, "out");
-            const InputChoices choices = choices_for_dataset(options, *self, span);
-            if (choices.ahead != 0) watch_forks();
-            return contribution_of(
-                make_plan(from.shared(), {span.workers, span.worker, span.replicas}, choices.dealing), choices);
-        }));
+        *out = publish<mdist_dataset_t>(
+            distribute(self.shared(), self->inputs(), &calls::kDistributeDataset, [&](const InputLayout &layout) {
+                const auto from = pin(source);
+                need(out, "out");
+                const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
+                if (choices.ahead != 0) watch_forks();
+                return contribution_of(make_plan(from.shared(), layout, choices.dealing), choices);
+            }));
     });
 }
 
@@ -100,11 +99,11 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
     return guard("mdist_distribute_from_function", error, [&] {
         const auto self = pin(strategy);
         *out = publish<mdist_dataset_t>(
-            distribute(self.shared(), CallKind::kDistributeFromFunction, [&](const Span &span) {
+            distribute(self.shared(), self->inputs(), &calls::kDistributeFromFunction, [&](const InputLayout &layout) {
                 need(out, "out");
-                const InputChoices choices = choices_for_function(options, *self, span);
+                const InputChoices choices = choices_for_function(options, self->inputs(), layout);
                 if (choices.ahead != 0) watch_forks();
-                return made_by_function(function, user_data, choices, span);
+                return made_by_function(function, user_data, choices, layout);
             }));
     });
 }
@@ -119,7 +118,7 @@ mdist_status_t mdist_input_context_batch_size(const mdist_input_context_t *conte
         if (replicas == 0) throw invalid("context.replica_count is 0; a job has at least one replica");
         if (global_batch_size % replicas != 0)
             throw invalid(text("global_batch_size is ", global_batch_size, ", which ", replicas,
-                               " replicas cannot share evenly; take a multiple of ", replicas));
+                               " replicas cannot share evenly; use a multiple of ", replicas));
         *out = global_batch_size / replicas;
     });
 }

@@ -8,7 +8,7 @@ mdist_status_t mdist_log_set_sink(mdist_log_fn sink, void *user_data, mdist_free
                                   mdist_error_t **error) {
     mdist::Kept kept(user_data, free_user_data);
     return mdist::guard("mdist_log_set_sink", error, [&] {
-        kept.release(); // set_sink frees it even where it fails
+        kept.release(); // set_sink frees it, even on failure
         mdist::log::set_sink(sink, user_data, free_user_data);
     });
 }

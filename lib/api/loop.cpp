@@ -5,6 +5,7 @@
 #include "api/values.h"
 #include "data/iterator.h"
 #include "util/callback.h"
+#include "util/forced_unwind.h"
 
 #include <mdist/loop.h>
 
@@ -12,7 +13,7 @@ using namespace mdist;
 
 namespace {
 
-/// A loop's handle while it runs, given up unless the loop ends well.
+/// A loop's handle while it runs. Gives up the handle unless the loop ends without a failure.
 class RunningLoop {
   public:
     explicit RunningLoop(std::shared_ptr<Loop> loop) : handle_(publish<mdist_loop_t>(std::move(loop))) {}
@@ -28,7 +29,7 @@ class RunningLoop {
     mdist_loop_t *handle_;
 };
 
-/// Runs `body()`, and tells the other workers, who loop together with this one, if it fails.
+/// Runs `body()`. If it fails, tells the other workers, which loop together with this one.
 template <class Body>
 mdist_status_t told_to_workers(Strategy &strategy, const Body &body) {
     try {
@@ -41,16 +42,16 @@ mdist_status_t told_to_workers(Strategy &strategy, const Body &body) {
         throw;
     } catch (...) { // the thread ends
         tell_workers(strategy, "mdist_run_steps", Failure(MDIST_ERR_CALLBACK, "its thread has ended"));
-        throw;
+        rethrow();
     }
 }
 
-/// The caller's function, with a handle for the element that goes with the call.
-int32_t call_loop(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_loop_fn function, void *user_data,
-                  const ValuePointer &element) {
+/// Calls the caller's function with a handle for the element, which is given up after the call.
+void call_loop(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_loop_fn function, void *user_data,
+               const ValuePointer &element) {
     const ValueHandles handle(publish_values({element}));
-    return call_back([] { return "the loop's function"; },
-                     [&] { return function(strategy, loop, handle.get()[0], user_data); });
+    call_back_or_fail([] { return "the loop's function"; },
+                      [&] { return function(strategy, loop, handle.get()[0], user_data); });
 }
 
 } // namespace
@@ -69,7 +70,7 @@ mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *ite
             const auto loop = std::make_shared<Loop>(self.shared(), iterations, first, timeout_of(options));
             RunningLoop running(loop);
             const bool all = loop->run(*elements, [&](const ValuePointer &element) {
-                return call_loop(strategy, running.get(), function, user_data, element);
+                call_loop(strategy, running.get(), function, user_data, element);
             });
             *out = running.release();
             return all ? MDIST_OK : MDIST_END;

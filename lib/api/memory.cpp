@@ -5,7 +5,7 @@
 #include "api/guard.h"
 #include "device/device.h"
 #include "strategy/strategy.h"
-#include "util/forever.h"
+#include "util/process_wide.h"
 #include "util/text.h"
 
 #include <mdist/memory.h>
@@ -18,7 +18,7 @@ using namespace mdist;
 
 namespace {
 
-/// What was given out. Finalizers may run when the program ends.
+/// Memory given to the program. Finalizers may still use it when the program ends.
 class GivenOut {
   public:
     void *add(Memory memory) {
@@ -27,7 +27,7 @@ class GivenOut {
         blocks_.emplace(address, std::move(memory));
         return address;
     }
-    /// Null if it was never given out, or was taken back before.
+    /// Returns null if the address was not given out, or was removed before.
     Memory remove(void *address) noexcept {
         const std::lock_guard lock(mutex_);
         const auto found = blocks_.find(address);
@@ -45,7 +45,7 @@ class GivenOut {
 } // namespace
 
 void *mdist::give_out(Memory memory) {
-    return forever<GivenOut>().add(std::move(memory));
+    return process_wide<GivenOut>().add(std::move(memory));
 }
 
 mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, size_t bytes, void **out,
@@ -70,5 +70,5 @@ mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, s
 
 void mdist_free(void *memory) {
     if (memory == nullptr || process_forked()) return;
-    forever<GivenOut>().remove(memory);
+    process_wide<GivenOut>().remove(memory);
 }

@@ -8,7 +8,7 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/handle.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -19,7 +19,7 @@ mdist_status_t mdist_record_writer_create(const char *path, int32_t compression,
         need(path, "path");
         need(out, "out");
         if (compression < MDIST_COMPRESSION_NONE || compression > MDIST_COMPRESSION_ZLIB)
-            throw invalid(text("compression is ", compression, "; it is an mdist_compression_t, 0 to 2"));
+            throw invalid(text("compression is ", compression, "; it must be an mdist_compression_t, 0 to 2"));
         *out = publish<mdist_record_writer_t>(std::make_shared<RecordWriter>(path, compression));
     });
 }

@@ -2,7 +2,9 @@
 #include "api/replica_guard.h"
 
 #include "comm/device/gpu_group.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
+#include "strategy/job/release.h"
+#include "util/callback.h"
 #include "util/text.h"
 
 #include <cstddef>
@@ -11,20 +13,20 @@ namespace mdist {
 
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept {
     try {
-        replica.last_failure = text(function, ": ", failure.message());
+        replica.last_failure.note(failed_call_text(function, failure));
     } catch (const std::bad_alloc &) {
-        // The words are a help; the failure itself goes on without them.
+        // The sentence only helps; the failure is reported without it.
     }
-    if (together) release_failure(replica.strategy().group(), function, replica.id(), failure);
+    if (together) release_failure(replica.job().group(), function, replica.id(), failure);
 }
 
-void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept {
-    if (strategy.span().workers > 1) strategy.fail_workers(function, failure);
+void tell_workers(Job &job, const char *function, const Failure &failure) noexcept {
+    if (job.view().workers > 1) job.fail_workers(function, failure);
 }
 
 namespace {
 
-/// Completed and checked.
+/// Completes and checks the options.
 mdist_call_options_t known_options(const mdist_call_options_t *options, bool nccl = false) {
     constexpr size_t kFirstSize = offsetof(mdist_call_options_t, bytes_per_pack);
     const mdist_call_options_t known = read_options(options, "options", kFirstSize);
@@ -32,20 +34,20 @@ mdist_call_options_t known_options(const mdist_call_options_t *options, bool ncc
     need_zero(known.reserved, "options.reserved");
     if (known.bytes_per_pack < 0)
         throw invalid(text("options.bytes_per_pack is ", known.bytes_per_pack,
-                           "; it must be a number of bytes, or 0 for the strategy's packs"));
+                           "; it must be a number of bytes, or 0 for the strategy's setting"));
     if (known.implementation < MDIST_IMPLEMENTATION_AUTO || known.implementation > MDIST_IMPLEMENTATION_NCCL)
         throw invalid(text("options.implementation is ", known.implementation,
-                           "; take MDIST_IMPLEMENTATION_AUTO (0), _RING (1) or _NCCL (2)"));
+                           "; use MDIST_IMPLEMENTATION_AUTO (0), _RING (1) or _NCCL (2)"));
     if (known.implementation == MDIST_IMPLEMENTATION_NCCL && !nccl)
         throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), and this strategy does not use NCCL, "
-                      "which is for collectives of replicas with a GPU each; take MDIST_IMPLEMENTATION_AUTO (0)")
+                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), but this strategy does not use NCCL. "
+                      "NCCL needs a GPU for each replica. Use MDIST_IMPLEMENTATION_AUTO (0)")
             .reason("no_nccl");
     return known;
 }
 
-bool uses_nccl(const Strategy &strategy) {
-    return strategy.gpus() != nullptr && strategy.gpus()->uses_nccl();
+bool uses_nccl(const Job &job) {
+    return job.gpus() != nullptr && job.gpus()->uses_nccl();
 }
 
 } // namespace
@@ -54,35 +56,37 @@ uint64_t timeout_of(const mdist_call_options_t *options) {
     return options == nullptr ? 0 : known_options(options).timeout_ns;
 }
 
-uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *options) {
+uint64_t timeout_of(const Job &job, const mdist_call_options_t *options) {
     if (options == nullptr) return 0;
-    const mdist_call_options_t known = known_options(options, uses_nccl(strategy));
-    if (known.implementation == MDIST_IMPLEMENTATION_RING && uses_nccl(strategy))
+    const mdist_call_options_t known = known_options(options, uses_nccl(job));
+    if (known.implementation == MDIST_IMPLEMENTATION_RING && uses_nccl(job))
         throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "options.implementation is MDIST_IMPLEMENTATION_RING (1), and the collectives of this strategy's "
-                      "GPUs are NCCL's; the key communication.implementation says ring for all of them");
+                      "options.implementation is MDIST_IMPLEMENTATION_RING (1), but this strategy's collectives use "
+                      "NCCL. To use ring for all of them, set the key communication.implementation to ring");
     return known.timeout_ns;
 }
 
-Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options) {
+Packing packing_of(const Job &job, const mdist_call_options_t *options) {
     const uint64_t bytes =
-        options == nullptr ? 0 : static_cast<uint64_t>(known_options(options, uses_nccl(strategy)).bytes_per_pack);
-    return bytes == 0 ? strategy.packing() : Packing{bytes, 1};
+        options == nullptr ? 0 : static_cast<uint64_t>(known_options(options, uses_nccl(job)).bytes_per_pack);
+    return bytes == 0 ? job.packing() : Packing{bytes, 1};
 }
 
 void need_no_packs(const mdist_call_options_t *options) {
     if (options == nullptr || known_options(options, true).bytes_per_pack == 0) return;
-    throw Failure(MDIST_ERR_UNSUPPORTED, text("options.bytes_per_pack is ", options->bytes_per_pack,
-                                              ", and what is started is one operation; start one for each pack"));
+    throw Failure(
+        MDIST_ERR_UNSUPPORTED,
+        text("options.bytes_per_pack is ", options->bytes_per_pack,
+             ", but a started operation is never split into packs. Set it to 0, or start one operation per pack"));
 }
 
 void need_reachable(const Replica &replica, const Call &call) {
-    if (replica.strategy().gpus() != nullptr) return; // there it is part of the call
+    if (replica.job().gpus() != nullptr) return; // GPU replicas check this in the call
     for (std::size_t b = 0; b < call.buffer_count; ++b)
         for (const mdist_buffer_t *const each : {&call.inputs[b], &call.outputs[b]})
             if (const int32_t gpu = gpu_of(each->data); gpu >= 0)
-                throw invalid(text("buffer ", b, " lies on gpu:", gpu, ", and replica ", replica.id(),
-                                   " is on the CPU; give it memory of the host, or the strategy GPUs (key `devices`)"));
+                throw invalid(text("buffer ", b, " lies on gpu:", gpu, ", but replica ", replica.id(),
+                                   " is on the CPU. Pass host memory, or give the strategy GPUs (key `devices`)"));
 }
 
 } // namespace mdist

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards for functions of one context: what they check before their body, and who hears of a failure.
+// Guards for functions of one context: they check the context before the body, and report failures to those that wait.
 #pragma once
 
 #include "api/check.h"
 #include "api/guard.h"
-#include "strategy/context.h"
+#include "strategy/job/context.h"
+#include "strategy/job/turn.h"
+#include "strategy/steps/replica_use.h"
 #include "strategy/strategy.h"
 
 #include <mdist/strategy.h>
 
 namespace mdist {
 
-/// Keeps the words for the case that the step fails too; and if replicas had to do this together, lets the others go.
+/// Keeps the failure's message in case the step fails, too. If `together`, releases replicas that wait in the same
+/// call.
 void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
 
-/// Runs `body()` and notes what it throws.
+/// Runs `body()`, and notes what it throws.
 template <class Body>
 void note_failures(Replica &replica, const char *function, bool together, Body &&body) {
     try {
@@ -22,14 +25,14 @@ void note_failures(Replica &replica, const char *function, bool together, Body &
     } catch (const Failure &failure) {
         note_failure(replica, function, failure, together);
         throw;
-    } catch (const std::exception &) { // no memory, or more asked for than there can be
+    } catch (const std::exception &) { // out of memory, or a size beyond what can exist
         note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
         throw;
     }
 }
 
-/// For functions that take a replica: runs `body(Replica &)` where functions of replica context belong.
-/// `together`: other replicas may be waiting for this one in the same call.
+/// For functions that take a replica: checks replica context, and runs `body(Replica &)`. `together`: other replicas
+/// may be waiting for this one in the same call.
 template <class Body>
 mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
                              Body &&body) {
@@ -40,7 +43,7 @@ mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool
     });
 }
 
-/// For functions of cross-replica context: runs `body(Strategy &)` with the turn. `instead` is what a step calls.
+/// For functions of cross-replica context: runs `body(Strategy &)` with the turn. `instead` is what a step should call.
 template <class Body>
 mdist_status_t strategy_guard(const char *function, mdist_strategy_t *handle, const char *instead,
                               mdist_error_t **error, Body &&body) {
@@ -51,14 +54,14 @@ mdist_status_t strategy_guard(const char *function, mdist_strategy_t *handle, co
     });
 }
 
-/// Ends the job's collectives for all workers, if there are several.
-void tell_workers(Strategy &strategy, const char *function, const Failure &failure) noexcept;
+/// Ends the job's collectives on all workers, if there are several.
+void tell_workers(Job &job, const char *function, const Failure &failure) noexcept;
 
-/// The same for calls that all workers make together, and therefore wait for each other in: what fails here, be it only
-/// this worker's own arguments, they are told. `body(Strategy &, bool &others_wait)` says where they do not.
+/// The same for calls that all workers make together. The others wait, so they are told of every failure here, even of
+/// an error in this worker's own arguments. `body(Strategy &, bool &others_wait)` can say that the others do not wait.
 template <class Body>
-mdist_status_t joint_guard(const char *function, mdist_strategy_t *handle, const char *instead, mdist_error_t **error,
-                           Body &&body) {
+mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle, const char *instead,
+                                 mdist_error_t **error, Body &&body) {
     return strategy_guard(function, handle, instead, error, [&](Strategy &strategy) {
         bool others_wait = true;
         try {
@@ -76,15 +79,15 @@ mdist_status_t joint_guard(const char *function, mdist_strategy_t *handle, const
     });
 }
 
-/// The timeout of one call; 0: the strategy's. Throws for anything that is wrong with the options.
+/// Returns the timeout of one call; 0: the strategy's. Throws for any error in the options.
 uint64_t timeout_of(const mdist_call_options_t *options);
-/// The same for a collective in a step, which may ask for NCCL where the strategy uses it, and for nothing else there.
-uint64_t timeout_of(const Strategy &strategy, const mdist_call_options_t *options);
-/// The packs of one call, or else the strategy's.
-Packing packing_of(const Strategy &strategy, const mdist_call_options_t *options);
-/// Throws UNSUPPORTED where a call asks for packs.
+/// The same for a collective in a step. The options may ask for NCCL if the strategy uses it, and for nothing else.
+uint64_t timeout_of(const Job &job, const mdist_call_options_t *options);
+/// Returns the packs of one call, else the strategy's.
+Packing packing_of(const Job &job, const mdist_call_options_t *options);
+/// Throws UNSUPPORTED if a call asks for packs.
 void need_no_packs(const mdist_call_options_t *options);
-/// Throws INVALID_ARGUMENT where a replica on the CPU brings memory of a GPU to a collective.
+/// Throws INVALID_ARGUMENT if a replica on the CPU passes GPU memory to a collective.
 void need_reachable(const Replica &replica, const Call &call);
 
 } // namespace mdist

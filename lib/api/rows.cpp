@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the headers say of rows, each in the header of what it is about.
+// Functions for rows, which several public headers declare.
 #include "strategy/values/rows.h"
 
 #include "api/replica_guard.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/text.h"
 
@@ -13,15 +14,15 @@ using namespace mdist;
 
 namespace {
 
-/// The caller's memory, for as long as the call lasts.
+/// Wraps the caller's memory, valid only during the call.
 Rows rows_of(const Replica &replica, const mdist_tensor_t *indices, const mdist_tensor_t *values) {
     need(indices, "indices");
     need(values, "values");
-    const Device &device = replica.strategy().device(replica.local_index());
+    const Device &device = replica.device();
     const int32_t gpu = device.place().index;
     Rows rows = {view_of(*indices, "the indices", {}, gpu), view_of(*values, "the rows", {}, gpu)};
     rows.check();
-    if (device.place().on_host()) rows = {rows.indices.to_host(), rows.values.to_host()};
+    if (device.place().on_host()) rows = {to_host(rows.indices), to_host(rows.values)};
     return rows;
 }
 
@@ -33,7 +34,7 @@ mdist_status_t mdist_value_rows(const mdist_value_t *indices, const mdist_value_
         const auto which = pin(indices);
         const auto rows = pin(values);
         need(out, "out");
-        *out = publish<mdist_value_t>(Value::rows(*which, *rows));
+        *out = publish<mdist_value_t>(value_of_rows(*which, *rows));
     });
 }
 
@@ -57,17 +58,16 @@ mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t
         check_rows_op(op, own.values.dtype());
         self.await_turn("mdist_all_reduce_rows");
         const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
-        const Rows all = gather_rows(self, CallKind::kAllReduceRows, subject, own, timeout_ns);
-        if (op == MDIST_MEAN)
-            divide_rows(self.strategy().device(self.local_index()), all, self.strategy().replica_count());
-        *out = publish<mdist_value_t>(Value::rows(*Value::plain(all.indices), *Value::plain(all.values)));
+        const Rows all = gather_rows(self, &calls::kAllReduceRows, subject, own, timeout_ns);
+        if (op == MDIST_MEAN) divide_rows(self.device(), all, self.job().replica_count());
+        *out = publish<mdist_value_t>(value_of_rows(*Value::plain(all.indices), *Value::plain(all.values)));
     });
 }
 
 mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
                                          const mdist_tensor_t *indices, const mdist_tensor_t *values,
                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    // Whether others wait for this replica in the same call is the variable's to say.
+    // The variable decides whether other replicas wait for this one in the same call.
     const auto known = try_pin(variable);
     const bool together = !known || known->aggregated_in_step();
     return replica_guard("mdist_replica_assign_rows", replica, together, error, [&](Replica &self) {

@@ -15,8 +15,9 @@ mdist_status_t mdist_step_register(mdist_strategy_t *strategy, const char *name,
         const auto pinned = pin(strategy);
         need(name, "name");
         if (step == nullptr) throw invalid("step is NULL");
-        pinned->registry().add(
-            name, NamedStep([step, user_data](Replica &replica) { return call_step(replica, step, user_data); }));
+        pinned->registry().add(name, NamedStep([strategy = pinned.get(), step, user_data](Replica &replica) {
+                                   return call_step(*strategy, replica, step, user_data);
+                               }));
     });
 }
 
@@ -27,7 +28,7 @@ mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const char *nam
         need(name, "name");
         if (update == nullptr) throw invalid("update is NULL");
         pinned->registry().add(
-            name, NamedUpdate([update, user_data](Strategy &self, const Variable *variable,
+            name, NamedUpdate([update, user_data](Job &self, const Variable *variable,
                                                   const std::vector<ValuePointer> &arguments, size_t result_count) {
                 return update_copies(self, variable, update, user_data, arguments, result_count);
             }));
@@ -37,19 +38,19 @@ mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const char *nam
 mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
                                size_t argument_count, mdist_value_t **results, size_t result_count,
                                const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard("mdist_run_named", strategy, "mdist_merge_call first, and run inside the merge", error,
-                          [&](Strategy &self) {
-                              need(name, "name");
-                              need_array(results, result_count, "results");
-                              const uint64_t timeout_ns = timeout_of(options);
-                              std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
-                              std::vector<ValuePointer> values(result_count);
-                              if (Session *const session = self.commanding())
-                                  session->run(name, std::move(given), values, timeout_ns);
-                              else
-                                  self.run_with_turn(self.registry().step(name), std::move(given), values, timeout_ns);
-                              hand_out(values, results);
-                          });
+    return strategy_guard(
+        "mdist_run_named", strategy, "mdist_merge_call first, and run inside the merge", error, [&](Strategy &self) {
+            need(name, "name");
+            need_array(results, result_count, "results");
+            const uint64_t timeout_ns = timeout_of(options);
+            std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
+            std::vector<ValuePointer> values(result_count);
+            if (Session *const session = self.commanding())
+                session->run(name, std::move(given), values, timeout_ns);
+            else
+                self.runs().run_with_turn(self.registry().step(name), std::move(given), values, timeout_ns);
+            hand_out(values, results);
+        });
 }
 
 mdist_status_t mdist_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
@@ -61,7 +62,7 @@ mdist_status_t mdist_update_named(mdist_strategy_t *strategy, mdist_variable_t *
             need(name, "name");
             need_array(results, result_count, "results");
             const auto pinned = variable == nullptr ? Pinned<Variable>() : pin(variable);
-            if (pinned && pinned->strategy().get() != &self)
+            if (pinned && &pinned->job() != &self)
                 throw invalid(text("variable \"", pinned->spec().name, "\" belongs to another strategy"));
             std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
             const Variable *const of = pinned ? pinned.get() : nullptr;
@@ -78,15 +79,15 @@ mdist_status_t mdist_serve(mdist_strategy_t *strategy, const mdist_call_options_
     return guard("mdist_serve", error, [&] {
         const auto pinned = pin(strategy);
         const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn = Turn::of_server(*pinned, "mdist_serve", "nothing: a worker that serves is in it already");
+        const Turn turn = Turn::of_server(*pinned, "mdist_serve", "nothing, since this worker is serving already");
         if (pinned->session() == nullptr)
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                          "mdist_serve is for strategies that are configured with strategy: in_graph; in others every "
-                          "worker calls mdist_run itself");
+                          "mdist_serve works only with strategy: in_graph. With other strategies, every worker calls "
+                          "mdist_run itself");
         if (pinned->worker() == 0)
-            throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                          "mdist_serve is for the workers from 1 on; worker 0 is the client, and says what is to be "
-                          "done: mdist_run_named")
+            throw Failure(
+                MDIST_ERR_WRONG_CONTEXT,
+                "mdist_serve must not be called on worker 0. Worker 0 is the client: call mdist_run_named there")
                 .reason("in_graph");
         pinned->session()->serve(pinned->timeout_or_own(timeout_ns));
     });

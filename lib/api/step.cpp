@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/attachments.h"
 #include "api/replica_guard.h"
-#include "api/replica_handle.h"
 #include "api/values.h"
+#include "strategy/job/call_functions.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -14,11 +15,12 @@ using namespace mdist;
 
 namespace {
 
-/// Throws WRONG_CONTEXT in a step of mdist_run.
+/// Throws WRONG_CONTEXT inside a step of mdist_run.
 void require_entered(const Replica &replica, const char *function, const char *instead) {
     if (!replica.entered)
-        throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                      text(function, " is for replicas of mdist_replica_enter; a step of mdist_run ", instead));
+        throw Failure(
+            MDIST_ERR_WRONG_CONTEXT,
+            text(function, " works only with replicas from mdist_replica_enter; a step of mdist_run ", instead));
 }
 
 constexpr const char *kMergeCall = "calls mdist_merge_call";
@@ -51,8 +53,9 @@ mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_t local_re
     return guard("mdist_replica_enter", error, [&] {
         const auto pinned = pin(strategy);
         need(out, "out");
+        CalledBack::say(nullptr); // an earlier message belongs to something else
         mdist_replica_t *handle = nullptr;
-        pinned->open_runs().enter(local_replica, [&](Replica &replica) { handle = renew_handle(replica); });
+        pinned->open_runs().enter(local_replica, [&](Replica &replica) { handle = renew_handle(*pinned, replica); });
         *out = handle;
     });
 }
@@ -62,7 +65,7 @@ mdist_status_t mdist_replica_exit(mdist_replica_t *replica, int32_t code, mdist_
         const auto pinned = pin(replica);
         ReplicaUse use(*pinned, "mdist_replica_exit", true);
         require_entered(*pinned, "mdist_replica_exit", "returns");
-        pinned->strategy().open_runs().exit(*pinned, code, [&] {
+        strategy_of(*pinned).open_runs().exit(*pinned, code, [&] {
             retire_handle(*pinned);
             use.end();
         });
@@ -75,13 +78,13 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
         const auto pinned = pin(replica);
         const ReplicaUse use(*pinned, "mdist_merge_begin");
         require_entered(*pinned, "mdist_merge_begin", kMergeCall);
-        OpenRuns &runs = pinned->strategy().open_runs();
+        OpenRuns &runs = strategy_of(*pinned).open_runs();
         note_failures(*pinned, "mdist_merge_begin", true, [&] {
             need_array(values, argument_count, "values");
             pinned->await_turn("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Part> parts = merge_arguments(*pinned, arguments, argument_count);
-            runs.open_merge(*pinned, CallKind::kOpenMerge, std::move(parts), 0, timeout_ns,
+            runs.open_merge(*pinned, &calls::kOpenMerge, std::move(parts), 0, timeout_ns,
                             [&](const std::vector<ValuePointer> &regrouped) {
                                 const std::vector<mdist_value_t *> handles = publish_values(regrouped);
                                 for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
@@ -98,12 +101,14 @@ mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_val
         const auto pinned = pin(replica);
         const ReplicaUse use(*pinned, "mdist_merge_end", true);
         require_entered(*pinned, "mdist_merge_end", kMergeCall);
-        OpenRuns &runs = pinned->strategy().open_runs();
+        OpenRuns &runs = strategy_of(*pinned).open_runs();
         runs.take_turn_back(*pinned, "mdist_merge_end");
-        // From here on the merge is closed, whatever happens, and what fails fails the run.
+        // From here on the merge is closed in any case, and every failure fails the run.
+        std::string said = CalledBack::take_said();
         note_failures(*pinned, "mdist_merge_end", true, [&] {
             runs.close_merge(*pinned, "mdist_merge_end", count, [&]() -> std::vector<ValuePointer> {
-                if (pinned->local_index() == 0 && code != 0) throw callback_returned("the merge", code);
+                if (pinned->local_index() == 0 && code != 0)
+                    throw callback_returned("the merge", code, {std::move(said), pinned->last_failure.sentence()});
                 need_array(results, count, "results");
                 if (pinned->local_index() != 0) return {};
                 return values_or_none(values, count, "values");

@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps as the caller wrote them, called on a replica that has a handle for as long as they run.
+// Calls the caller's step on a replica, which has a handle as long as the step runs.
 #pragma once
 
+#include "api/attachments.h"
 #include "api/replica_guard.h"
-#include "api/replica_handle.h"
 #include "util/callback.h"
 #include "util/text.h"
 
 namespace mdist {
 
-/// `who` begins a sentence, `call` takes the replica's handle, which dies with it.
+/// `who` returns the subject of an error sentence. `call` takes the replica's handle, which is invalid afterwards.
 template <class Who, class Call>
-int32_t call_with_handle(Replica &replica, const Who &who, const Call &call) {
+int32_t call_with_handle(Strategy &strategy, Replica &replica, const Who &who, const Call &call) {
     struct Retirement {
         Replica &replica;
         ~Retirement() { retire_handle(replica); }
     };
     const Retirement retirement{replica};
-    mdist_replica_t *const handle = renew_handle(replica);
-    return call_back(who, [&] { return call(handle); });
+    mdist_replica_t *const handle = renew_handle(strategy, replica);
+    Why why;
+    const int32_t code = call_back(
+        who, [&] { return call(handle); }, &why);
+    if (!why.failed_call.empty()) replica.last_failure.note(std::move(why.failed_call));
+    if (!why.said.empty()) replica.said = std::move(why.said);
+    return code;
 }
 
-inline int32_t call_step(Replica &replica, mdist_step_fn step, void *user_data) {
+inline int32_t call_step(Strategy &strategy, Replica &replica, mdist_step_fn step, void *user_data) {
     return call_with_handle(
-        replica, [&] { return text("the step of replica ", replica.id()); },
+        strategy, replica, [&] { return text("the step of replica ", replica.id()); },
         [&](mdist_replica_t *handle) { return step(handle, user_data); });
 }
 

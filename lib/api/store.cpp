@@ -5,7 +5,8 @@
 
 #include "api/check.h"
 #include "api/guard.h"
-#include "comm/membership/store_service.h"
+#include "cluster/secret_file.h"
+#include "membership/store_service.h"
 #include "util/text.h"
 
 namespace {
@@ -35,6 +36,9 @@ mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, co
         options.secret = secret == nullptr ? "" : secret;
         if (options.job.size() > kMostJobBytes)
             throw invalid(text("job has ", options.job.size(), " bytes; at most ", kMostJobBytes, " are allowed"));
+        if (!options.secret.empty() && options.secret.size() < kShortestSecret)
+            throw invalid(text("secret has ", options.secret.size(), " bytes; pass at least ", kShortestSecret,
+                               " random ones, as `mdist secret` writes, or NULL for none"));
         watch_forks();
         *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
     });
@@ -65,6 +69,14 @@ mdist_status_t mdist_store_progress(const mdist_store_t *store, uint32_t *joined
         const std::string progress = pinned->progress(&count);
         copy_text(progress, text, capacity, needed);
         if (joined != nullptr) *joined = count;
+    });
+}
+
+mdist_status_t mdist_store_first_gone(const mdist_store_t *store, int32_t *worker, mdist_error_t **error) {
+    return guard("mdist_store_first_gone", error, [&] {
+        const auto pinned = pin(store);
+        need(worker, "worker");
+        *worker = pinned->first_gone();
     });
 }
 

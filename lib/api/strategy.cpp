@@ -4,8 +4,9 @@
 #include "api/step_call.h"
 #include "api/values.h"
 #include "cluster/config.h"
-#include "strategy/values/map.h"
+#include "strategy/steps/map.h"
 #include "util/log.h"
+#include "util/long_wait.h"
 
 #include <utility>
 
@@ -13,16 +14,15 @@ using namespace mdist;
 
 namespace {
 
-int32_t call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
-                   const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
+void call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
+                const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
     const ValueHandles handles(publish_values(arguments));
     ValueHandles made(std::vector<mdist_value_t *>(results.size(), nullptr));
-    const int32_t code = call_back(
+    call_back_or_fail(
         [] { return "the merge function"; },
         [&] { return merge(strategy, handles.get(), arguments.size(), made.get(), results.size(), user_data); });
-    for (size_t i = 0; code == 0 && i < results.size(); ++i)
+    for (size_t i = 0; i < results.size(); ++i)
         if (made.get()[i] != nullptr) results[i] = pin(made.get()[i]).shared();
-    return code;
 }
 
 } // namespace
@@ -35,11 +35,12 @@ mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strateg
         const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
         const Config &settings = config == nullptr ? environment : *pinned;
         watch_forks();
+        if (settings.is_set("log.wait_after")) LongWait::set_after(settings.duration_ns("log.wait_after"));
         const auto strategy = std::make_shared<Strategy>(settings);
         mdist_log_level_t level = MDIST_LOG_WARN;
         if (settings.is_set("log.level") && log::level_from_name(settings.text("log.level"), &level))
             log::set_level(level);
-        *out = strategy->public_handle = publish<mdist_strategy_t>(strategy);
+        *out = publish_strategy(strategy);
     });
 }
 
@@ -63,7 +64,7 @@ uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy) {
 
 uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->span().replicas : 0;
+    return pinned ? pinned->view().replicas : 0;
 }
 
 uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
@@ -85,7 +86,7 @@ mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t 
                                      size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_strategy_device", error, [&] {
         const auto pinned = pin(strategy);
-        const uint32_t count = pinned->span().replicas;
+        const uint32_t count = pinned->view().replicas;
         if (local_replica >= count)
             throw invalid(mdist::text("local_replica is ", local_replica, "; this strategy has ", count));
         copy_text(pinned->place_name(local_replica), text, capacity, needed);
@@ -101,8 +102,8 @@ mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *u
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);
         std::vector<ValuePointer> values(result_count);
-        pinned->run([&](Replica &replica) { return call_step(replica, step, user_data); },
-                    values_of(arguments, argument_count, "arguments"), values, timeout_ns);
+        pinned->runs().run([&](Replica &replica) { return call_step(*pinned, replica, step, user_data); },
+                           values_of(arguments, argument_count, "arguments"), values, timeout_ns);
         const std::vector<mdist_value_t *> handles = publish_values(values);
         for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
     });
@@ -118,11 +119,12 @@ mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_eleme
         const uint64_t timeout_ns = timeout_of(options);
         const auto call = [&](Replica &replica, uint64_t element) {
             return call_with_handle(
-                replica, [&] { return text("the function of element ", element); },
+                *pinned, replica, [&] { return text("the function of element ", element); },
                 [&](mdist_replica_t *handle) { return function(handle, element, user_data); });
         };
         std::vector<ValuePointer> values(result_count);
-        map_elements(*pinned, count, call, values_of(arguments, argument_count, "arguments"), values, timeout_ns);
+        map_elements(pinned->runs(), count, call, values_of(arguments, argument_count, "arguments"), values,
+                     timeout_ns);
         const std::vector<mdist_value_t *> handles = publish_values(values);
         for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
     });
@@ -140,7 +142,7 @@ int32_t mdist_replica_local_index(const mdist_replica_t *replica) {
 
 uint32_t mdist_replica_count(const mdist_replica_t *replica) {
     const auto pinned = try_pin(replica);
-    return pinned ? pinned->strategy().replica_count() : 0;
+    return pinned ? pinned->job().replica_count() : 0;
 }
 
 mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
@@ -199,11 +201,11 @@ mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, 
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);
         std::vector<Part> parts = merge_arguments(self, arguments, argument_count);
-        mdist_strategy_t *strategy = self.strategy().public_handle;
-        self.strategy().merge(
+        mdist_strategy_t *const strategy = handle_of(self.job());
+        strategy_of(self).merge(
             self,
             [&](const std::vector<ValuePointer> &in, std::vector<ValuePointer> &out) {
-                return call_merge(strategy, merge, user_data, in, out);
+                call_merge(strategy, merge, user_data, in, out);
             },
             std::move(parts), result_count, timeout_ns);
         describe_merged(self, results, result_count);

@@ -26,7 +26,8 @@ mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint
         mdist::need(out, "out");
         mdist::need_array(shape, rank, "shape");
         if (rank > MDIST_MAX_RANK)
-            throw mdist::invalid(mdist::text("rank is ", rank, "; ", MDIST_MAX_RANK, " dimensions are the most"));
+            throw mdist::invalid(
+                mdist::text("rank is ", rank, "; a tensor has at most ", MDIST_MAX_RANK, " dimensions"));
         mdist_tensor_t tensor = {};
         tensor.data = data;
         tensor.dtype = dtype;

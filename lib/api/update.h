@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates as the caller wrote them, called for one local replica after another.
+// Calls the caller's update function for one local replica after another.
 #pragma once
 
 #include "strategy/strategy.h"
@@ -13,10 +13,9 @@ namespace mdist {
 
 class Variable;
 
-/// What they made, regrouped. `variable` nullptr: of what belongs to none. Throws CALLBACK for the first that fails.
-/// The caller holds the turn.
-std::vector<ValuePointer> update_copies(Strategy &strategy, const Variable *variable, mdist_update_fn function,
-                                        void *user_data, const std::vector<ValuePointer> &arguments,
-                                        std::size_t result_count);
+/// Returns the regrouped results. `variable` may be nullptr. Throws CALLBACK for the first call that fails. The caller
+/// holds the turn.
+std::vector<ValuePointer> update_copies(Job &job, const Variable *variable, mdist_update_fn function, void *user_data,
+                                        const std::vector<ValuePointer> &arguments, std::size_t result_count);
 
 } // namespace mdist

@@ -4,8 +4,8 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/values.h"
-#include "device/transfer.h"
-#include "strategy/context.h"
+#include "device/transfer/transfer.h"
+#include "strategy/job/context.h"
 #include "strategy/strategy.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/regroup.h"
@@ -19,25 +19,25 @@ using namespace mdist;
 
 namespace {
 
-/// What the caller's function gives one replica.
+/// Calls the caller's function for one replica, and returns what it gives.
 Part part_from(mdist_value_fn function, uint32_t replica_id, uint32_t replica_count, void *user_data) {
     const auto who = [&] { return text("the value function of replica ", replica_id); };
     ValueHandles made({nullptr});
-    const int32_t code = call_back(who, [&] { return function(replica_id, replica_count, made.get(), user_data); });
-    if (code != 0) throw callback_returned(who(), code);
-    if (made.get()[0] == nullptr) throw Failure(MDIST_ERR_CALLBACK, text(who(), " returned 0 without a value"));
+    call_back_or_fail(who, [&] { return function(replica_id, replica_count, made.get(), user_data); });
+    if (made.get()[0] == nullptr) throw Failure(MDIST_ERR_CALLBACK, text(who(), " returned 0 but made no value"));
     return part_made(*pin(made.get()[0]), who());
 }
 
-/// A copy where the tensor lies: in a step, behind what the replica's stream was given, if that is there.
+/// Copies a tensor where it lies. In a step, the copy of a tensor on the replica's GPU follows the stream's earlier
+/// work.
 Tensor copy_of(const mdist_tensor_t &tensor) {
     const Context *const context = Context::innermost();
-    Replica *const replica = context == nullptr ? nullptr : context->replica();
+    const Party *const replica = context == nullptr ? nullptr : context->party();
     if (replica == nullptr || tensor.data == nullptr) return copied(tensor, "tensor");
-    return copied_in_turn(replica->strategy().device(replica->local_index()), tensor, "tensor");
+    return copied_in_turn(replica->device(), tensor, "tensor");
 }
 
-/// A copy of the caller's tensor on a device, or zeros there.
+/// Copies the caller's tensor to a device, or returns zeros there.
 Tensor copy_on(Device &device, const mdist_tensor_t &tensor) {
     if (tensor.data != nullptr) return copied_to(device, view_of(tensor, "tensor", {}, device.place().index));
     Tensor zeros = Tensor::copy_of(device, tensor, "tensor");
@@ -61,7 +61,7 @@ mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *user_data, m
     return guard("mdist_value_wrap", error, [&] {
         need(tensor, "tensor");
         need(out, "out");
-        const Tensor view = view_of(*tensor, "tensor"); // before anything is shared
+        const Tensor view = view_of(*tensor, "tensor"); // checks the tensor before the data is shared
         *out = publish<mdist_value_t>(
             Value::plain(Tensor::view(view.data(), view.dtype(), view.shape(), kept.share(), view.place())));
     });
@@ -73,7 +73,7 @@ mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_t
         const auto pinned = pin(strategy);
         need_array(tensors, count, "tensors");
         need(out, "out");
-        const uint32_t replicas = pinned->span().replicas;
+        const uint32_t replicas = pinned->view().replicas;
         if (count != replicas)
             throw invalid(text("count is ", count, "; this strategy has ", replicas, " local replicas"));
         std::vector<Tensor> copies;
@@ -153,14 +153,14 @@ mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_valu
         const auto pinned = pin(strategy);
         if (function == nullptr) throw invalid("function is NULL");
         need(out, "out");
-        require_cross_replica(*pinned, "mdist_values_from_function",
-                              "make values before mdist_run and pass them as its arguments, or call mdist_merge_call "
-                              "first");
-        const Span span = pinned->span();
+        require_cross_replica(
+            *pinned, "mdist_values_from_function",
+            "Make values before mdist_run and pass them as its arguments, or call mdist_merge_call first");
+        const View view = pinned->view();
         std::vector<Part> parts;
-        for (uint32_t local = 0; local < span.replicas; ++local)
-            parts.push_back(part_from(function, span.first + local, pinned->replica_count(), user_data));
-        ValuePointer value = regroup("the value", std::move(parts), span.first, Grouping::kPerReplica);
+        for (uint32_t local = 0; local < view.replicas; ++local)
+            parts.push_back(part_from(function, view.first + local, pinned->replica_count(), user_data));
+        ValuePointer value = regroup("the value", std::move(parts), *pinned, Grouping::kPerReplica);
         *out = publish<mdist_value_t>(value ? std::move(value) : structure_of({}));
     });
 }

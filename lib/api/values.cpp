@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/values.h"
 
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "strategy/strategy.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
@@ -30,7 +30,7 @@ Part part_made(const Value &made, const std::string &who) {
         if (leaf.kind() != MDIST_VALUE_PLAIN || leaf.has_rows())
             throw Failure(MDIST_ERR_CALLBACK,
                           text(who, " gave ", leaf.has_rows() ? "rows" : text("a ", kind_text(leaf.kind()), " value"),
-                               "; it gives what one replica has, so plain values of whole tensors"));
+                               "; it must give plain values of whole tensors, for one replica"));
         part.push_back({leaf_path(made, index), leaf.tensors()[0]});
     });
     return part;
@@ -38,12 +38,12 @@ Part part_made(const Value &made, const std::string &who) {
 
 Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor) {
     need(tensor, "tensor");
-    return copied_in_turn(replica.strategy().device(replica.local_index()), *tensor, "tensor");
+    return copied_in_turn(replica.device(), *tensor, "tensor");
 }
 
 std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count) {
     std::vector<Part> parts = replica.take_merge_parts(count);
-    Device &device = replica.strategy().device(replica.local_index());
+    Device &device = replica.device();
     for (std::size_t i = 0; i < count; ++i) {
         if (!parts[i].empty()) continue;
         need(arguments, "arguments");

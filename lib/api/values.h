@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values crossing the edge by the array.
+// Arrays of values in the C API.
 #pragma once
 
 #include "api/check.h"
 #include "api/handle.h"
-#include "strategy/replica.h"
+#include "strategy/steps/replica.h"
 
 #include <string>
 #include <utility>
@@ -12,30 +12,31 @@
 
 namespace mdist {
 
-/// The values of `count` handles; throws for NULL where there should be some, and for a bad handle.
+/// Returns the values of `count` handles. Throws for a bad handle, and for NULL instead of an array or handle.
 std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t count, const char *name);
 
-/// The same, but NULL handles give nullptr.
+/// The same, but returns nullptr for a NULL handle.
 std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name);
 
-/// What a function of the caller's made for one replica: a plain value, or a structure of such, of whole tensors.
-/// Throws CALLBACK for another; `who` begins the sentence.
+/// Checks what a caller's function made for one replica: a plain value or a structure of plain values, with whole
+/// tensors. Throws CALLBACK for anything else; `who` begins the sentence.
 Part part_made(const Value &made, const std::string &who);
 
-/// A copy of what a step hands over, on the device of its replica. Throws INVALID_ARGUMENT unless it is filled.
+/// Copies a tensor that a step hands over to the device of its replica. Throws INVALID_ARGUMENT if the tensor has no
+/// data.
 Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor);
-/// What a replica gives a merge: copies of its tensors on its device, and what was set at paths instead.
+/// Collects a replica's arguments for a merge: copies of its tensors on its device, or the leaves that it set at paths.
 std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count);
-/// What the last merge gave this replica: `count` tensors, zeros for structures and what was left alone.
+/// Describes what the last merge gave this replica: `count` tensors, with zeros for structures and missing results.
 void describe_merged(const Replica &replica, mdist_tensor_t *results, std::size_t count);
 
-/// A handle for each value, NULL for nullptr; all or, if this throws, none.
+/// Makes a handle for each value, NULL for nullptr. Makes all handles or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);
 
-/// The same into a caller's array of as many.
+/// The same, into a caller's array of the same length.
 void hand_out(const std::vector<ValuePointer> &values, mdist_value_t **out);
 
-/// Gives its handles up at the end.
+/// Gives up its handles at the end.
 class ValueHandles {
   public:
     explicit ValueHandles(std::vector<mdist_value_t *> handles) : handles_(std::move(handles)) {}

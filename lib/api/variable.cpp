@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/variables/variable.h"
 
+#include "api/attachments.h"
 #include "api/replica_guard.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/serve/session.h"
+#include "strategy/steps/create_variable.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -15,17 +18,17 @@ using namespace mdist;
 
 namespace {
 
-/// The name of the variable to lie beside; empty if there is none.
-std::string colocated_with(const Strategy &strategy, const mdist_variable_t *other) {
+/// Returns the name of the variable to be colocated with; empty if there is none.
+std::string colocated_with(const Job &strategy, const mdist_variable_t *other) {
     if (other == nullptr) return {};
     const auto pinned = pin(other);
-    if (pinned->strategy().get() != &strategy)
+    if (&pinned->job() != &strategy)
         throw invalid(text("options.colocate_with is variable \"", pinned->spec().name,
                            "\" of another strategy; it must be one of this strategy"));
     return pinned->spec().name;
 }
 
-VariableSpec spec_of(const Strategy &strategy, const char *name, const mdist_tensor_t *initial,
+VariableSpec spec_of(const Job &strategy, const char *name, const mdist_tensor_t *initial,
                      const mdist_variable_options_t *options) {
     constexpr size_t kFirstSize = offsetof(mdist_variable_options_t, colocate_with);
     need(name, "name");
@@ -45,16 +48,16 @@ VariableSpec spec_of(const Strategy &strategy, const char *name, const mdist_ten
 
 constexpr const char *kInsteadOfCaching = "mdist_variable_tensor, and keep a copy of this replica's memory";
 
-/// For what gives this process's memory away.
-void require_here(const Strategy &strategy, uint32_t local_replica, const char *function) {
+/// Checks functions that give out memory of this process.
+void require_here(const Job &strategy, uint32_t local_replica, const char *function) {
     const uint32_t count = strategy.local_replica_count();
     if (local_replica < count) return;
-    if (local_replica < strategy.span().replicas)
+    if (local_replica < strategy.view().replicas)
         strategy.require_no_commands(function, "read the variable (mdist_variable_read), or take its memory in a step");
     throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
 }
 
-/// The caller's tensor, for as long as the call lasts; undefined without data.
+/// Wraps the caller's tensor, valid only during the call; undefined without data.
 Tensor initial_of(const mdist_tensor_t &tensor, const Device &device) {
     return tensor.data == nullptr ? Tensor() : view_of(tensor, "initial", {}, device.place().index);
 }
@@ -64,16 +67,17 @@ Tensor initial_of(const mdist_tensor_t &tensor, const Device &device) {
 mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *name, const mdist_tensor_t *initial,
                                      mdist_variable_t **out, const mdist_variable_options_t *options,
                                      mdist_error_t **error) {
-    return joint_guard("mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
-        need(out, "out");
-        VariableSpec spec = spec_of(self, name, initial, options);
-        const Tensor values = initial_of(*initial, self.place(0));
-        Session *const session = self.commanding();
-        *out = publish<mdist_variable_t>(session != nullptr
-                                             ? session->create(std::move(spec), values)
-                                             : Variable::create(self.shared_from_this(), std::move(spec), values,
-                                                                CallKind::kCreateVariableOutside, 0));
-    });
+    return shared_call_guard(
+        "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
+            need(out, "out");
+            VariableSpec spec = spec_of(self, name, initial, options);
+            const Tensor values = initial_of(*initial, self.place(0));
+            Session *const session = self.commanding();
+            *out = publish<mdist_variable_t>(
+                session != nullptr ? session->create(std::move(spec), values)
+                                   : Variable::create(self.shared_from_this(), self.variables(), std::move(spec),
+                                                      values, &calls::kCreateVariableOutside, 0));
+        });
 }
 
 mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,
@@ -81,9 +85,10 @@ mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const cha
                                              mdist_error_t **error) {
     return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
         need(out, "out");
-        VariableSpec spec = spec_of(self.strategy(), name, initial, options);
-        const Tensor values = initial_of(*initial, self.strategy().device(self.local_index()));
-        *out = publish<mdist_variable_t>(create_together(self, std::move(spec), values, 0));
+        VariableSpec spec = spec_of(self.job(), name, initial, options);
+        const Tensor values = initial_of(*initial, self.device());
+        *out =
+            publish<mdist_variable_t>(create_in_step(self, strategy_of(self).variables(), std::move(spec), values, 0));
     });
 }
 
@@ -92,28 +97,26 @@ mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t 
     return guard("mdist_variable_assign", error, [&] {
         const auto self = pin(variable);
         const auto pinned = pin(value);
-        const Turn turn(*self->strategy(), "mdist_variable_assign", "mdist_replica_assign");
-        const Context *context = Context::of(*self->strategy());
+        const Turn turn(self->job(), "mdist_variable_assign", "mdist_replica_assign");
+        const Context *context = Context::of(self->job());
         if (context != nullptr && context->kind() == Context::Kind::kUpdate)
             self->assign_copy(context->local_replica(), assign, *pinned);
-        else if (Session *const session = self->strategy()->commanding())
-            session->assign(*self, assign, pinned.shared());
         else
-            self->assign(assign, *pinned);
+            self->assign(assign, pinned.shared());
     });
 }
 
 mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
                                     const mdist_tensor_t *tensor, const mdist_call_options_t *options,
                                     mdist_error_t **error) {
-    // Whether others wait for this replica in the same call is the variable's to say.
+    // The variable decides whether other replicas wait for this one in the same call.
     const auto known = try_pin(variable);
     const bool together = !known || known->aggregated_in_step();
     return replica_guard("mdist_replica_assign", replica, together, error, [&](Replica &self) {
         if (!known) pin(variable); // throws why
         need(tensor, "tensor");
         const uint64_t timeout_ns = timeout_of(options);
-        const int32_t gpu = self.strategy().device(self.local_index()).place().index;
+        const int32_t gpu = self.device().place().index;
         known->assign_in_step(self, assign, view_of(*tensor, "the tensor", {}, gpu), timeout_ns);
     });
 }
@@ -124,15 +127,14 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
         const auto self = pin(variable);
         need(out, "out");
         const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn(*self->strategy(), "mdist_variable_read",
+        const Turn turn(self->job(), "mdist_variable_read",
                         "mdist_variable_tensor, and read this replica's copy from memory");
-        VariableStore &store = *self->strategy()->variables();
-        Session *const session = self->strategy()->commanding();
-        // Where a client leads, it alone has a cache, and what all workers do together must not depend on it.
-        const bool caches = session != nullptr || self->strategy()->session() == nullptr;
+        VariableStore &store = self->store();
+        // Only the client of an in-graph job has a cache. What all workers do together must not depend on it.
+        const bool caches = self->job().commands() || !self->job().in_graph();
         std::shared_ptr<Value> value = caches ? store.cached_read(self->spec().name) : nullptr;
         if (!value) {
-            value = Value::plain(session != nullptr ? session->read(*self, timeout_ns) : self->read(timeout_ns));
+            value = Value::plain(self->read(timeout_ns));
             if (caches) store.cache_read(self->spec().name, value);
         }
         *out = publish<mdist_value_t>(std::move(value));
@@ -154,7 +156,7 @@ mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t 
     return guard("mdist_variable_tensor", error, [&] {
         const auto self = pin(variable);
         need(out, "out");
-        require_here(*self->strategy(), local_replica, "mdist_variable_tensor");
+        require_here(self->job(), local_replica, "mdist_variable_tensor");
         *out = self->copy(local_replica).describe();
     });
 }
@@ -199,9 +201,9 @@ mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *a
         char hexadecimal[32];
         std::snprintf(hexadecimal, sizeof hexadecimal, "%p", address);
         if (!found)
-            throw Failure(MDIST_ERR_NOT_FOUND,
-                          text("address ", hexadecimal,
-                               " lies in no variable of this strategy; mdist_variable_tensor says where they lie"));
+            throw Failure(MDIST_ERR_NOT_FOUND, text("address ", hexadecimal,
+                                                    " is not within a variable of this strategy. mdist_variable_tensor "
+                                                    "returns the address of each variable"));
         *out = publish<mdist_variable_t>(found);
         if (local_replica != nullptr) *local_replica = local;
     });

@@ -2,6 +2,7 @@
 #include "api/collective_call.h"
 #include "api/replica_guard.h"
 #include "comm/operation_queue.h"
+#include "strategy/job/call_functions.h"
 #include "util/text.h"
 
 #include <mdist/work.h>
@@ -10,12 +11,12 @@
 
 namespace mdist {
 
-/// What a handle of a work holds: the operation, which its replica's line holds too until it is over.
+/// The object behind a work handle. The operation is also in its replica's queue until it is over.
 class Work {
   public:
-    Work(std::shared_ptr<Strategy> strategy, std::shared_ptr<Operation> operation, uint32_t replica)
-        : strategy_(std::move(strategy)), operation_(std::move(operation)), replica_(replica) {}
-    /// The caller has no use for it any more; another thread may still wait for it, and is told so.
+    Work(std::shared_ptr<Job> job, std::shared_ptr<Operation> operation, uint32_t replica)
+        : job_(std::move(job)), operation_(std::move(operation)), replica_(replica) {}
+    /// Called when the caller destroys its handle. Another thread may still wait for the operation, and gets a failure.
     void settle() noexcept {
         if (operation_->over()) return operation_->leave_result();
         try {
@@ -34,9 +35,9 @@ class Work {
     int descriptor() const { return operations().descriptor(*operation_); }
 
   private:
-    OperationQueue &operations() const { return strategy_->operations(); }
+    OperationQueue &operations() const { return job_->operations(); }
 
-    std::shared_ptr<Strategy> strategy_; // whose group the operation is of
+    std::shared_ptr<Job> job_; // the operation belongs to its group
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;
 };
@@ -49,11 +50,10 @@ namespace {
 
 void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");
-    Strategy &strategy = self.strategy();
-    OperationQueue &operations = strategy.operations();
+    OperationQueue &operations = self.job().operations();
     const auto operation = operations.start(self.local_index(), call, timeout_ns);
     try {
-        *out = publish<mdist_work_t>(std::make_shared<Work>(strategy.shared_from_this(), operation, self.id()));
+        *out = publish<mdist_work_t>(std::make_shared<Work>(self.job().shared_from_this(), operation, self.id()));
     } catch (const Failure &failure) {
         operations.settle(*operation, failure);
         throw;
@@ -85,8 +85,8 @@ mdist_status_t start_rooted(const char *function, const Call &call, mdist_replic
 mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                       const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                       const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_reduce_start", call_of(CallKind::kAllReduce, op, inputs, outputs, buffer_count), replica,
-                 out, options, error);
+    return start("mdist_all_reduce_start", call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count), replica, out,
+                 options, error);
 }
 
 mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
@@ -98,21 +98,21 @@ mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, co
 mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
                                       const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                       const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_gather_start", call_of(CallKind::kAllGather, 0, inputs, outputs, buffer_count), replica,
-                 out, options, error);
+    return start("mdist_all_gather_start", call_of(&calls::kAllGather, 0, inputs, outputs, buffer_count), replica, out,
+                 options, error);
 }
 
 mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                           const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                           const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_reduce_scatter_start", call_of(CallKind::kReduceScatter, op, inputs, outputs, buffer_count),
+    return start("mdist_reduce_scatter_start", call_of(&calls::kReduceScatter, op, inputs, outputs, buffer_count),
                  replica, out, options, error);
 }
 
 mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
                                       const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                       const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_to_all_start", call_of(CallKind::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
+    return start("mdist_all_to_all_start", call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
                  options, error);
 }
 
@@ -121,7 +121,7 @@ mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce
                                           size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
                                           mdist_error_t **error) {
     return start_rooted("mdist_reduce_to_root_start",
-                        rooted_call_of(CallKind::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out,
+                        rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out,
                         options, error);
 }
 
@@ -129,21 +129,20 @@ mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t roo
                                           const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                           const mdist_call_options_t *options, mdist_error_t **error) {
     return start_rooted("mdist_gather_to_root_start",
-                        rooted_call_of(CallKind::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out,
+                        rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out,
                         options, error);
 }
 
 mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                    const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                    const mdist_call_options_t *options, mdist_error_t **error) {
-    return start_rooted("mdist_scatter_start",
-                        rooted_call_of(CallKind::kScatter, 0, root, inputs, outputs, buffer_count), replica, out,
-                        options, error);
+    return start_rooted("mdist_scatter_start", rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count),
+                        replica, out, options, error);
 }
 
 mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,
                                    mdist_error_t **error) {
-    return start("mdist_barrier_start", call_of(CallKind::kBarrier, 0, nullptr, nullptr, 0), replica, out, options,
+    return start("mdist_barrier_start", call_of(&calls::kBarrier, 0, nullptr, nullptr, 0), replica, out, options,
                  error);
 }
 

@@ -16,29 +16,29 @@ namespace {
 void require_utf8(const char *what, std::string_view text) {
     for (std::string_view rest = text; !rest.empty();) {
         const std::size_t length = utf8_character(rest);
-        if (length == 0) throw invalid(mdist::text(what, " ", mdist::quoted(text), " is no UTF-8"));
+        if (length == 0) throw invalid(mdist::text(what, " ", mdist::in_quotes(text), " is not valid UTF-8"));
         rest.remove_prefix(length);
     }
 }
 
 } // namespace
 
-Checkpoint::Checkpoint(std::shared_ptr<Strategy> strategy, std::string folder, uint32_t keep)
-    : strategy_(std::move(strategy)), folder_(std::move(folder)), keep_(keep) {
-    if (folder_.empty()) throw invalid("folder is \"\"; \".\" is the current one");
+Checkpoint::Checkpoint(std::shared_ptr<Job> job, std::string folder, uint32_t keep)
+    : job_(std::move(job)), folder_(std::move(folder)), keep_(keep) {
+    if (folder_.empty()) throw invalid("folder is empty; for the current folder pass \".\"");
     if constexpr (std::endian::native != std::endian::little)
-        throw Failure(MDIST_ERR_UNSUPPORTED, "checkpoints are little-endian, and this machine is not");
+        throw Failure(MDIST_ERR_UNSUPPORTED, "checkpoints are little-endian, but this machine is big-endian");
 }
 
 void Checkpoint::add(const std::string &name, std::shared_ptr<Variable> variable) {
     if (name.empty()) throw invalid("name is \"\"");
     require_utf8("name", name);
     if (name == kMetadataName)
-        throw invalid(text("name is \"", kMetadataName, "\", which no tensor of a file can have"));
-    if (variable->strategy() != strategy_)
-        throw invalid(text("variable ", mdist::quoted(variable->spec().name), " belongs to another strategy"));
+        throw invalid(text("name is \"", kMetadataName, "\", which is reserved; use another name"));
+    if (&variable->job() != job_.get())
+        throw invalid(text("variable ", mdist::in_quotes(variable->spec().name), " belongs to another strategy"));
     if (!variables_.emplace(name, std::move(variable)).second)
-        throw invalid(text("there is a variable of the name ", mdist::quoted(name), " in this checkpoint already"));
+        throw invalid(text("this checkpoint already has a variable named ", mdist::in_quotes(name)));
 }
 
 void Checkpoint::add_iterator(const std::string &name, std::shared_ptr<Iterator> iterator) {
@@ -46,32 +46,32 @@ void Checkpoint::add_iterator(const std::string &name, std::shared_ptr<Iterator>
     require_utf8("name", name);
     for (const auto &[other, there] : iterators_)
         if (there == iterator)
-            throw invalid(text("the iterator is in this checkpoint already, by the name ", mdist::quoted(other)));
+            throw invalid(text("this checkpoint already has the iterator, under the name ", mdist::in_quotes(other)));
     if (!iterators_.emplace(name, std::move(iterator)).second)
-        throw invalid(text("there is an iterator of the name ", mdist::quoted(name), " in this checkpoint already"));
+        throw invalid(text("this checkpoint already has an iterator named ", mdist::in_quotes(name)));
 }
 
 void Checkpoint::set_text(const std::string &key, std::string text) {
     require_utf8("key", key);
     require_utf8("text", text);
     if (key.empty() || key.starts_with(kOwnKeys))
-        throw invalid(mdist::text("key is ", mdist::quoted(key),
-                                  "; it may be anything but empty, and not begin with \"", kOwnKeys, "\""));
+        throw invalid(
+            mdist::text("key is ", mdist::in_quotes(key), "; it must not be empty, nor begin with \"", kOwnKeys, "\""));
     texts_[key] = std::move(text);
 }
 
 const std::string &Checkpoint::text_of(const std::string &key) const {
     const auto found = texts_.find(key);
-    if (found == texts_.end()) throw Failure(MDIST_ERR_NOT_FOUND, text("there is no text ", mdist::quoted(key)));
+    if (found == texts_.end()) throw Failure(MDIST_ERR_NOT_FOUND, text("there is no text ", mdist::in_quotes(key)));
     return found->second;
 }
 
-/// What all workers must have alike.
+/// Describes what must be the same on all workers.
 std::string Checkpoint::subject(const std::string &first_line) const {
     std::string lines = first_line;
     for (const auto &[name, variable] : variables_)
-        lines += text("\nvariable ", mdist::quoted(name), ": ", variable->spec().text());
-    for (const auto &[name, iterator] : iterators_) lines += text("\niterator ", mdist::quoted(name));
+        lines += text("\nvariable ", mdist::in_quotes(name), ": ", variable->spec().text());
+    for (const auto &[name, iterator] : iterators_) lines += text("\niterator ", mdist::in_quotes(name));
     return lines;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoint: what of a strategy goes into files and comes back: variables and iterators by names, and texts.
+// Checkpoint: saves variables and iterators under names, and texts, of a strategy to files, and restores them.
 //
-// Files hold what mdist_variable_read gives, so they know nothing of replicas and workers. The chief writes and reads
-// them; the others take part, since reading may reduce and the values that come back are for all. What can be wrong
-// with a file is known before the first variable changes.
+// Files hold the values that mdist_variable_read returns, so they do not depend on replicas and workers. Only the chief
+// writes and reads them. The other workers take part, because reading a variable may reduce, and because restored
+// values go to all. A file is checked completely before the first variable changes. Variables are left partly restored
+// only if the file cannot be read again after that.
 // One thread at a time: callers hold the strategy's turn.
 #pragma once
 
@@ -20,16 +21,16 @@ namespace mdist {
 
 class Checkpoint {
   public:
-    using Variables = std::map<std::string, std::shared_ptr<Variable>>; // by their names in files
-    using Iterators = std::map<std::string, std::shared_ptr<Iterator>>; // likewise
+    using Variables = std::map<std::string, std::shared_ptr<Variable>>; // by name in the file
+    using Iterators = std::map<std::string, std::shared_ptr<Iterator>>; // by name in the file
     using Texts = std::map<std::string, std::string>;
 
-    /// `keep`: that many of the latest checkpoints stay, 0: all.
-    Checkpoint(std::shared_ptr<Strategy> strategy, std::string folder, uint32_t keep);
+    /// `keep`: how many of the latest checkpoints stay; 0: all.
+    Checkpoint(std::shared_ptr<Job> job, std::string folder, uint32_t keep);
 
-    const std::shared_ptr<Strategy> &strategy() const { return strategy_; }
+    Job &job() const { return *job_; }
 
-    /// Throws INVALID_ARGUMENT for a name that is taken or cannot be stored.
+    /// Adds a variable. Throws INVALID_ARGUMENT for a name that is taken or cannot be stored.
     void add(const std::string &name, std::shared_ptr<Variable> variable);
     void add_iterator(const std::string &name, std::shared_ptr<Iterator> iterator);
     void set_text(const std::string &key, std::string text);
@@ -37,8 +38,8 @@ class Checkpoint {
     const std::string &text_of(const std::string &key) const;
 
     void save(uint64_t number, uint64_t timeout_ns);
-    /// `number` nothing: the latest. `partial`: variables and iterators that the file lacks stay as they are, and what
-    /// is in the file alone is passed over. Returns the number.
+    /// Restores checkpoint `number`, or the latest if there is no number. Returns its number. With `partial`, variables
+    /// and iterators that the file lacks stay as they are, and those that only the file has are ignored.
     uint64_t restore(std::optional<uint64_t> number, bool partial, uint64_t timeout_ns);
     /// Removes all checkpoints from the folder.
     void clear(uint64_t timeout_ns);
@@ -46,7 +47,7 @@ class Checkpoint {
   private:
     std::string subject(const std::string &first_line) const;
 
-    std::shared_ptr<Strategy> strategy_;
+    std::shared_ptr<Job> job_;
     std::string folder_;
     uint32_t keep_;
     Variables variables_;
@@ -54,7 +55,7 @@ class Checkpoint {
     Texts texts_;
 };
 
-/// Bytes that are read, written or sent at a time.
+/// How many bytes are read, written or sent at a time.
 constexpr std::size_t kPieceBytes = 4 << 20;
 
 } // namespace mdist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC-32 as zlib, PNG and Python's zlib.crc32 have it.
+// Computes CRC-32 checksums, as zlib, PNG and Python's zlib.crc32 do.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace mdist {
 
-/// Of more bytes, behind those whose checksum is `before`.
+/// Returns the checksum of `bytes`, appended to bytes whose checksum is `before`.
 uint32_t crc32_of(const void *bytes, std::size_t count, uint32_t before = 0);
 
 } // namespace mdist

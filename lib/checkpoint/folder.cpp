@@ -37,7 +37,7 @@ CheckpointFolder CheckpointFolder::open(const std::string &path) {
         return CheckpointFolder(Folder(path));
     } catch (const Failure &failure) {
         if (failure.status() != MDIST_ERR_NOT_FOUND) throw;
-        throw no_checkpoint(text("there is no folder ", mdist::quoted(path)));
+        throw no_checkpoint(text("there is no folder ", mdist::in_quotes(path)));
     }
 }
 
@@ -56,7 +56,7 @@ std::vector<uint64_t> CheckpointFolder::numbers() const {
     if (!folder_.has(kManifest)) return {};
     const OldFile file(folder_, kManifest);
     if (file.bytes() > kMostManifestBytes)
-        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(file.path()), " has ", file.bytes(), " bytes"));
+        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(file.path()), " has ", file.bytes(), " bytes"));
     std::string content(file.bytes(), '\0');
     file.read_at(0, content.data(), content.size());
     try {
@@ -65,14 +65,14 @@ std::vector<uint64_t> CheckpointFolder::numbers() const {
         return numbers;
     } catch (const Failure &failure) {
         throw Failure(MDIST_ERR_DATA_LOSS,
-                      text(mdist::quoted(file.path()), ": ", failure.message(),
-                           "; restore a checkpoint by its number, or remove that list to begin another"));
+                      text(mdist::in_quotes(file.path()), ": ", failure.message(),
+                           ". Restore a checkpoint by its number, or remove that file to start a new list"));
     }
 }
 
 uint64_t CheckpointFolder::latest() const {
     const std::vector<uint64_t> all = numbers();
-    if (all.empty()) throw no_checkpoint(text("there is no checkpoint in ", mdist::quoted(folder_.path())));
+    if (all.empty()) throw no_checkpoint(text("there is no checkpoint in ", mdist::in_quotes(folder_.path())));
     return all.back();
 }
 
@@ -83,9 +83,9 @@ std::pair<uint64_t, OldFile> CheckpointFolder::find(std::optional<uint64_t> numb
             return {wanted, OldFile(folder_, name_of(wanted))};
         } catch (const Failure &failure) {
             if (failure.status() != MDIST_ERR_NOT_FOUND) throw;
-            // The latest may have been removed since it was looked up; then another is.
+            // The latest may have been removed since it was looked up. Then another one is the latest: look again.
             if (number)
-                throw no_checkpoint(text("there is no checkpoint ", wanted, " in ", mdist::quoted(folder_.path())));
+                throw no_checkpoint(text("there is no checkpoint ", wanted, " in ", mdist::in_quotes(folder_.path())));
         }
     }
 }
@@ -94,11 +94,11 @@ void CheckpointFolder::add(uint64_t number, NewFile &file, uint32_t keep) {
     std::vector<uint64_t> all = numbers();
     const bool replaces = std::erase(all, number) > 0;
     all.push_back(number);
-    std::vector<std::string> gone; // known beforehand: once the list is written, nothing may fail any more
+    std::vector<std::string> gone; // computed in advance: once the list is written, nothing may fail any more
     for (std::size_t i = 0; keep != 0 && i + keep < all.size(); ++i) gone.push_back(name_of(all[i]));
     try {
         file.commit();
-        write_manifest(folder_, all); // those that go are listed until they are gone, so that none is forgotten
+        write_manifest(folder_, all); // still lists those that will be removed, so that none is forgotten
     } catch (...) {
         if (!replaces) folder_.remove(name_of(number));
         throw;
@@ -111,7 +111,7 @@ void CheckpointFolder::clear(const std::string &path) {
     CheckpointFolder opened = open_to_save(path);
     for (const uint64_t number : opened.numbers()) opened.folder_.remove(name_of(number));
     if (const std::size_t left = opened.numbers().size(); left != 0)
-        throw Failure(MDIST_ERR_IO, text(left, " checkpoints in ", mdist::quoted(path), " cannot be removed"));
+        throw Failure(MDIST_ERR_IO, text(left, " checkpoints in ", mdist::in_quotes(path), " cannot be removed"));
     opened.folder_.remove(kManifest);
     opened.folder_.flush();
 }

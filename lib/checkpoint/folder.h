@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CheckpointFolder: numbered checkpoints in a folder.
 //
-//   checkpoint-12.safetensors   one checkpoint each, whole by itself
-//   checkpoints.json            which there are, in the order in which they were saved; written last, so that what it
-//                               does not name was not finished: {"crc32": ..., "format": ..., "numbers": [11, 12]}
-//   .*.new                      on its way, or left over by a crash: overwritten or removed by the next save
+//   checkpoint-12.safetensors   one checkpoint; no other file is needed to read it
+//   checkpoints.json            the list of checkpoints, in the order in which they were saved. It is written last,
+//                               so a checkpoint that it does not name was not finished:
+//                               {"crc32": ..., "format": ..., "numbers": [11, 12]}
+//   .*.new                      a file being written, or left over by a crash; the next save overwrites or removes it
 //
-// Throws what files.h does, and DATA_LOSS for a list that is damaged. Not thread-safe.
+// Throws what files.h does, and DATA_LOSS if the list is damaged. Not thread-safe.
 #pragma once
 
 #include "util/files.h"
@@ -21,24 +22,26 @@ namespace mdist {
 
 class CheckpointFolder {
   public:
-    /// There already. Throws NOT_FOUND, reason "no_checkpoint", if not.
+    /// Opens an existing folder. Throws NOT_FOUND, reason "no_checkpoint", if there is none.
     static CheckpointFolder open(const std::string &path);
-    /// To save to: made if need be, and locked.
+    /// Opens a folder to save to. Makes it if needed, and locks it.
     static CheckpointFolder open_to_save(const std::string &path);
 
     Folder &folder() { return folder_; }
-    /// Those that are listed and still there; the last is the latest.
+    /// Returns the checkpoints that are listed and still exist; the last is the latest.
     std::vector<uint64_t> numbers() const;
     /// Throws NOT_FOUND, reason "no_checkpoint", if there is none.
     uint64_t latest() const;
-    /// That checkpoint, or the latest. Throws NOT_FOUND, reason "no_checkpoint".
+    /// Opens checkpoint `number`, or the latest if there is no number. Throws NOT_FOUND, reason "no_checkpoint".
     std::pair<uint64_t, OldFile> find(std::optional<uint64_t> number) const;
 
-    /// Makes `file` checkpoint `number`, the latest, and removes all but the last `keep` (0: none). If it throws, the
-    /// checkpoints are as they were, or the one of that number is replaced.
+    /// Makes `file` checkpoint `number`, which becomes the latest. Then removes all but the last `keep` checkpoints; 0
+    /// removes none. If it throws, the checkpoints are as they were, except that an older one of that number may have
+    /// been replaced.
     void add(uint64_t number, NewFile &file, uint32_t keep);
 
-    /// Removes all that it lists, the latest last, and the list; no folder is fine. Throws IO with how many are left.
+    /// Removes all listed checkpoints, the latest last, and then the list. If there is no folder, it does nothing.
+    /// Throws IO, with how many are left, if some cannot be removed.
     static void clear(const std::string &path);
 
     static std::string name_of(uint64_t number);

@@ -3,8 +3,8 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
-#include "strategy/serve/session.h"
-#include "strategy/together.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/job/consensus.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -21,10 +21,10 @@ namespace mdist {
 namespace {
 
 Failure of_file(const std::string &path, const Failure &failure) {
-    return {failure.status(), text(mdist::quoted(path), ": ", failure.message())};
+    return {failure.status(), text(mdist::in_quotes(path), ": ", failure.message())};
 }
 
-/// The chief's file: its header, and its data behind it.
+/// The file that the chief is reading: its header, and the data behind it.
 class Reading {
   public:
     Reading(const std::string &folder, std::optional<uint64_t> number)
@@ -34,8 +34,8 @@ class Reading {
         file.read_at(0, &length, sizeof length);
         const uint64_t most = std::min(kMostHeaderBytes, file.bytes() - sizeof length);
         if (length > most)
-            throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(file.path()), ": the header is to have ", length,
-                                                    " bytes; at most ", most, " are there or allowed"));
+            throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(file.path()), ": the header claims to have ",
+                                                    length, " bytes, but the file or the format allows only ", most));
         json_.resize(length);
         file.read_at(sizeof length, json_.data(), length);
         data_begin_ = sizeof length + length;
@@ -61,8 +61,8 @@ class Reading {
             at += bytes;
         }
         if (crc != *tensor.crc)
-            throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(path()), ": the checksum of tensor ",
-                                                    mdist::quoted(tensor.name), " is wrong"));
+            throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(path()), ": the checksum of tensor ",
+                                                    mdist::in_quotes(tensor.name), " is wrong"));
     }
 
   private:
@@ -71,8 +71,8 @@ class Reading {
     uint64_t data_begin_ = 0;
 };
 
-/// What the chief tells of its file: enough for all to come to the same plan.
-struct Found {
+/// What the chief tells the others about its file: enough for all workers to make the same plan.
+struct ChiefFile {
     uint64_t number = 0;
     uint64_t data_bytes = 0;
     std::string path, json;
@@ -81,8 +81,8 @@ struct Found {
         const uint64_t numbers[] = {number, data_bytes, path.size()};
         return std::string(reinterpret_cast<const char *>(numbers), sizeof numbers) + path + json;
     }
-    static Found decoded(const std::string &from) {
-        Found found;
+    static ChiefFile decoded(const std::string &from) {
+        ChiefFile found;
         uint64_t numbers[3];
         std::memcpy(numbers, from.data(), sizeof numbers);
         found.number = numbers[0];
@@ -93,7 +93,7 @@ struct Found {
     }
 };
 
-/// A list in a sentence, cut off where it gets long.
+/// A list of names in a sentence. A long list is cut off.
 class Names {
   public:
     void add(const std::string &name) {
@@ -111,22 +111,22 @@ class Names {
     std::string text_;
 };
 
-/// A variable, and where its value lies in the data.
+/// A variable, and the place of its value in the data.
 struct Target {
     Variable *variable;
     StoredTensor tensor;
 };
 
-/// Names that are on one side alone.
+/// Finds the iterators that only the checkpoint object has (missing), and those that only the file has (extra).
 void compare_iterators(const SafetensorsHeader &header, const Checkpoint::Iterators &iterators, Names &missing,
                        Names &extra) {
     for (const auto &[name, iterator] : iterators)
-        if (header.iterators.count(name) == 0) missing.add(text("iterator ", mdist::quoted(name)));
+        if (header.iterators.count(name) == 0) missing.add(text("iterator ", mdist::in_quotes(name)));
     for (const auto &[name, state] : header.iterators)
-        if (iterators.count(name) == 0) extra.add(text("iterator ", mdist::quoted(name)));
+        if (iterators.count(name) == 0) extra.add(text("iterator ", mdist::in_quotes(name)));
 }
 
-/// In the order of the data. Throws MISMATCH, naming all that does not fit.
+/// Returns the variables to restore, in the order of the data. Throws MISMATCH that names everything that does not fit.
 std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables,
                                const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
     std::vector<Target> targets;
@@ -135,13 +135,13 @@ std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint
     for (const StoredTensor &tensor : header.tensors) {
         const auto wanted = variables.find(tensor.name);
         if (wanted == variables.end()) {
-            extra.add(mdist::quoted(tensor.name));
+            extra.add(mdist::in_quotes(tensor.name));
             continue;
         }
         ++found;
         const VariableSpec &spec = wanted->second->spec();
         if (!tensor.is(spec.dtype, spec.shape))
-            different.add(text(mdist::quoted(tensor.name), ", a variable ", dtype_name(spec.dtype), " ",
+            different.add(text(mdist::in_quotes(tensor.name), ", a variable ", dtype_name(spec.dtype), " ",
                                spec.shape.text(), " and a tensor ", tensor.text()));
         targets.push_back({wanted->second.get(), tensor});
     }
@@ -149,17 +149,17 @@ std::vector<Target> targets_of(const SafetensorsHeader &header, const Checkpoint
         std::map<std::string, const StoredTensor *> stored;
         for (const StoredTensor &tensor : header.tensors) stored[tensor.name] = &tensor;
         for (const auto &[name, variable] : variables)
-            if (stored.count(name) == 0) missing.add(mdist::quoted(name));
+            if (stored.count(name) == 0) missing.add(mdist::in_quotes(name));
     }
     compare_iterators(header, iterators, missing, extra);
     if (different.empty() && (partial || (missing.empty() && extra.empty()))) return targets;
-    std::string sentence =
-        text("what is to be restored is not what is in ", mdist::quoted(path), different.sentence("of another kind"));
-    if (!partial) sentence += missing.sentence("missing in the file") + extra.sentence("in the file alone");
+    std::string sentence = text("the variables and iterators to restore differ from those in ", mdist::in_quotes(path),
+                                different.sentence("with another type or shape"));
+    if (!partial) sentence += missing.sentence("missing in the file") + extra.sentence("only in the file");
     throw Failure(MDIST_ERR_MISMATCH, std::move(sentence)).reason("different_variables");
 }
 
-/// Iterators about to be where the file says.
+/// Prepares to move the iterators to the positions in the file.
 std::vector<std::unique_ptr<Restoring>> restorings_of(const std::map<std::string, std::string> &states,
                                                       const Checkpoint::Iterators &iterators) {
     std::vector<std::unique_ptr<Restoring>> restorings;
@@ -169,16 +169,16 @@ std::vector<std::unique_ptr<Restoring>> restorings_of(const std::map<std::string
         try {
             restorings.push_back(std::make_unique<Restoring>(iterator, parse_iterator_state(state->second)));
         } catch (const Failure &failure) {
-            throw Failure(failure).about(text("iterator ", mdist::quoted(name)));
+            throw Failure(failure).about(text("iterator ", mdist::in_quotes(name)));
         }
     }
     return restorings;
 }
 
-/// A piece of a variable's value on its way, with a mark in front whether it could be read.
+/// A piece of a variable's value, to be sent. A mark in front tells whether the chief could read it.
 class Piece {
   public:
-    /// As large as the largest piece of these.
+    /// Makes room for the largest piece of `targets`.
     explicit Piece(const std::vector<Target> &targets) {
         uint64_t largest = 0;
         for (const Target &target : targets) largest = std::max(largest, target.tensor.end - target.tensor.begin);
@@ -187,15 +187,16 @@ class Piece {
     char *data() { return bytes_.data() + kMark; }
     void set_failed(bool failed) { bytes_[0] = failed ? 1 : 0; }
     bool failed() const { return bytes_[0] != 0; }
-    void send(Together &together, std::size_t bytes) { together.broadcast(bytes_.data(), kMark + bytes); }
+    void send(Consensus &workers, std::size_t bytes) { workers.broadcast(bytes_.data(), kMark + bytes); }
 
   private:
     static constexpr std::size_t kMark = 64; // keeps the data aligned
     std::vector<char> bytes_;
 };
 
-/// The chief's values to all copies of all workers. What went wrong with the chief's reading ends it everywhere.
-std::optional<Failure> pass_on(Together &together, const Reading *reading, const std::vector<Target> &targets,
+/// Sends the chief's values to all copies on all workers. If the chief fails to read, all workers stop. Returns that
+/// failure on the chief.
+std::optional<Failure> pass_on(Consensus &workers, const Reading *reading, const std::vector<Target> &targets,
                                Piece &piece) {
     std::optional<Failure> trouble;
     for (const Target &target : targets) {
@@ -205,13 +206,14 @@ std::optional<Failure> pass_on(Together &together, const Reading *reading, const
             try {
                 if (reading != nullptr) reading->read_at(target.tensor.begin + done, piece.data(), bytes);
             } catch (const Failure &failure) {
-                trouble = Failure(failure.status(), text(failure.message(),
-                                                         "; it was whole a moment ago, and some "
-                                                         "variables have been restored"))
-                              .native(failure.native());
+                trouble =
+                    Failure(failure.status(), text(failure.message(),
+                                                   ". The file was intact when it was checked. Some variables already "
+                                                   "hold restored values; restore again before you continue"))
+                        .native(failure.native());
             }
             piece.set_failed(trouble.has_value());
-            piece.send(together, bytes);
+            piece.send(workers, bytes);
             if (piece.failed()) return trouble;
             target.variable->write(done, piece.data(), bytes);
             done += bytes;
@@ -224,8 +226,8 @@ std::optional<Failure> pass_on(Together &together, const Reading *reading, const
 } // namespace
 
 uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint64_t timeout_ns) {
-    Together together(*strategy_, CallKind::kRestoreCheckpoint, timeout_ns);
-    const auto plan = [&](const Found &found) {
+    Consensus workers(*job_, &calls::kRestoreCheckpoint, timeout_ns);
+    const auto plan = [&](const ChiefFile &found) {
         try {
             SafetensorsHeader header = parse_header(found.json, found.data_bytes);
             return std::pair(targets_of(header, variables_, iterators_, partial, found.path), std::move(header));
@@ -237,27 +239,26 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
     std::unique_ptr<Reading> reading; // the chief's
     const std::string first_line =
         text(number ? text("checkpoint ", *number) : "the latest checkpoint", partial ? ", partially" : "");
-    const Found found = Found::decoded(together.agree(subject(first_line), [&] {
-        if (!together.is_chief()) return std::string();
+    const ChiefFile found = ChiefFile::decoded(workers.agree(subject(first_line), [&] {
+        if (!workers.is_chief()) return std::string();
         reading = std::make_unique<Reading>(folder_, number);
-        const Found mine{reading->number(), reading->data_bytes(), reading->path(), reading->json()};
+        const ChiefFile mine{reading->number(), reading->data_bytes(), reading->path(), reading->json()};
         for (const Target &target : plan(mine).first) reading->check(target.tensor);
         return mine.encoded();
     }));
     std::vector<Target> targets;
     std::optional<Piece> piece;
     SafetensorsHeader header;
-    std::vector<std::unique_ptr<Restoring>> restorings; // nobody else uses these iterators meanwhile
-    together.agree("", [&] {
+    std::vector<std::unique_ptr<Restoring>> restorings; // while they live, nobody else uses these iterators
+    workers.agree("", [&] {
         std::tie(targets, header) = plan(found);
         restorings = restorings_of(header.iterators, iterators_);
         piece.emplace(targets);
         return std::string();
     });
-    const std::optional<Failure> trouble = pass_on(together, reading.get(), targets, *piece);
-    if (Session *const session = strategy_->commanding())
-        for (const Target &target : targets) session->spread(*target.variable, timeout_ns);
-    together.agree("", [&] {
+    const std::optional<Failure> trouble = pass_on(workers, reading.get(), targets, *piece);
+    for (const Target &target : targets) target.variable->spread(timeout_ns);
+    workers.agree("", [&] {
         if (trouble) throw *trouble;
         return std::string();
     });

@@ -17,16 +17,16 @@ namespace {
 constexpr const char *kHeaderCrcKey = "mdist.crc32";
 constexpr const char *kFormatKey = "mdist.format";
 constexpr const char *kFormat = "1";
-constexpr const char *kTensorCrcKey = "mdist.crc32/";        // and the tensor's name
-constexpr std::string_view kIteratorKey = "mdist.iterator/"; // and the iterator's
+constexpr const char *kTensorCrcKey = "mdist.crc32/";        // followed by the tensor's name
+constexpr std::string_view kIteratorKey = "mdist.iterator/"; // followed by the iterator's name
 constexpr std::string_view kHeaderCrc = "\"mdist.crc32\":\"";
 constexpr std::string_view kNoCrc = "00000000";
 constexpr std::size_t kDataAlignment = 64;
-constexpr std::size_t kDeepest = 3; // a header's tensor's list
+constexpr std::size_t kDeepest = 3; // nesting: header, tensor, list
 
 struct TypeName {
     std::string_view text;
-    int32_t dtype; // 0: not ours
+    int32_t dtype; // 0: this library does not have it
     std::size_t bytes;
 };
 constexpr TypeName kTypes[] = {
@@ -53,8 +53,8 @@ const TypeName *type_of(std::string_view text) {
     return found == std::end(kTypes) ? nullptr : found;
 }
 
-/// The position of the header's own checksum in its text; npos: there is none. Inside of a string the quotes would be
-/// escaped, so it is nothing else.
+/// Finds the header's own checksum in its text; npos: there is none. Inside a string the quotes would be escaped, so a
+/// match cannot be anything else.
 std::size_t find_header_crc(std::string_view json) {
     const std::size_t key = json.find(kHeaderCrc);
     return key == json.npos || json.size() < key + kHeaderCrc.size() + kNoCrc.size() ? json.npos
@@ -90,15 +90,15 @@ void check_extent(const StoredTensor &tensor, const std::string &place) {
 }
 
 StoredTensor tensor_in(const std::string &name, const Json &value) {
-    const std::string place = text("tensor ", mdist::quoted(name));
-    if (!value.is(Json::Kind::kObject)) throw bad_data(text(place, " is ", value.shown(), "; it is an object"));
+    const std::string place = text("tensor ", mdist::in_quotes(name));
+    if (!value.is(Json::Kind::kObject)) throw bad_data(text(place, " is ", value.shown(), "; it must be an object"));
     StoredTensor tensor;
     tensor.name = name;
     tensor.dtype_text = member(value, "dtype", Json::Kind::kText, place).text;
     if (const TypeName *type = type_of(tensor.dtype_text)) tensor.dtype = type->dtype;
     tensor.shape = member(value, "shape", Json::Kind::kNumbers, place).numbers;
     const std::vector<uint64_t> &offsets = member(value, "data_offsets", Json::Kind::kNumbers, place).numbers;
-    if (offsets.size() != 2) throw bad_data(text(place, " has ", offsets.size(), " data_offsets; there are two"));
+    if (offsets.size() != 2) throw bad_data(text(place, " has ", offsets.size(), " data_offsets; it must have two"));
     tensor.begin = offsets[0];
     tensor.end = offsets[1];
     check_extent(tensor, place);
@@ -109,30 +109,30 @@ void check_places(const std::vector<StoredTensor> &tensors, uint64_t data_bytes)
     uint64_t end = 0;
     for (const StoredTensor &tensor : tensors) {
         if (tensor.begin != end)
-            throw bad_data(text("tensor ", mdist::quoted(tensor.name), " begins at ", tensor.begin,
-                                " and the one before it ends at ", end));
+            throw bad_data(text("tensor ", mdist::in_quotes(tensor.name), " begins at ", tensor.begin,
+                                ", but the one before it ends at ", end));
         end = tensor.end;
     }
     if (end != data_bytes)
-        throw bad_data(text("the tensors have ", end, " bytes and the file has ", data_bytes, " for them",
+        throw bad_data(text("the tensors have ", end, " bytes, but the file has ", data_bytes, " for them",
                             end > data_bytes ? ": its end is missing" : ""));
 }
 
 uint32_t checked_crc(const std::string &key, const std::string &digits) {
     const std::optional<uint32_t> crc = crc_from(digits);
-    if (!crc) throw bad_data(text("the checksum ", mdist::quoted(key), " is ", mdist::quoted(digits)));
+    if (!crc) throw bad_data(text("the checksum ", mdist::in_quotes(key), " is ", mdist::in_quotes(digits)));
     return *crc;
 }
 
-/// The program's texts, and the tensors' checksums.
+/// Takes the program's texts and the tensors' checksums from the metadata.
 void take_metadata(const Json &metadata, SafetensorsHeader &header) {
     if (!metadata.is(Json::Kind::kObject))
-        throw bad_data(text(kMetadataName, " is ", metadata.shown(), "; it is an object"));
+        throw bad_data(text(kMetadataName, " is ", metadata.shown(), "; it must be an object"));
     bool ours = false;
     for (const auto &[key, index] : metadata.keys) {
         const Json &value = metadata.members[index];
         if (!value.is(Json::Kind::kText))
-            throw bad_data(text("the text of ", mdist::quoted(key), " is ", value.shown()));
+            throw bad_data(text("the text of ", mdist::in_quotes(key), " is ", value.shown()));
         if (key.starts_with(kIteratorKey)) header.iterators[key.substr(kIteratorKey.size())] = value.text;
         if (key.starts_with(kOwnKeys))
             ours = true;
@@ -184,7 +184,7 @@ StoredTensor StoredTensor::of(std::string name, int32_t dtype, const Shape &shap
 }
 
 std::string StoredTensor::text() const {
-    std::string out = dtype == 0 ? mdist::quoted(dtype_text) : dtype_name(dtype);
+    std::string out = dtype == 0 ? mdist::in_quotes(dtype_text) : dtype_name(dtype);
     for (std::size_t i = 0; i < shape.size() && i <= MDIST_MAX_RANK; ++i)
         out += i == MDIST_MAX_RANK ? ", ..." : mdist::text(i == 0 ? " [" : ", ", shape[i]);
     return out + (shape.empty() ? " []" : "]");
@@ -234,7 +234,7 @@ std::string encode_header(const SafetensorsHeader &header) {
 SafetensorsHeader parse_header(std::string_view json, uint64_t data_bytes) {
     check_header_crc(json);
     const Json root = parse_file_json(json);
-    if (!root.is(Json::Kind::kObject)) throw bad_data(text("the header is ", root.shown(), "; it is an object"));
+    if (!root.is(Json::Kind::kObject)) throw bad_data(text("the header is ", root.shown(), "; it must be an object"));
     SafetensorsHeader header;
     for (const auto &[name, index] : root.keys)
         if (name != kMetadataName) header.tensors.push_back(tensor_in(name, root.members[index]));

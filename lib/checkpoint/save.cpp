@@ -3,8 +3,8 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
-#include "strategy/serve/session.h"
-#include "strategy/together.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/job/consensus.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -18,7 +18,7 @@
 namespace mdist {
 namespace {
 
-/// The chief's file on its way.
+/// The file that the chief is writing.
 class Writing {
   public:
     Writing(const std::string &folder, uint64_t number, SafetensorsHeader header)
@@ -27,7 +27,7 @@ class Writing {
           header_(std::move(header)),
           header_bytes_(encode_header(header_).size()) {}
 
-    /// Tensor `index` of the header.
+    /// Writes tensor `index` of the header.
     void write(std::size_t index, const Device &device, const Tensor &from) {
         StoredTensor &tensor = header_.tensors[index];
         const auto *const begin = static_cast<const char *>(from.data());
@@ -65,55 +65,49 @@ SafetensorsHeader header_of(const Checkpoint::Variables &variables, const Checkp
     return header;
 }
 
-/// What all workers must have alike, though each has its own.
+/// Describes the positions of this worker's iterators. They must be the same on all workers.
 std::string positions_of(const std::map<std::string, IteratorState> &states) {
     std::string lines;
     for (const auto &[name, state] : states)
-        lines += text("iterator ", mdist::quoted(name), " behind element ", state.taken, ", ",
+        lines += text("iterator ", mdist::in_quotes(name), " behind element ", state.taken, ", ",
                       encode_iterator_state(state), "\n");
     return lines;
-}
-
-/// Of all workers' copies.
-Tensor read(const Variable &variable, uint64_t timeout_ns) {
-    Session *const session = variable.strategy()->commanding();
-    return session != nullptr ? session->read(variable, timeout_ns) : variable.read(timeout_ns);
 }
 
 } // namespace
 
 void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
-    Together together(*strategy_, CallKind::kSaveCheckpoint, timeout_ns);
+    Consensus workers(*job_, &calls::kSaveCheckpoint, timeout_ns);
     SafetensorsHeader header = header_of(variables_, texts_);
     std::map<std::string, IteratorState> states; // this worker's
     std::unique_ptr<Writing> writing;            // the chief's
-    together.agree(subject(text("checkpoint ", number)), [&] {
+    workers.agree(subject(text("checkpoint ", number)), [&] {
         for (const auto &[name, variable] : variables_) variable->require_readable();
         for (const auto &[name, iterator] : iterators_) {
             states[name] = iterator->state();
             header.iterators[name] = encode_iterator_state(states[name]);
         }
-        if (together.is_chief()) writing = std::make_unique<Writing>(folder_, number, header);
+        if (workers.is_chief()) writing = std::make_unique<Writing>(folder_, number, header);
         return std::string();
     });
 
-    if (!iterators_.empty()) together.agree(positions_of(states), [] { return std::string(); });
+    if (!iterators_.empty()) workers.agree(positions_of(states), [] { return std::string(); });
 
-    std::optional<Failure> trouble; // told when all are done: the others need the chief until then
+    std::optional<Failure> trouble; // thrown only when all variables are read: until then the others need the chief
     for (std::size_t i = 0; i < header.tensors.size(); ++i) {
         const Variable &variable = *variables_.at(header.tensors[i].name);
         const bool reduced = variable.reduced_when_read();
-        const Tensor value = reduced ? read(variable, timeout_ns) : variable.copy(0);
+        const Tensor value = reduced ? variable.read(timeout_ns) : variable.copy(0);
         if (!writing || trouble) continue;
         try {
-            writing->write(i, reduced ? *host() : strategy_->device(0), value);
+            writing->write(i, reduced ? *host() : job_->device(0), value);
         } catch (const Failure &failure) {
             trouble = failure;
         } catch (const std::bad_alloc &) {
             trouble = Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
         }
     }
-    together.agree("", [&] {
+    workers.agree("", [&] {
         if (trouble) throw *trouble;
         if (writing) writing->finish(number, keep_);
         return std::string();
@@ -121,9 +115,9 @@ void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
 }
 
 void Checkpoint::clear(uint64_t timeout_ns) {
-    Together together(*strategy_, CallKind::kClearCheckpoints, timeout_ns);
-    together.agree("", [&] {
-        if (together.is_chief()) CheckpointFolder::clear(folder_);
+    Consensus workers(*job_, &calls::kClearCheckpoints, timeout_ns);
+    workers.agree("", [&] {
+        if (workers.is_chief()) CheckpointFolder::clear(folder_);
         return std::string();
     });
 }

@@ -21,6 +21,11 @@ bool has_gaps(const Cluster::Tasks &tasks) {
     return !tasks.empty() && tasks.rbegin()->first != tasks.size() - 1;
 }
 
+/// Counts the tasks before `index`, which is the index itself in a list without gaps.
+std::uint32_t rank_in_list(const Cluster::Tasks &tasks, std::uint32_t index) {
+    return static_cast<std::uint32_t>(std::distance(tasks.begin(), tasks.find(index)));
+}
+
 } // namespace
 
 std::string_view task_type_name(TaskType type) {
@@ -40,7 +45,7 @@ std::string_view task_type_name(TaskType type) {
 TaskType parse_task_type(std::string_view name) {
     for (TaskType type : kTaskTypes)
         if (name == task_type_name(type)) return type;
-    throw bad_cluster(text(quoted(name), " is no task type; there are chief, worker, evaluator and ps"));
+    throw bad_cluster(text(in_quotes(name), " is not a valid task type; use chief, worker, evaluator or ps"));
 }
 
 std::string task_text(Task task) {
@@ -57,8 +62,8 @@ void Cluster::add(Task task, std::string_view address) {
         }
     }
     if (!jobs_[task.type].emplace(task.index, address).second)
-        throw bad_cluster(text(task_text(task), " is given twice, as ", quoted(jobs_[task.type][task.index]), " and ",
-                               quoted(address)));
+        throw bad_cluster(text(task_text(task), " is given twice, as ", in_quotes(jobs_[task.type][task.index]),
+                               " and ", in_quotes(address)));
 }
 
 const Cluster::Tasks &Cluster::tasks(TaskType type) const {
@@ -85,29 +90,30 @@ const std::string &Cluster::address(Task task) const {
 void Cluster::check(std::optional<Task> task) const {
     for (TaskType type : {TaskType::kChief, TaskType::kEvaluator})
         if (task_count(type) > 1)
-            throw bad_cluster(
-                text("the cluster has ", task_count(type), ' ', task_type_name(type), " tasks; there is at most one"));
+            throw bad_cluster(text("the cluster has ", task_count(type), ' ', task_type_name(type),
+                                   " tasks; at most one is allowed"));
     if (!task || empty()) return;
     if (!has(task->type)) {
         if (task->type == TaskType::kEvaluator) return;
         throw bad_cluster(
-            text("the task is ", task_text(*task), ", and the cluster has no ", task_type_name(task->type)));
+            text("the task is ", task_text(*task), ", but the cluster has no ", task_type_name(task->type)));
     }
-    if (task->index < task_count(task->type)) return;
-    throw bad_cluster(text("the task is ", task_text(*task), ", and the cluster has ", task_count(task->type), ' ',
-                           task_type_name(task->type), " tasks, counted from 0"));
+    if (has(*task)) return;
+    throw bad_cluster(text("the task is ", task_text(*task), ", but the cluster has ", task_count(task->type), ' ',
+                           task_type_name(task->type), " tasks",
+                           has_gaps(tasks(task->type)) ? ", none with that index" : ", counted from 0"));
 }
 
 bool Cluster::is_chief(Task task) const {
     check(task);
     if (task.type == TaskType::kChief || task.type == TaskType::kEvaluator) return true;
-    return task == Task{TaskType::kWorker, 0} && !has(TaskType::kChief);
+    return task.type == TaskType::kWorker && !has(TaskType::kChief) && rank_in_list(tasks(task.type), task.index) == 0;
 }
 
 std::uint32_t Cluster::worker_count(TaskType type) const {
-    check(Task{type, 0});
-    if (type == TaskType::kPs) throw bad_cluster("a ps does not train, so there is no number of those it trains with");
-    // An evaluator may be left out of the cluster, and is there all the same.
+    check(Task{type, tasks(type).empty() ? 0 : tasks(type).begin()->first});
+    if (type == TaskType::kPs) throw bad_cluster("a ps does not train, so it has no number of workers to train with");
+    // An evaluator counts even if the cluster does not list it.
     if (type == TaskType::kEvaluator) return std::max(task_count(type), 1u);
     return task_count(TaskType::kChief) + task_count(TaskType::kWorker);
 }
@@ -118,7 +124,7 @@ std::uint32_t Cluster::id_in_cluster(Task task) const {
         case TaskType::kChief:
             return 0;
         case TaskType::kWorker:
-            return task.index + task_count(TaskType::kChief);
+            return task_count(TaskType::kChief) + rank_in_list(tasks(task.type), task.index);
         case TaskType::kEvaluator:
             return task.index;
         case TaskType::kPs:
@@ -131,21 +137,21 @@ std::optional<Task> Cluster::collective_leader(std::optional<Task> task) const {
     if (empty()) return std::nullopt;
     check(task);
     if (task && task->type == TaskType::kEvaluator) return std::nullopt;
-    if (has(TaskType::kChief)) return Task{TaskType::kChief, 0};
-    if (has(TaskType::kWorker)) return Task{TaskType::kWorker, 0};
-    throw bad_cluster("the cluster has no chief and no worker, so nobody leads");
+    for (TaskType type : {TaskType::kChief, TaskType::kWorker})
+        if (task_count(type) > 0) return Task{type, tasks(type).begin()->first};
+    throw bad_cluster("the cluster has neither a chief nor a worker, so it has no leader");
 }
 
 std::optional<Task> Cluster::coordination_leader() const {
     if (empty()) return std::nullopt;
-    if (has(TaskType::kPs)) return Task{TaskType::kPs, 0};
+    if (task_count(TaskType::kPs) > 0) return Task{TaskType::kPs, tasks(TaskType::kPs).begin()->first};
     return collective_leader(std::nullopt);
 }
 
 std::string Cluster::master(std::optional<Task> task) const {
     if (!master_.empty()) return master_;
     if (task_count() <= 1) return "";
-    if (!task) throw bad_cluster("the cluster has several tasks, and none is said to be this one");
+    if (!task) throw bad_cluster("the cluster has several tasks, but does not say which of them this process is");
     const std::string &own = address(*task);
     return rpc_layer_.empty() ? own : text(rpc_layer_, "://", own);
 }
@@ -153,22 +159,17 @@ std::string Cluster::master(std::optional<Task> task) const {
 std::vector<Task> Cluster::members() const {
     std::vector<Task> all;
     std::set<std::string_view> seen;
-    for (TaskType type : {TaskType::kChief, TaskType::kWorker}) {
-        if (has_gaps(tasks(type)))
-            throw bad_cluster(text("the cluster names ", task_count(type), ' ', task_type_name(type),
-                                   " tasks, and the highest index is ", tasks(type).rbegin()->first,
-                                   "; who trains together is numbered without gaps"));
+    for (TaskType type : {TaskType::kChief, TaskType::kWorker})
         for (const auto &[index, address] : tasks(type)) {
             if (!address.empty() && !seen.insert(address).second)
-                throw bad_cluster(text("the cluster has the address ", quoted(address), " twice"));
+                throw bad_cluster(text("the cluster has the address ", in_quotes(address), " twice"));
             all.push_back({type, index});
         }
-    }
     return all;
 }
 
 Cluster united(const std::vector<Cluster> &clusters) {
-    if (clusters.empty()) throw bad_cluster("a union is of at least one cluster");
+    if (clusters.empty()) throw bad_cluster("there are no clusters to unite; pass at least one");
     Cluster all = clusters.front();
     for (TaskType type : kTaskTypes) {
         bool keeps_indices = std::any_of(clusters.begin(), clusters.end(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cluster: which tasks a job has, where they are, and which of them this process is.
+// Cluster: the tasks of a job, their addresses, and which of them this process is.
 //
-// The rules are those of TensorFlow's multi_worker_util: chief and workers train together (the members), the chief
-// first; an evaluator is a cluster of its own; parameter servers take no part. A list may have gaps, and then counts
-// what it has. An address may be "", where whoever made the cluster knows ranks only.
+// The rules are those of TensorFlow's multi_worker_util. Chief and workers train together; they are the members, and
+// the chief is the first. An evaluator is a cluster of its own. Parameter servers take no part. A list of tasks may
+// have gaps: its tasks then have ranks in the order of their indices. An address may be "" if only ranks are known.
 // Plain data: copy it freely; one thread at a time while it changes.
 #pragma once
 
@@ -20,10 +20,10 @@ namespace mdist {
 enum class TaskType : std::uint8_t { kChief, kWorker, kEvaluator, kPs };
 
 inline constexpr TaskType kTaskTypes[] = {TaskType::kChief, TaskType::kWorker, TaskType::kEvaluator, TaskType::kPs};
-inline constexpr std::uint32_t kMostTasks = 65536; // of one type, and the bound of an index
+inline constexpr std::uint32_t kMostTasks = 65536; // of one type; an index is below it
 
 std::string_view task_type_name(TaskType type);
-/// Throws CONFIG, reason "bad_cluster", naming those there are.
+/// Throws CONFIG, reason "bad_cluster", for an unknown name. The message lists the known ones.
 TaskType parse_task_type(std::string_view name);
 
 struct Task {
@@ -39,9 +39,10 @@ class Cluster {
   public:
     using Tasks = std::map<std::uint32_t, std::string>; // addresses by index
 
-    /// Throws CONFIG, reason "bad_cluster": an index given twice or too large, an address that is none.
+    /// Adds a task. Throws CONFIG, reason "bad_cluster", if the index is given twice or too large, or the address is
+    /// malformed.
     void add(Task task, std::string_view address);
-    /// A job without tasks; it is there all the same.
+    /// Adds a job without tasks. has() is true for it all the same.
     void add_job(TaskType type) { jobs_[type]; }
     void set_task(std::optional<Task> task) { task_ = task; }
     void set_master(std::string_view master) { master_ = master; }
@@ -53,29 +54,30 @@ class Cluster {
     std::uint32_t task_count(TaskType type) const { return static_cast<std::uint32_t>(tasks(type).size()); }
     std::uint32_t task_count() const;
     bool has(Task task) const { return tasks(task.type).contains(task.index); }
-    /// NOT_FOUND where there is no such task.
+    /// Throws NOT_FOUND if there is no such task.
     const std::string &address(Task task) const;
     std::optional<Task> task() const { return task_; }
     const std::string &rpc_layer() const { return rpc_layer_; }
 
-    /// At most one chief and one evaluator; `task` is in it, unless it is an evaluator or there are no jobs at all.
-    /// Throws CONFIG, reason "bad_cluster".
+    /// Checks that there is at most one chief and one evaluator, and that `task` is in the cluster. An evaluator may be
+    /// missing, and so may any task if there are no jobs at all. Throws CONFIG, reason "bad_cluster".
     void check(std::optional<Task> task) const;
 
-    /// Each checks first, as TensorFlow does.
+    /// This and the next three call check() first, as TensorFlow does.
     bool is_chief(Task task) const;
-    /// How many train together with a task of this type. Refuses parameter servers.
+    /// How many tasks train together with a task of this type. Throws for parameter servers.
     std::uint32_t worker_count(TaskType type) const;
-    /// The rank among those. Refuses parameter servers.
+    /// The rank of a task among those. Throws for parameter servers.
     std::uint32_t id_in_cluster(Task task) const;
-    /// Task 0 of the members; none for an evaluator or without jobs.
+    /// The member of rank 0. None for an evaluator, or if there are no jobs.
     std::optional<Task> collective_leader(std::optional<Task> task) const;
-    /// As TensorFlow's: parameter server 0 if there is one, else chief, else worker 0.
+    /// As in TensorFlow: the first parameter server if there is one, else the chief, else the first worker.
     std::optional<Task> coordination_leader() const;
-    /// The address that was set; "" where the whole job is one task; else that of `task`, behind "rpc_layer://".
+    /// The address that was set, if any. Else "" if the whole job is one task. Else the address of `task`, with
+    /// "rpc_layer://" in front.
     std::string master(std::optional<Task> task) const;
 
-    /// Chief and workers by rank. Throws CONFIG where the lists have gaps, or a member's address comes twice.
+    /// Chief and workers by rank. Throws CONFIG if two members have the same address.
     std::vector<Task> members() const;
 
     bool operator==(const Cluster &) const = default;
@@ -86,8 +88,9 @@ class Cluster {
     std::string master_, rpc_layer_;
 };
 
-/// Same job: lists one after another, the second's behind the first's; where a list has an index of its own (gaps, as
-/// in {"3": "host:port"}), indices stay and must not meet. Own task, master and layer are the first's.
+/// Joins clusters into one. Lists of the same job follow one another. If one of them has gaps, as in
+/// {"3": "host:port"}, all keep their indices, which must not collide. The own task, master and layer come from the
+/// first cluster.
 Cluster united(const std::vector<Cluster> &clusters);
 
 } // namespace mdist

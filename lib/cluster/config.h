@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: what was configured, key by key, with the place each value came from.
+// Config: the settings of a job, key by key, with the place where each value was set.
 //
-// Every value was checked when it was set, so reading one cannot fail; a key nobody set reads as its default. Every
-// load is all or nothing. Later sources override earlier ones. Plain data: copy it freely; one thread at a time while
-// it changes.
+// Every value is checked when it is set, so reading one cannot fail. A key that was not set reads as its default. A
+// load sets all of its values, or none if it fails. Later sources override earlier ones. Plain data: copy it freely;
+// one thread at a time while it changes.
 #pragma once
 
 #include <cstdint>
@@ -19,40 +19,42 @@ namespace mdist {
 
 class Config {
   public:
-    /// Failures are CONFIG and begin with the origin: "mdist_config_set", "MDIST_DEVICES", "cluster.yaml:3:12".
+    /// Sets a key. Throws CONFIG; the message begins with the origin: "mdist_config_set", "MDIST_DEVICES",
+    /// "cluster.yaml:3:12".
     void set(std::string_view key, std::string_view value, std::string_view origin);
 
-    /// Back to its default.
+    /// Sets a key back to its default.
     void clear(std::string_view key);
 
-    /// A regular file of YAML. NOT_FOUND, IO (reason "permission" where that is why) and RESOURCE carry errno as native
-    /// code; CONFIG with reason "not_regular" for directories, pipes and devices, "too_large" past yaml::kMostBytes.
+    /// Loads a regular file of YAML. Throws NOT_FOUND, IO (reason "permission" if that is the cause) and RESOURCE, with
+    /// errno as native code. Throws CONFIG, reason "not_regular" for directories, pipes and devices, or "too_large" for
+    /// more than yaml::kMostBytes.
     void load_file(const std::string &path);
 
-    /// `name` stands for the text in origins and messages.
+    /// Loads a text of YAML. `name` names it in origins and messages.
     void load_text(std::string_view yaml, std::string_view name);
 
-    /// The file that MDIST_CONFIG names, then each MDIST_<KEY>; an empty variable counts as not set. Unknown MDIST_*
-    /// variables are a warning each.
+    /// Loads the file that MDIST_CONFIG names, then each MDIST_<KEY>. An empty variable counts as not set. Logs a
+    /// warning for each unknown MDIST_* variable.
     void load_environment();
 
-    /// Getters: an unknown key is CONFIG, reason "unknown_key". The typed ones are for keys of their type.
+    /// Getters throw CONFIG, reason "unknown_key", for an unknown key. The typed getters are for keys of their type.
     std::string get(std::string_view key) const { return std::string(text(key)); }
-    /// Valid while the config is not changed.
+    /// The result is valid until the config changes.
     std::string_view text(std::string_view key) const;
     std::uint64_t duration_ns(std::string_view key) const;
     std::uint64_t bytes(std::string_view key) const;
-    /// 0 for a key without a default that nobody set.
+    /// Returns 0 for a key that has no default and was not set.
     std::uint64_t count(std::string_view key) const;
     std::vector<std::string> list(std::string_view key) const;
-    /// By `devices`, or by `num_gpus` or `num_gpus_per_worker`. Throws CONFIG, reason "contradiction", where several of
-    /// these are set: of the keys only these depend on each other.
+    /// Returns the devices that `devices`, `num_gpus` or `num_gpus_per_worker` names. Throws CONFIG, reason
+    /// "contradiction", if more than one of them is set. No other keys depend on each other.
     std::vector<DeviceName> devices() const;
 
     bool is_set(std::string_view key) const;
-    /// "default" where nobody set it.
+    /// Returns where a key was set, or "default" if it was not.
     std::string origin(std::string_view key) const;
-    /// Whether load_environment had its say: only then do launchers' variables mean this config.
+    /// Whether load_environment() was called. Only then do the variables of launchers apply to this config.
     bool is_from_environment() const { return is_from_environment_; }
 
     bool operator==(const Config &) const = default;

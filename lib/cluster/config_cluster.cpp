@@ -12,7 +12,7 @@ std::string cluster_key(TaskType type) {
     return text("cluster.", task_type_name(type));
 }
 
-/// The place of the first list, which stands for the cluster in messages.
+/// Returns the origin of the first list of tasks, which names the cluster in messages.
 std::string cluster_origin(const Config &config) {
     for (TaskType type : kTaskTypes)
         if (config.is_set(cluster_key(type))) return config.origin(cluster_key(type));
@@ -26,14 +26,15 @@ std::string cluster_origin(const Config &config) {
 std::optional<Task> config_task(const Config &config) {
     if (!config.is_set("task.type")) {
         if (config.is_set("task.index"))
-            refuse(config.origin("task.index"), "task.index is set, and task.type is not", "bad_cluster");
+            refuse(config.origin("task.index"), "task.index is set, but task.type is not; set both", "bad_cluster");
         return std::nullopt;
     }
     Task task{parse_task_type(config.text("task.type")), static_cast<std::uint32_t>(config.count("task.index"))};
     bool is_one_of_many = task.type == TaskType::kWorker || task.type == TaskType::kPs;
     if (is_one_of_many && !config.is_set("task.index"))
         refuse(config.origin("task.type"),
-               text("task.type is ", config.text("task.type"), ", and task.index does not say which"), "bad_cluster");
+               text("task.type is ", config.text("task.type"), ", but task.index is not set; set it to say which"),
+               "bad_cluster");
     return task;
 }
 
@@ -41,7 +42,7 @@ Task task_of_rank(const Cluster &cluster, std::uint32_t rank, std::string_view o
     auto members = cluster.members();
     if (rank < members.size()) return members[rank];
     refuse("MDIST_RANK",
-           text(rank, " is no rank in the cluster of ", origin, ", which has ", members.size(), " workers"),
+           text(rank, " is not a valid rank in the cluster of ", origin, ", which has ", members.size(), " workers"),
            "unusable");
 }
 
@@ -52,9 +53,10 @@ Task task_on_this_host(const Cluster &cluster, const Environment &environment, s
     for (Task task : own)
         candidates += text(candidates.empty() ? "" : ", ", task_text(task), " (", cluster.address(task), ')');
     refuse(origin,
-           text("which task of the cluster is this one? ",
-                own.empty() ? "No address in it is this host's" : text("Several are on this host: ", candidates),
-                "; set task.type and task.index, or MDIST_RANK"),
+           text("cannot tell which task of the cluster this process is. ",
+                own.empty() ? "No address in it belongs to this host"
+                            : text("Several tasks are on this host: ", candidates),
+                ". Set task.type and task.index, or MDIST_RANK"),
            "no_task");
 }
 
@@ -68,7 +70,7 @@ Cluster config_cluster(const Config &config) {
     }
     auto task = config_task(config);
     if (cluster.empty() && task)
-        refuse(config.origin("task.type"), text("the task is ", task_text(*task), ", and no cluster.* is set"),
+        refuse(config.origin("task.type"), text("the task is ", task_text(*task), ", but no cluster.* is set"),
                "bad_cluster");
     cluster.set_task(task);
     try {
@@ -100,6 +102,11 @@ Sighting look_config(const Config &config, const Environment &environment) {
 void set_config_cluster(Config &config, const Cluster &cluster, std::string_view origin) {
     cluster.members();
     cluster.check(cluster.task());
+    if (cluster.task() && !cluster.empty() && cluster.task_count() == 0)
+        refuse(origin,
+               text("the task is ", task_text(*cluster.task()),
+                    ", but the cluster has no tasks; a config needs the address of at least one"),
+               "bad_cluster");
     Config next = config;
     for (const char *key : {"task.type", "task.index"}) next.clear(key);
     for (TaskType type : kTaskTypes) {
@@ -110,7 +117,7 @@ void set_config_cluster(Config &config, const Cluster &cluster, std::string_view
             if (index != next_index++ || address.empty())
                 refuse(origin,
                        text(task_text({type, address.empty() ? index : next_index - 1}),
-                            " has no address, and a config lists them all"),
+                            " has no address, but a config needs the address of every task"),
                        "bad_cluster");
             list += text(list.empty() ? "" : ",", address);
         }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/config_keys.h"
 
+#include <algorithm>
+#include <array>
+#include <set>
 #include <vector>
 
-#include "cluster/words.h"
+#include "cluster/config_values.h"
+#include "cluster/devices.h"
+#include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -16,52 +21,64 @@ using enum KeyType;
 
 constexpr std::size_t kManyAddresses = 65536;
 
-constexpr ConfigKey kKeys[] = {
+constexpr ConfigKey kTable[] = {
     {"strategy", kChoice, "auto", "auto, mirrored, multi_worker, in_graph", 0,
-     "mirrored: this worker alone; multi_worker: all workers of the cluster; in_graph: the same, all led by one of "
-     "them; "
-     "auto: what the cluster calls for"},
-    {"cluster.chief", kAddresses, "", "", 1, "address (host:port) of the chief, which is also worker 0"},
-    {"cluster.worker", kAddresses, "", "", kManyAddresses, "addresses (host:port) of the workers, in order"},
-    {"cluster.evaluator", kAddresses, "", "", 1, "address of the evaluator, which takes no part in training"},
-    {"cluster.ps", kAddresses, "", "", kManyAddresses, "addresses of parameter servers"},
-    {"task.type", kChoice, "", "chief, worker, evaluator, ps", 0, "which list of the cluster this worker stands in"},
-    {"task.index", kCount, "", "", 0, "its place in that list, from 0"},
-    {"devices", kDevices, "auto", "", 0, "one replica on each: auto, cpu:0,cpu:1, cpu*4, gpu:0,gpu:1, gpu:0*2"},
-    {"num_gpus", kCount, "", "", 0, "replicas on gpu:0 to gpu:n-1, for 0 one on the CPU; instead of devices"},
-    {"num_gpus_per_worker", kCount, "", "", 0, "the same by its other name"},
+     "Which workers train together, and who leads them."},
+    {"cluster.chief", kAddresses, "", "", 1, "Address of the chief, which has rank 0."},
+    {"cluster.worker", kAddresses, "", "", kManyAddresses, "Addresses of the workers, in order."},
+    {"cluster.evaluator", kAddresses, "", "", 1, "Address of the evaluator, which takes no part in training."},
+    {"cluster.ps", kAddresses, "", "", kManyAddresses, "Addresses of parameter servers."},
+    {"task.type", kChoice, "", "chief, worker, evaluator, ps", 0, "Which list of the cluster this worker stands in."},
+    {"task.index", kCount, "", "", 0, "The place of this worker in that list, from 0."},
+    {"devices", kDevices, "auto", "", 0, "Devices of this worker, with one replica on each."},
+    {"num_gpus", kCount, "", "", 0, "How many GPUs, instead of devices; 0 is one replica on the CPU."},
+    {"num_gpus_per_worker", kCount, "", "", 0, "Another name of num_gpus."},
     {"executor", kChoice, "threads", "threads, caller", 0,
-     "who runs the steps: one thread per replica, or the calling thread one after another"},
+     "Who runs steps: a thread for each replica, or the calling thread for all."},
     {"cross_device_ops", kChoice, "auto", "auto, nccl, hierarchical_copy, one_device", 0,
-     "who reduces in this process: all devices, which is hierarchical_copy too, or one of them"},
-    {"reduce_to_device", kDevices, "", "", 0, "the device that reduces with one_device; the first, if not set"},
+     "Who reduces within a process: all devices together, or one of them."},
+    {"reduce_to_device", kDevices, "", "", 0, "The device that reduces with one_device; the first, if not set."},
     {"communication.implementation", kChoice, "auto", "auto, ring, nccl, inproc, shm, tcp, gloo", 0,
-     "what moves the bytes; ring is everything but nccl"},
-    {"communication.timeout", kDuration, "600s", "", 0, "longest wait of a collective for the others"},
-    {"communication.join_timeout", kDuration, "300s", "", 0, "longest wait for all workers to come up"},
-    {"communication.heartbeat_timeout", kDuration, "10s", "", 0, "silence after which a worker counts as lost"},
+     "What moves bytes between replicas and workers."},
+    {"communication.timeout", kDuration, "600s", "", 0, "How long a collective may wait for others."},
+    {"communication.join_timeout", kDuration, "300s", "", 0, "How long the start may wait for all workers."},
+    {"communication.heartbeat_timeout", kDuration, "10s", "", 0,
+     "How long a worker may be silent before it counts as lost."},
     {"communication.bytes_per_pack", kBytes, "0", "", 0,
-     "size past which a reduction of many tensors goes on in another operation; 0: all in one"},
+     "Size past which a reduction of many tensors begins another pack; 0: never."},
     {"communication.num_packs", kCount, "1", "", 0,
-     "operations that a reduction of many tensors is cut into; 0: one for each tensor"},
+     "Packs that a reduction of many tensors is cut into; 0: one for each tensor."},
     {"communication.checksum", kChoice, "none", "none, crc32c", 0,
-     "what finds out bytes that change between hosts without TCP's notice; not with gloo"},
-    {"secret_file", kText, "", "", 0, "file with the secret that workers of the job prove to each other"},
-    {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, hint", 0, "how workers share out the input"},
+     "What finds bytes that change between hosts; not with gloo."},
+    {"secret_file", kText, "", "", 0, "File with the secret that keeps strangers out of the job."},
+    {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, hint", 0,
+     "How workers share out the input, unless options of a dataset say it."},
     {"data.prefetch_on_device", kChoice, "false", "false, true", 0,
-     "true: a distributed dataset makes the next element on each device while the program works on one"},
+     "Whether the next element is made while the program works on one."},
     {"data.order", kChoice, "tf", "tf, replica", 0,
-     "tf: as TensorFlow deals out batches; replica: the same rows in every layout of workers and replicas"},
+     "Who gets which rows: as in TensorFlow, or alike in every layout of replicas."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,
-     "true: functions of a step on a GPU wait for their own work, which finds out who is to blame for what fails"},
+     "Whether functions of a step on a GPU wait for their own work."},
     {"log.level", kChoice, "warn", "off, error, warn, info, debug", 0,
-     "messages that are written; where it is not set, MDIST_LOG decides"},
+     "Which messages are written; if not set, MDIST_LOG decides."},
+    {"log.wait_after", kDuration, "30s", "", 0, "How long a wait may last before a warning tells of it."},
 };
 
-constexpr const char *kReserved[] = {"MDIST_BOOTSTRAP", "MDIST_CONFIG",  "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU",
-                                     "MDIST_JOB_ID",    "MDIST_LIBRARY", "MDIST_LOCAL_RANK",  "MDIST_LOCAL_SIZE",
-                                     "MDIST_LOG",       "MDIST_NODES",   "MDIST_NODE_RANK",   "MDIST_RANK",
-                                     "MDIST_RESTART",   "MDIST_SIZE",    "MDIST_STORE",       "MDIST_STORE_OWNER"};
+constexpr auto kKeys = [] {
+    auto keys = std::to_array(kTable);
+    for (ConfigKey &key : keys) {
+        char *end = std::copy_n("MDIST_", 6, key.environment);
+        for (const char *c = key.name; *c != '\0'; ++c)
+            *end++ = *c == '.' ? '_' : *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - ('a' - 'A')) : *c;
+    }
+    return keys;
+}();
+
+constexpr const char *kReserved[] = {
+    "MDIST_BOOTSTRAP",   "MDIST_CONFIG",         "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU", "MDIST_JOB_ID",
+    "MDIST_LIBRARY",     "MDIST_LOCAL_RANK",     "MDIST_LOCAL_SIZE",  "MDIST_LOG",      "MDIST_NODES",
+    "MDIST_NODE_RANK",   "MDIST_RANK",           "MDIST_RESTART",     "MDIST_SIZE",     "MDIST_STORE",
+    "MDIST_STORE_OWNER", "MDIST_UNEVEN_REPLICAS"};
 
 std::string advice_for(std::string_view name) {
     std::string group;
@@ -74,16 +91,69 @@ std::string advice_for(std::string_view name) {
     }
     if (!group.empty()) return text("it is a group, with the keys ", group);
     std::string_view nearest = nearest_name(lower_case(name), names);
-    return nearest.empty() ? "docs/configuration.md lists the keys" : text("did you mean ", nearest, "?");
+    return nearest.empty() ? "`mdist keys` lists them" : text("did you mean ", nearest, "?");
+}
+
+std::string checked_addresses(const ConfigKey &key, std::string_view value) {
+    std::string joined;
+    std::set<std::string> seen;
+    auto addresses = split_list(value);
+    if (addresses.empty()) throw bad_value(text(key.name, " is empty; it takes host:port, or leave the key out"));
+    if (addresses.size() > key.most)
+        throw bad_value(text(key.name, " takes at most ", key.most, key.most == 1 ? " address" : " addresses", ", not ",
+                             addresses.size()));
+    for (const std::string &address : addresses) {
+        check_address(address);
+        if (!seen.insert(address).second) throw bad_value(text(key.name, " names ", in_quotes(address), " twice"));
+        joined += text(joined.empty() ? "" : ",", address);
+    }
+    return joined;
+}
+
+std::string checked_choice(const ConfigKey &key, std::string_view value) {
+    std::string word = lower_case(value);
+    auto choices = split_list(key.choices);
+    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
+    throw bad_value(text(key.name, " is one of ", key.choices, ", not ", in_quotes(value)));
+}
+
+std::string checked_devices(std::string_view value) {
+    parse_devices(value);
+    std::string joined;
+    for (const std::string &device : split_list(value)) joined += text(joined.empty() ? "" : ",", device);
+    return joined;
+}
+
+/// Runs a parser, and puts the name of the key in front of its failure's message.
+template <typename Function>
+void named(const ConfigKey &key, Function parse) {
+    try {
+        parse();
+    } catch (const Failure &failure) {
+        throw bad_value(text(key.name, ": ", failure.message()));
+    }
 }
 
 } // namespace
 
-std::string ConfigKey::environment_name() const {
-    std::string variable = "MDIST_";
-    for (const char *c = name; *c != '\0'; ++c)
-        variable += *c == '.' ? '_' : *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - ('a' - 'A')) : *c;
-    return variable;
+const char *ConfigKey::kind() const {
+    switch (type) {
+        case KeyType::kChoice:
+            return "choice";
+        case KeyType::kDuration:
+            return "duration";
+        case KeyType::kBytes:
+            return "size";
+        case KeyType::kCount:
+            return "count";
+        case KeyType::kDevices:
+            return "devices";
+        case KeyType::kAddresses:
+            return most == 1 ? "address" : "addresses";
+        case KeyType::kText:
+            break;
+    }
+    return "text";
 }
 
 std::span<const ConfigKey> config_keys() {
@@ -102,8 +172,34 @@ const ConfigKey *find_config_key(std::string_view name) {
 
 const ConfigKey &config_key(std::string_view name) {
     if (const ConfigKey *key = find_config_key(name)) return *key;
-    throw Failure(MDIST_ERR_CONFIG, text(quoted(name), " is no configuration key; ", advice_for(name)))
+    throw Failure(MDIST_ERR_CONFIG, text(in_quotes(name), " is not a configuration key; ", advice_for(name)))
         .reason("unknown_key");
+}
+
+std::string checked_value(const ConfigKey &key, std::string_view value) {
+    std::string_view word = trimmed(value);
+    switch (key.type) {
+        case KeyType::kChoice:
+            return checked_choice(key, word);
+        case KeyType::kDuration:
+            named(key, [&] { parse_duration_ns(word); });
+            break;
+        case KeyType::kBytes:
+            named(key, [&] { parse_bytes(word); });
+            break;
+        case KeyType::kCount:
+            named(key, [&] { parse_count(word); });
+            break;
+        case KeyType::kDevices:
+            return checked_devices(word);
+        case KeyType::kAddresses:
+            return checked_addresses(key, word);
+        case KeyType::kText:
+            if (value.empty() || value.find('\0') != std::string_view::npos)
+                throw bad_value(text(key.name, " takes a text, not ", in_quotes(value)));
+            return std::string(value);
+    }
+    return std::string(word);
 }
 
 } // namespace mdist

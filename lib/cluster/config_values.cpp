@@ -2,21 +2,18 @@
 #include "cluster/config_values.h"
 
 #include <algorithm>
-#include <set>
 
-#include "cluster/devices.h"
-#include "cluster/words.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
 
 namespace mdist {
 
-namespace {
-
 Failure bad_value(std::string message) {
     return Failure(MDIST_ERR_CONFIG, std::move(message)).reason("bad_value");
 }
+
+namespace {
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -29,7 +26,7 @@ std::string_view take_digits(std::string_view &rest) {
     return digits;
 }
 
-/// False where it needs more than 64 bits.
+/// Reads digits as a number. Returns false if it needs more than 64 bits.
 bool number_of(std::string_view digits, std::uint64_t *number) {
     *number = 0;
     for (char c : digits) {
@@ -65,49 +62,9 @@ void check_host(std::string_view host, std::string_view address) {
     bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
     std::string_view inner = bracketed ? host.substr(1, host.size() - 2) : host;
     if (inner.empty() || inner.size() > 255 || std::any_of(inner.begin(), inner.end(), bad))
-        throw bad_value(text("the address ", quoted(address), " has no host; write host:port"));
+        throw bad_value(text("the address ", in_quotes(address), " has no host; write host:port"));
     if (!bracketed && inner.find(':') != std::string_view::npos)
-        throw bad_value(text("the address ", quoted(address), " has several colons; write [IPv6 address]:port"));
-}
-
-std::string checked_addresses(const ConfigKey &key, std::string_view value) {
-    std::string joined;
-    std::set<std::string> seen;
-    auto addresses = split_list(value);
-    if (addresses.empty()) throw bad_value(text(key.name, " is empty; it takes host:port, or leave the key out"));
-    if (addresses.size() > key.most)
-        throw bad_value(text(key.name, " takes at most ", key.most, key.most == 1 ? " address" : " addresses", ", not ",
-                             addresses.size()));
-    for (const std::string &address : addresses) {
-        check_address(address);
-        if (!seen.insert(address).second) throw bad_value(text(key.name, " names ", quoted(address), " twice"));
-        joined += text(joined.empty() ? "" : ",", address);
-    }
-    return joined;
-}
-
-std::string checked_choice(const ConfigKey &key, std::string_view value) {
-    std::string word = lower_case(value);
-    auto choices = split_list(key.choices);
-    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
-    throw bad_value(text(key.name, " is one of ", key.choices, ", not ", quoted(value)));
-}
-
-std::string checked_devices(std::string_view value) {
-    parse_devices(value);
-    std::string joined;
-    for (const std::string &device : split_list(value)) joined += text(joined.empty() ? "" : ",", device);
-    return joined;
-}
-
-/// What the parser of a value says, behind the name of the key.
-template <typename Function>
-void named(const ConfigKey &key, Function parse) {
-    try {
-        parse();
-    } catch (const Failure &failure) {
-        throw bad_value(text(key.name, ": ", failure.message()));
-    }
+        throw bad_value(text("the address ", in_quotes(address), " has several colons; write [IPv6 address]:port"));
 }
 
 } // namespace
@@ -122,15 +79,16 @@ std::uint64_t parse_duration_ns(std::string_view value) {
     }
     const Unit *unit = find_unit(kTimeUnits, rest);
     if (whole.empty() || unit == nullptr)
-        throw bad_value(
-            text(quoted(value), " is no duration; write a number with ns, us, ms, s, m or h, such as 600s"));
+        throw bad_value(text(in_quotes(value),
+                             " is not a valid duration; write a number with ns, us, ms, s, m or h, such as 600s"));
     std::uint64_t ns = 0;
     bool fits = number_of(whole, &ns) && !__builtin_mul_overflow(ns, unit->size, &ns) && ns <= kLongestDurationNs;
     std::uint64_t scale = unit->size;
     for (char c : fraction) ns += static_cast<std::uint64_t>(c - '0') * (scale /= 10);
     if (!fits || ns > kLongestDurationNs)
-        throw bad_value(text(quoted(value), " is too long; a duration is at most 876000h (a hundred years)"));
-    if (ns == 0) throw bad_value(text(quoted(value), " is no wait at all; a duration is more than 0, such as 600s"));
+        throw bad_value(text(in_quotes(value), " is too long; a duration is at most 876000h (a hundred years)"));
+    if (ns == 0)
+        throw bad_value(text(in_quotes(value), " is not a valid duration; it must be more than 0, such as 600s"));
     return ns;
 }
 
@@ -139,10 +97,11 @@ std::uint64_t parse_bytes(std::string_view value) {
     std::string_view digits = take_digits(rest);
     const Unit *unit = find_unit(kByteUnits, rest);
     if (digits.empty() || unit == nullptr)
-        throw bad_value(text(quoted(value), " is no size; write whole bytes or KiB, MiB, GiB, TiB, such as 4MiB"));
+        throw bad_value(
+            text(in_quotes(value), " is not a valid size; write whole bytes or KiB, MiB, GiB, TiB, such as 4MiB"));
     std::uint64_t bytes = 0;
     if (!number_of(digits, &bytes) || __builtin_mul_overflow(bytes, unit->size, &bytes) || bytes > INT64_MAX)
-        throw bad_value(text(quoted(value), " is too large; a size is less than 8388608TiB"));
+        throw bad_value(text(in_quotes(value), " is too large; a size is less than 8388608TiB"));
     return bytes;
 }
 
@@ -151,7 +110,7 @@ std::uint64_t parse_count(std::string_view value) {
     std::string_view digits = take_digits(rest);
     std::uint64_t count = 0;
     if (digits.empty() || !rest.empty() || !number_of(digits, &count) || count > INT32_MAX)
-        throw bad_value(text(quoted(value), " is no count; write a whole number from 0 to 2147483647"));
+        throw bad_value(text(in_quotes(value), " is not a valid count; write a whole number from 0 to 2147483647"));
     return count;
 }
 
@@ -162,36 +121,10 @@ void check_address(std::string_view value) {
     std::string_view digits = take_digits(rest);
     std::uint64_t number = 0;
     if (digits.empty() || !rest.empty())
-        throw bad_value(text("the address ", quoted(value), " has no port; write host:port"));
+        throw bad_value(text("the address ", in_quotes(value), " has no port; write host:port"));
     if (!number_of(digits, &number) || number == 0 || number > 65535)
-        throw bad_value(text("the port of ", quoted(value), " is not within 1 to 65535"));
+        throw bad_value(text("the port of ", in_quotes(value), " is not within 1 to 65535"));
     check_host(value.substr(0, colon), value);
-}
-
-std::string checked_value(const ConfigKey &key, std::string_view value) {
-    std::string_view word = trimmed(value);
-    switch (key.type) {
-        case KeyType::kChoice:
-            return checked_choice(key, word);
-        case KeyType::kDuration:
-            named(key, [&] { parse_duration_ns(word); });
-            break;
-        case KeyType::kBytes:
-            named(key, [&] { parse_bytes(word); });
-            break;
-        case KeyType::kCount:
-            named(key, [&] { parse_count(word); });
-            break;
-        case KeyType::kDevices:
-            return checked_devices(word);
-        case KeyType::kAddresses:
-            return checked_addresses(key, word);
-        case KeyType::kText:
-            if (value.empty() || value.find('\0') != std::string_view::npos)
-                throw bad_value(text(key.name, " takes a text, not ", quoted(value)));
-            return std::string(value);
-    }
-    return std::string(word);
 }
 
 } // namespace mdist

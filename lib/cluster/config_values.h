@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config values: reading the text of one value. Whatever is wrong with it is a Failure with status CONFIG and reason
-// "bad_value", whose sentence shows the value and what would be right. No locale is looked at. Pure, any thread.
+// Config values: reads the text of one value. A wrong value throws CONFIG, reason "bad_value"; the message shows the
+// value and what would be right. The locale does not matter. Pure functions, any thread.
 #pragma once
+
+#include "util/failure.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "cluster/config_keys.h"
-
 namespace mdist {
+
+/// CONFIG, reason "bad_value".
+Failure bad_value(std::string message);
 
 /// "30ms", "1.5s", "2m", "1h"; a plain number is seconds. More than 0, at most kLongestDurationNs.
 std::uint64_t parse_duration_ns(std::string_view value);
 
-/// A hundred years: a deadline that far from now still fits 63 bits of nanoseconds.
+/// A hundred years. A deadline that far from now still fits into 63 bits of nanoseconds.
 inline constexpr std::uint64_t kLongestDurationNs = 876'000ull * 3600 * 1'000'000'000;
 
 /// "0", "512", "64KiB", "4MiB", "1GiB", "1TiB".
@@ -25,8 +28,5 @@ std::uint64_t parse_count(std::string_view value);
 
 /// "host:port" or "[IPv6 address]:port".
 void check_address(std::string_view value);
-
-/// The text to keep for this key: trimmed, choices in lower case, lists as "a,b". Throws if the key does not take it.
-std::string checked_value(const ConfigKey &key, std::string_view value);
 
 } // namespace mdist

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "cluster/config_values.h"
-#include "cluster/words.h"
+#include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -19,7 +19,7 @@ namespace {
     throw Failure(MDIST_ERR_CONFIG, text("devices: ", message)).reason("bad_value");
 }
 
-/// The item taken apart: gpu:0*2 has kind gpu, index 0 and 2 copies.
+/// The parts of an item: gpu:0*2 has kind gpu, index 0 and 2 copies.
 struct Item {
     DeviceKind kind = DeviceKind::kCpu;
     bool has_index = false;
@@ -33,8 +33,8 @@ std::int32_t number_in(std::string_view digits, std::string_view item, std::int3
     if (!digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string_view::npos)
         number = static_cast<std::int64_t>(parse_count(digits));
     if (number < least || number > most)
-        refuse(text("in ", quoted(item), " a whole number from ", least, " to ", most, " is needed, not ",
-                    quoted(digits)));
+        refuse(text("in ", in_quotes(item), ", ", in_quotes(digits), " must be a whole number from ", least, " to ",
+                    most));
     return static_cast<std::int32_t>(number);
 }
 
@@ -49,7 +49,7 @@ Item take_apart(std::string_view given) {
     Item item;
     item.kind = rest.starts_with("gpu") ? DeviceKind::kGpu : DeviceKind::kCpu;
     if (!rest.starts_with("gpu") && !rest.starts_with("cpu"))
-        refuse(text(quoted(given), " is no device; write auto, cpu:0, cpu*4, gpu:0 or gpu:0*2"));
+        refuse(text(in_quotes(given), " is not a valid device; write auto, cpu:0, cpu*4, gpu:0 or gpu:0*2"));
     rest.remove_prefix(3);
     constexpr auto kMost = static_cast<std::int32_t>(kMostDevices);
     if (auto star = rest.find('*'); star != std::string_view::npos) {
@@ -61,7 +61,7 @@ Item take_apart(std::string_view given) {
         item.has_index = true;
         item.index = number_in(rest.substr(1), given, 0, kMost - 1);
     } else if (!rest.empty()) {
-        refuse(text(quoted(given), " is no device; write auto, cpu:0, cpu*4, gpu:0 or gpu:0*2"));
+        refuse(text(in_quotes(given), " is not a valid device; write auto, cpu:0, cpu*4, gpu:0 or gpu:0*2"));
     }
     return item;
 }
@@ -71,10 +71,10 @@ void append_item(std::vector<DeviceName> &devices, std::string_view given) {
     Item item = take_apart(given);
     bool is_cpu = item.kind == DeviceKind::kCpu;
     if (is_cpu && item.has_index && item.has_copies)
-        refuse(text(quoted(given), ": logical devices are of a GPU; for several CPU replicas write cpu*", item.copies));
+        refuse(text(in_quotes(given), ": only a GPU has logical devices. For several CPU replicas write cpu*",
+                    item.copies));
     if (!is_cpu && !item.has_index && item.has_copies)
-        refuse(text(quoted(given),
-                    " can be read in two ways; write gpu:0,gpu:1 for two GPUs or gpu:0*2 for one GPU twice"));
+        refuse(text(in_quotes(given), " is ambiguous; write gpu:0,gpu:1 for two GPUs or gpu:0*2 for one GPU twice"));
     if (devices.size() + item.copies > kMostDevices) refuse(text("more than ", kMostDevices, " devices are named"));
     for (std::int32_t i = 0; i < item.copies; ++i)
         devices.push_back(is_cpu && item.has_copies ? DeviceName{item.kind, i, 0}

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "cluster/config_values.h"
-#include "cluster/words.h"
+#include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment: what a process is told about itself from outside, as an interface, so that tests can give their own.
+// Environment: the environment variables and host names of a process, as an interface, so that tests can use their own.
 //
-// A variable that is set but empty counts as not set. Variables notes which were asked for and there, for messages.
+// A variable that is set but empty counts as not set. The class Variables notes the variables it has read, for
+// messages.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,17 @@ class Environment {
   public:
     virtual ~Environment() = default;
     virtual std::optional<std::string> get(const std::string &name) const = 0;
-    /// Names and numeric addresses that mean this host, "localhost" among them. Asks no name server.
+    /// Names and numeric addresses of this host, with "localhost" among them. Asks no name server.
     virtual std::vector<std::string> own_hosts() const = 0;
 };
 
-/// The one of this process: getenv, gethostname, getifaddrs. Like getenv, no thread may change it meanwhile.
+/// The environment of this process: getenv, gethostname, getifaddrs. As with getenv, no thread may change it meanwhile.
 const Environment &process_environment();
 
-/// The first of this host's addresses that is neither loopback nor link-local; "" if there is none.
+/// Returns this host's first address that is neither loopback nor link-local, or "" if there is none.
 std::string reachable_address(const Environment &environment);
 
-/// Reading several variables, and keeping their names. One thread.
+/// Reads several variables and keeps their names. One thread.
 class Variables {
   public:
     explicit Variables(const Environment &environment) : environment_(environment) {}
@@ -34,11 +35,11 @@ class Variables {
     std::optional<std::string> text(const std::string &name);
     /// Throws CONFIG, reason "bad_value", for anything but digits, or more than 2^31 - 1.
     std::optional<std::uint32_t> count(const std::string &name);
-    /// Throws CONFIG, reason "unusable", where it is not set.
+    /// Throws CONFIG, reason "unusable", if the variable is not set.
     std::string need_text(const std::string &name);
     std::uint32_t need_count(const std::string &name);
 
-    /// Those that were there, in order, such as "RANK, WORLD_SIZE".
+    /// The variables that were read and set, in order, such as "RANK, WORLD_SIZE".
     const std::string &names() const { return names_; }
     const Environment &environment() const { return environment_; }
 

@@ -32,7 +32,7 @@ std::string meeting(const Resolved &resolved) {
 std::string explain(const Resolved &resolved) {
     std::string lines = text(position(resolved), '\n');
     if (resolved.size > 1) lines += text("workers meet ", meeting(resolved), '\n');
-    if (!resolved.job.empty()) lines += text("job ", quoted(resolved.job), ", restart ", resolved.restart, '\n');
+    if (!resolved.job.empty()) lines += text("job ", in_quotes(resolved.job), ", restart ", resolved.restart, '\n');
     for (const std::string &line : resolved.passed_over) lines += text("passed over ", line, '\n');
     return lines;
 }

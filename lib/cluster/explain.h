@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explain: a resolved cluster in lines for people. Pure functions, any thread.
+// Explain: describes a resolved cluster in lines for people. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace mdist {
 /// A cluster, and where it came from.
 struct ExplainedCluster {
     Cluster cluster;
-    std::string explanation; // "" where a program put it together: then explain(cluster) says it
+    std::string explanation; // "" if a program built the cluster; then explain(cluster) describes it
 };
 
 std::string explain(const Resolved &resolved);

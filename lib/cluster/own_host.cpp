@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses of a cluster mean this host. No name is looked up: that could take long, and answer anything.
+// Finds the addresses of a cluster that mean this host. It resolves no names: that could take long, and the answer
+// could be anything.
 #include <arpa/inet.h>
 
 #include <algorithm>
 
 #include "cluster/config_cluster.h"
-#include "cluster/words.h"
+#include "cluster/names.h"
 
 namespace mdist {
 
 namespace {
 
-/// IPv6 has many spellings of one address; the system's is taken.
+/// Returns a host in one spelling: lower case, and IPv6 addresses as the system spells them.
 std::string normal_host(std::string_view host) {
     std::string plain = lower_case(host);
     if (plain.size() > 2 && plain.front() == '[' && plain.back() == ']') plain = plain.substr(1, plain.size() - 2);

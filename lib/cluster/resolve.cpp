@@ -3,8 +3,8 @@
 
 #include "cluster/config_cluster.h"
 #include "cluster/config_values.h"
-#include "cluster/launchers/launcher.h"
-#include "cluster/words.h"
+#include "cluster/launcher.h"
+#include "cluster/names.h"
 #include "device/gpu/loader.h"
 #include "util/failure.h"
 #include "util/log.h"
@@ -17,8 +17,8 @@ namespace {
 
 /// A source that says who this worker is.
 struct Claim {
-    std::string word; // "config" or a launcher's
-    std::string name; // in sentences
+    std::string word; // "config" or a launcher's word
+    std::string name; // its name in sentences
     Found found;
 
     std::string says() const {
@@ -31,7 +31,7 @@ struct Claim {
     }
 };
 
-/// What looking at all sources in order has given.
+/// The result of looking at all sources in order.
 struct Survey {
     std::optional<Claim> taken;
     std::vector<std::string> passed_over;
@@ -45,13 +45,13 @@ void weigh(Survey &survey, Claim claim) {
         return;
     }
     const Claim &taken = *survey.taken;
-    if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, and comes later"));
-    // srun starts other launchers; its steps then have their ranks.
+    if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, but comes later"));
+    // srun may have started other launchers. Then the step's ranks are theirs, not the workers'.
     if (claim.word == "slurm")
-        return survey.pass(claim.word, text(claim.says(), ", and counts only where it started the program itself"));
-    throw Failure(MDIST_ERR_CONFIG, text(taken.says(), ", but ", claim.says(),
-                                         "; unset what is not meant, or choose with MDIST_BOOTSTRAP",
-                                         taken.word == "config" ? "" : text('=', taken.word), " or ", claim.word))
+        return survey.pass(claim.word, text(claim.says(), ", but counts only where it started the program itself"));
+    throw Failure(MDIST_ERR_CONFIG,
+                  text(taken.says(), ", but ", claim.says(), ". Unset the wrong one, or choose with MDIST_BOOTSTRAP",
+                       taken.word == "config" ? "" : text('=', taken.word), " or ", claim.word))
         .reason("contradiction");
 }
 
@@ -65,7 +65,7 @@ std::string bootstrap(const Config &config, const Environment &environment) {
         words += text(", ", launcher.word);
     }
     if (word == "auto" || word == "single") return word;
-    throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP is one of ", words, ", single, not ", quoted(word)))
+    throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP is one of ", words, ", single, not ", in_quotes(word)))
         .reason("bad_value");
 }
 
@@ -80,7 +80,7 @@ void look_at_launcher(Survey &survey, const Launcher &launcher, const Environmen
     }
     if (sighting.found) return weigh(survey, {launcher.word, launcher.name, std::move(*sighting.found)});
     if (is_forced)
-        throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP asks for ", launcher.word, ", and ", sighting.absent))
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP asks for ", launcher.word, ", but ", sighting.absent))
             .reason("unusable");
     survey.pass(launcher.word, sighting.absent);
 }
@@ -92,7 +92,7 @@ Survey look_around(const Config &config, const Environment &environment) {
     std::string not_wanted = text("MDIST_BOOTSTRAP is ", only);
 
     if (!wants("env")) {
-        survey.pass("config", not_wanted); // "env" takes MDIST_RANK with the config's cluster
+        survey.pass("config", not_wanted); // "env" does use the config's cluster, with MDIST_RANK
     } else if (Sighting sighting = look_config(config, environment); sighting.found) {
         survey.taken = {"config", "the config", std::move(*sighting.found)};
     } else {
@@ -112,11 +112,12 @@ Survey look_around(const Config &config, const Environment &environment) {
     return survey;
 }
 
-/// Launchers that know only ranks: a cluster of workers without addresses.
+/// Makes a cluster of workers without addresses, for a launcher that knows only ranks.
 void complete_cluster(Found &found) {
     if (!found.cluster.empty()) return;
     if (found.size > kMostTasks)
-        throw Failure(MDIST_ERR_CONFIG, text(found.variables, ": ", found.size, " workers are more than ", kMostTasks))
+        throw Failure(MDIST_ERR_CONFIG, text(found.variables, ": ", found.size, " workers are too many; at most ",
+                                             kMostTasks, " are allowed"))
             .reason("unusable");
     for (std::uint32_t rank = 0; rank < found.size; ++rank) found.cluster.add({TaskType::kWorker, rank}, "");
     found.cluster.set_task(Task{TaskType::kWorker, found.rank});
@@ -134,14 +135,14 @@ std::vector<std::string> names_by_rank(const Cluster &cluster) {
     return names;
 }
 
-/// Where the workers meet. MDIST_STORE and its like have the last word, whoever says the ranks.
+/// Chooses where the workers meet. MDIST_STORE and MDIST_STORE_OWNER take precedence, whichever source gives the ranks.
 void choose_store(Resolved &resolved, const Claim &claim, bool reads_environment, const Environment &environment) {
     const Found &found = claim.found;
     Variables variables(environment);
     auto given = reads_environment ? variables.text("MDIST_STORE") : std::nullopt;
     std::string owner = reads_environment ? variables.text("MDIST_STORE_OWNER").value_or("") : "";
     if (!owner.empty() && owner != "launcher" && owner != "worker")
-        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE_OWNER is launcher or worker, not ", quoted(owner)))
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE_OWNER is launcher or worker, not ", in_quotes(owner)))
             .reason("bad_value");
     bool is_first = resolved.rank == 0;
     if (given) {
@@ -192,11 +193,12 @@ Resolved resolved_of(Claim claim, bool reads_environment, const Environment &env
     return resolved;
 }
 
-/// A choice that would change nothing in silence is refused.
+/// Refuses settings that would have no effect.
 void refuse_unbuilt(const Config &config) {
     auto refuse = [&](std::string_view key, std::string_view built) {
-        throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin(key), ": ", key, " = ", quoted(config.text(key)),
-                                                  " is for GPUs, and these devices are CPUs, which have ", built))
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text(config.origin(key), ": ", key, " = ", in_quotes(config.text(key)),
+                           " works only with GPUs, but these devices are CPUs. For CPUs use ", built))
             .reason("not_built");
     };
     const auto on_gpus = [&config] {
@@ -209,7 +211,7 @@ void refuse_unbuilt(const Config &config) {
     if (config.text("communication.implementation") == "gloo" && config.text("communication.checksum") != "none")
         throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin("communication.checksum"),
                                                   ": communication.checksum = ", config.text("communication.checksum"),
-                                                  " is not for Gloo, which has no checksums; take tcp"))
+                                                  " does not work with Gloo, which has no checksums. Use tcp"))
             .reason("not_built");
     if (config.text("cross_device_ops") == "nccl" && !on_gpus())
         refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
@@ -228,7 +230,7 @@ Resolved resolve(const Config &config, const Environment &environment) {
     refuse_unbuilt(config);
     if (config.text("strategy") == "mirrored") {
         if (config.is_from_environment() && environment.get("TF_CONFIG"))
-            log_info("TF_CONFIG is passed over: strategy is mirrored, which trains in this process alone");
+            log_info("TF_CONFIG is ignored: strategy is mirrored, which trains in this process alone");
         return local(
             {text("all: strategy is mirrored (", config.origin("strategy"), "), which trains in this process alone")});
     }

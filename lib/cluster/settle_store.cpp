@@ -7,13 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <mutex>
 #include <system_error>
 
-#include "cluster/launchers/launcher.h"
-#include "cluster/launchers/pmi_client.h"
+#include "cluster/launcher.h"
+#include "cluster/pmi_client.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -28,11 +29,12 @@ namespace {
         .native(code);
 }
 
-/// Of this process: PMI takes part in a job once, so every strategy after the first one meets where the first did.
+/// The answer for this process. PMI can be asked only once per job, so every later strategy meets where the first did.
 struct Settled {
     std::mutex mutex; // held no longer than one exchange may take
     bool was_tried = false;
-    std::string store; // "" after a failure
+    std::string store;  // "" after a failure
+    std::string secret; // "" for none
     std::unique_ptr<ReservedPort> port;
 };
 
@@ -41,12 +43,16 @@ Settled &settled() {
     return once;
 }
 
-/// An MPI library in the process speaks on the same socket, and makes the beginning and the end itself.
+/// Whether the process has an MPI library. It uses the same socket, and calls init and finalize itself.
 bool process_has_mpi() {
     return dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr;
 }
 
-void exchange(Settled &once, const Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
+/// Separates the address from the secret.
+constexpr char kMark = ',';
+
+void exchange(Settled &once, const Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns,
+              const std::string &secret) {
     once.was_tried = true;
     bool one_host = resolved.local_size == resolved.size;
     std::string own;
@@ -55,6 +61,7 @@ void exchange(Settled &once, const Resolved &resolved, const Environment &enviro
         std::string host = one_host ? "127.0.0.1" : reachable_address(environment);
         if (host.empty()) refuse_port("find an address for", EADDRNOTAVAIL);
         own = store_address(host, once.port->number());
+        if (!secret.empty()) own += kMark + secret;
     }
     Variables variables(environment);
     PmiClient client(static_cast<int>(variables.need_count("PMI_FD")), timeout_ns);
@@ -62,7 +69,9 @@ void exchange(Settled &once, const Resolved &resolved, const Environment &enviro
     if (is_ours) client.init();
     std::string shared = client.share(resolved.rank, "mdist-store", own);
     if (is_ours) client.finalize();
-    once.store = shared;
+    const std::size_t mark = std::min(shared.find(kMark), shared.size());
+    once.store = shared.substr(0, mark);
+    if (mark < shared.size()) once.secret = shared.substr(mark + 1);
 }
 
 } // namespace
@@ -88,16 +97,19 @@ ReservedPort::~ReservedPort() {
     ::close(fd_);
 }
 
-void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns) {
+void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns,
+                  const std::string &secret) {
     if (!resolved.store_by_pmi) return;
     Settled &once = settled();
     const std::lock_guard lock(once.mutex);
-    if (!once.was_tried) exchange(once, resolved, environment, timeout_ns);
+    if (!once.was_tried) exchange(once, resolved, environment, timeout_ns, secret);
     if (once.store.empty())
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "the workers of this job did not find a store by PMI before; start it again, or pass MDIST_STORE")
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            "the workers of this job failed earlier to find a store by PMI. Start the job again, or pass MDIST_STORE")
             .reason("pmi");
     resolved.store = once.store;
+    resolved.secret = once.secret;
 }
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settle store: the last step of resolving, where it takes the other workers. Hydra names no address that workers could
-// meet at, so worker 0 chooses one and tells the others by PMI.
+// Settle store: the last step of resolving for jobs started by Hydra, which needs the other workers. Hydra names no
+// address where workers could meet. So worker 0 chooses one and tells the others by PMI. A secret goes with it, which
+// no other process hears.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,15 @@
 
 namespace mdist {
 
-/// Does nothing unless `resolved.store_by_pmi` says so; then it is collective over the workers of the job, once per
-/// process: the answer stays. Throws TIMEOUT, IO, PEER_LOST, RESOURCE; after a failure it fails for good. Any thread.
-void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns);
+/// Sets `resolved.store` and `resolved.secret` if `resolved.store_by_pmi` is set; otherwise does nothing. Collective
+/// over the workers of the job. PMI is asked once per process; later calls get the same answer. `secret`: what worker 0
+/// makes the job's secret, in printable characters; "": none. Throws TIMEOUT, IO, PEER_LOST, RESOURCE. After a failure
+/// all later calls fail with FAILED_PRECONDITION, reason "pmi". Any thread.
+void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns,
+                  const std::string &secret);
 
-/// A port that was free on all addresses, or on 127.0.0.1, and that the system gives nobody else while this lives. To
-/// listen on it meanwhile takes SO_REUSEADDR. Throws RESOURCE.
+/// Reserves a port that was free on all addresses, or on 127.0.0.1. While this lives, the system gives it to no other
+/// socket. Listening on it meanwhile needs SO_REUSEADDR. Throws RESOURCE.
 class ReservedPort {
   public:
     explicit ReservedPort(bool only_this_host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of a Slurm step as a cluster, by the rules of TensorFlow's SlurmClusterResolver. Any thread.
+// Makes a cluster from the tasks of a Slurm step, by the rules of TensorFlow's SlurmClusterResolver. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace mdist {
 
-/// `jobs`: how many tasks of each type; none: all are workers. Types get the step's tasks in the order of their names.
-/// A process past the last of them has no task. Port base 0 is 8888. Throws CONFIG, reasons "unusable", "bad_nodelist",
-/// "bad_cluster".
+/// `jobs`: how many tasks of each type; if empty, all are workers. The types get the step's tasks in alphabetical order
+/// of the types' names. A process beyond the last of them has no task. Port base 0 means 8888. Throws CONFIG, reasons
+/// "unusable", "bad_nodelist", "bad_cluster".
 Cluster slurm_cluster(const std::map<TaskType, std::uint32_t> &jobs, std::uint32_t port_base,
                       const Environment &environment);
 

@@ -21,7 +21,7 @@ Failure bad_json(std::string message) {
 std::string place_of(std::string_view text, std::size_t byte) {
     std::string_view before = text.substr(0, std::min(text.size(), byte == 0 ? 0 : byte - 1));
     auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    auto column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
+    auto column = before.size() - (before.rfind('\n') + 1) + 1; // without a newline, npos + 1 is 0
     return mdist::text("line ", line, ", column ", column);
 }
 
@@ -30,14 +30,15 @@ Json parsed(std::string_view json) {
         return parse_json(json, kMostTfConfigDepth);
     } catch (const JsonFault &fault) {
         if (fault.kind != JsonFault::Kind::kSyntax) throw bad_json(fault.what());
-        throw bad_json(text("no valid JSON at ", place_of(json, fault.byte)));
+        throw bad_json(text("not valid JSON at ", place_of(json, fault.byte)));
     }
 }
 
 std::optional<std::string> text_at(const Json &object, const char *key, std::string_view place) {
     const Json *const found = object.find(key);
     if (found == nullptr || found->is_null()) return std::nullopt;
-    if (!found->is(Json::Kind::kText)) throw bad_json(text(place, key, " is ", found->shown(), "; it is a text"));
+    if (!found->is(Json::Kind::kText))
+        throw bad_json(text(place, key, " is ", found->shown(), "; it must be a string"));
     return found->text;
 }
 
@@ -45,13 +46,13 @@ std::uint32_t index_of(std::string_view digits, std::string_view place) {
     try {
         return static_cast<std::uint32_t>(parse_count(digits));
     } catch (const Failure &) {
-        throw bad_json(text(place, " is ", mdist::quoted(digits), "; it is a whole number from 0"));
+        throw bad_json(text(place, " is ", mdist::in_quotes(digits), "; it must be a whole number from 0"));
     }
 }
 
 void add_address(Cluster &cluster, Task task, const Json &address, std::string_view place) {
     if (!address.is(Json::Kind::kText) || address.text.empty())
-        throw bad_json(text(place, " is ", address.shown(), "; it is an address, \"host:port\""));
+        throw bad_json(text(place, " is ", address.shown(), "; it must be an address, \"host:port\""));
     cluster.add(task, address.text);
 }
 
@@ -62,13 +63,13 @@ void add_job(Cluster &cluster, const std::string &job, const Json &tasks) {
     if (tasks.is(Json::Kind::kObject)) {
         for (const auto &[key, member] : tasks.keys)
             add_address(cluster, {type, index_of(key, text(place, ": the index"))}, tasks.members[member],
-                        text(place, '[', mdist::quoted(key), ']'));
+                        text(place, '[', mdist::in_quotes(key), ']'));
         return;
     }
     if (!tasks.is(Json::Kind::kList) && !tasks.is(Json::Kind::kNumbers))
-        throw bad_json(text(place, " is ", tasks.shown(), "; it is a list of addresses or {\"index\": address}"));
+        throw bad_json(text(place, " is ", tasks.shown(), "; it must be a list of addresses or {\"index\": address}"));
     if (!tasks.numbers.empty())
-        throw bad_json(text(place, "[0] is ", tasks.numbers[0], "; it is an address, \"host:port\""));
+        throw bad_json(text(place, "[0] is ", tasks.numbers[0], "; it must be an address, \"host:port\""));
     if (tasks.members.size() > kMostTasks) throw bad_json(text(place, " has more than ", kMostTasks, " addresses"));
     for (std::uint32_t index = 0; index < tasks.members.size(); ++index)
         add_address(cluster, {type, index}, tasks.members[index], text(place, '[', index, ']'));
@@ -79,7 +80,7 @@ std::optional<std::uint32_t> task_index(const Json &task) {
     if (found == nullptr || found->is_null()) return std::nullopt;
     if (found->is(Json::Kind::kText)) return index_of(found->text, "task.index");
     if (!found->is(Json::Kind::kNumber))
-        throw bad_json(text("task.index is ", found->shown(), "; it is a whole number from 0"));
+        throw bad_json(text("task.index is ", found->shown(), "; it must be a whole number from 0"));
     return index_of(found->shown(), "task.index");
 }
 
@@ -88,12 +89,12 @@ Task task_of(const Json &root) {
     const Json *found = root.find("task");
     if (found == nullptr || found->is_null()) found = &kNone;
     if (found != &kNone && !found->is(Json::Kind::kObject))
-        throw bad_json(text("task is ", found->shown(), "; it is {\"type\": ..., \"index\": ...}"));
+        throw bad_json(text("task is ", found->shown(), "; it must be {\"type\": ..., \"index\": ...}"));
     const auto type = text_at(*found, "type", "task.");
     const auto index = task_index(*found);
     if (!type || !index)
-        throw Failure(MDIST_ERR_CONFIG, text("it has a cluster and no task.", type ? "index" : "type",
-                                             ", so which task this process is stays open"))
+        throw Failure(MDIST_ERR_CONFIG, text("it has a cluster but no task.", type ? "index" : "type",
+                                             ". Set it, so that this process knows which task it is"))
             .reason("bad_cluster");
     return {parse_task_type(*type), *index};
 }
@@ -104,13 +105,13 @@ Cluster cluster_of(std::string_view json) {
     Cluster cluster;
     const Json root = parsed(json);
     if (!root.is(Json::Kind::kObject))
-        throw bad_json(text("is ", root.shown(), "; it is an object, {\"cluster\": ...}"));
+        throw bad_json(text("is ", root.shown(), "; it must be an object, {\"cluster\": ...}"));
     if (auto master = text_at(root, "session_master", "")) cluster.set_master(*master);
     if (auto layer = text_at(root, "rpc_layer", "")) cluster.set_rpc_layer(*layer);
     const Json *const jobs = root.find("cluster");
     if (jobs == nullptr) return cluster;
     if (!jobs->is(Json::Kind::kObject))
-        throw bad_json(text("cluster is ", jobs->shown(), "; it is {\"worker\": [...]}"));
+        throw bad_json(text("cluster is ", jobs->shown(), "; it must be {\"worker\": [...]}"));
     for (const auto &[job, tasks] : jobs->keys) add_job(cluster, job, jobs->members[tasks]);
     if (cluster.empty()) return cluster;
     cluster.set_task(task_of(root));

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // TF_CONFIG: TensorFlow's description of a cluster and a task, as JSON.
 //
-// Read with TensorFlow's rules: unknown keys are passed over, a missing or empty cluster is local mode and its task
-// ignored, lists may be objects {"index": "host:port"}, an index may be a decimal text. Stricter than TensorFlow: a key
-// given twice is refused, and addresses have to be some. Pure functions, any thread.
+// The rules are TensorFlow's:
+//   - unknown keys are ignored
+//   - a missing or empty cluster means local mode, and its task is ignored
+//   - lists may be objects {"index": "host:port"}
+//   - an index may be a decimal text
+// It is stricter than TensorFlow in two ways: a key given twice is refused, and addresses must be well-formed. Pure
+// functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +21,8 @@ namespace mdist {
 inline constexpr std::size_t kMostTfConfigBytes = 1024 * 1024;
 inline constexpr std::size_t kMostTfConfigDepth = 32;
 
-/// Empty where it names no cluster. With one, the cluster has its own task and is checked. Throws CONFIG, reasons
-/// "bad_json", "too_large" and "bad_cluster"; sentences begin with `name` and say where.
+/// Returns an empty cluster if the text names none. Otherwise the cluster has its own task and is checked. Throws
+/// CONFIG, reasons "bad_json", "too_large" and "bad_cluster". Messages begin with `name` and say where the fault is.
 Cluster parse_tf_config(std::string_view json, std::string_view name);
 
 } // namespace mdist

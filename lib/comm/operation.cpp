@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/operation.h"
 
-#include "comm/operation_queue.h"
-#include "comm/workers.h"
+#include <algorithm>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
     std::vector<mdist_buffer_t> copy;
     if (call.inputs == nullptr) return copy;
-    copy.reserve(2 * call.buffer_count + 1); // NULL would say that calls of this kind have no buffers
+    copy.reserve(2 * call.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
     copy.assign(call.inputs, call.inputs + call.buffer_count);
     copy.insert(copy.end(), call.outputs, call.outputs + call.buffer_count);
     return copy;
@@ -18,18 +18,20 @@ std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
 
 } // namespace
 
-Operation::Operation(OperationQueue &queue, uint32_t party, const Call &call, uint64_t timeout_ns)
-    : queue_(queue),
-      group_(queue.group()),
+Operation::Operation(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns,
+                     std::function<void()> led)
+    : executors_(executors),
+      group_(executors.group()),
       party_(party),
       timeout_ns_(timeout_ns != 0 ? timeout_ns : group_.timeout()),
+      led_(std::move(led)),
       buffers_(copy_buffers(call)),
       call_(call) {
     if (call.inputs == nullptr) return;
     call_.inputs = buffers_.data();
     call_.outputs = buffers_.data() + call.buffer_count;
-    if (group_.gpus() == nullptr || !group_.gpus()->holds(party, call)) return;
-    ready_ = group_.gpus()->gpu(party).record();
+    if (executors_.gpus() == nullptr || !executors_.gpus()->holds(party, call)) return;
+    ready_ = executors_.gpus()->gpu(party).record();
     call_.ready = &ready_;
 }
 
@@ -39,17 +41,18 @@ Operation::~Operation() {
 
 void Operation::post() {
     posted_ns_ = monotonic_clock().now_ns();
+    long_wait_.begin(posted_ns_);
     finishes_before_ = group_.finishes();
-    if (group_.workers() != nullptr || on_gpus()) {
-        if (group_.workers() != nullptr) group_.workers()->start_thread();
-        total_ = part_.emplace<Across>(group_, timeout_ns_).total();
-    } else if (pattern_of(call_) == Pattern::kReduce || call_.kind == CallKind::kReduceToRoot) {
+    if (executors_.workers() != nullptr || on_gpus()) {
+        if (executors_.workers() != nullptr) executors_.workers()->start_thread();
+        total_ = part_.emplace<LedCollective>(executors_, timeout_ns_).total();
+    } else if (pattern_of(call_) == Pattern::kReduce || pattern_of(call_) == Pattern::kReduceToRoot) {
         if (StagedReduce::fits(group_, call_))
             part_.emplace<StagedReduce>(group_, party_, call_);
         else
             total_ = part_.emplace<ChunkedReduce>(group_, party_, call_).total();
-    } else if (call_.kind != CallKind::kBarrier) {
-        total_ = part_.emplace<Exchange>(group_, party_, call_).total();
+    } else if (pattern_of(call_) != Pattern::kMeet) {
+        total_ = part_.emplace<Exchange>(group_, party_).total();
     }
     arrival_ = group_.arrive_started(party_, call_);
 }
@@ -62,7 +65,7 @@ bool Operation::result() const {
 
 bool Operation::take_result() {
     if (!result()) return false;
-    if (on_gpus()) group_.gpus()->order(party_, done_);
+    if (on_gpus()) executors_.gpus()->order(party_, done_);
     return true;
 }
 
@@ -70,7 +73,7 @@ void Operation::leave_result() noexcept {
     try {
         take_result();
     } catch (const std::exception &) {
-        // As the header says.
+        // The header says why this failure may be dropped.
     }
 }
 
@@ -92,40 +95,43 @@ bool Operation::try_advance(Share share) {
         if (!group_.met(arrival_)) {
             const uint64_t waited = monotonic_clock().now_ns() - posted_ns_;
             if (waited >= timeout_ns_ && group_.withdraw(arrival_)) group_.throw_late(party_, call_, waited);
+            if (posted_ns_ + waited >= long_wait_.next_ns())
+                long_wait_.look([this] { return group_.waiting(party_, call_, arrival_); });
             return false;
         }
+        long_wait_.end();
         if (takes(share)) {
             working_ = true;
             group_.add_work(work(), total_);
         }
     }
     if (share == Share::kOthers || !finished()) return false;
-    if (const Across *across = std::get_if<Across>(&part_)) across->check();
-    if (on_gpus()) done_ = group_.gpus()->done();
+    if (const LedCollective *led = std::get_if<LedCollective>(&part_)) led->check();
+    if (on_gpus()) done_ = executors_.gpus()->done();
     return true;
 }
 
 bool Operation::takes(Share share) const {
-    if (std::holds_alternative<Across>(part_)) return true;
+    if (std::holds_alternative<LedCollective>(part_)) return true;
     return share == Share::kAll || (share == Share::kSmall && total_ == 0);
 }
 
-/// This party's share of what follows the meeting; the pieces of work that it did.
+/// Does this party's share of the work after the meeting. Returns how many pieces it did.
 uint64_t Operation::work() {
     return std::visit(
         [this](auto &part) -> uint64_t {
             using Part = std::decay_t<decltype(part)>;
             if constexpr (std::is_same_v<Part, std::monostate>)
                 return 0;
-            else if constexpr (std::is_same_v<Part, Across>)
-                return part.start([&queue = queue_] { queue.hand_on(); });
+            else if constexpr (std::is_same_v<Part, LedCollective>)
+                return part.start(led_);
             else
                 return part.run();
         },
         part_);
 }
 
-/// Pieces that another party took may still be under way.
+/// Whether all pieces are done: another party may still be working on one it took.
 bool Operation::finished() const {
     return total_ == 0 ? working_ : group_.finishes() != finishes_before_;
 }
@@ -135,7 +141,9 @@ bool Operation::news() const {
 }
 
 uint64_t Operation::deadline() const {
-    return met() || timeout_ns_ > kNoDeadline - posted_ns_ ? kNoDeadline : posted_ns_ + timeout_ns_;
+    if (met()) return kNoDeadline;
+    const uint64_t late = timeout_ns_ > kNoDeadline - posted_ns_ ? kNoDeadline : posted_ns_ + timeout_ns_;
+    return std::min(late, long_wait_.next_ns());
 }
 
 void Operation::end(const Failure *failure) noexcept {
@@ -144,11 +152,12 @@ void Operation::end(const Failure *failure) noexcept {
     } catch (const std::bad_alloc &) {
         failure_.reset();
     }
-    if (!failure_) failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // short enough to need none
+    if (!failure_) failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
     set_over();
 }
 
 void Operation::set_over() noexcept {
+    long_wait_.end();
     over_.store(true, std::memory_order_release);
     if (!alarm_) return;
     group_.remove(*alarm_);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: a collective under way that nobody waits in, as one party's part of it.
+// Operation: one party's part in a started collective, which the party does not wait in.
 //
-// It is first in an OperationQueue, or waits there for its turn; it takes part in the group from post() to its end.
-// When it is over (done, failed or given up) the caller's buffers are free: on a GPU, for what the replica's stream
-// gets behind take_result(). over() and result(): any thread; all else: by the queue, one thread at a time.
+// An operation is the first in its party's line in an OperationQueue, or waits there for its turn. It takes part in the
+// group from post() to its end. It is over when it is done, failed or given up; then the caller's buffers are free.
+// Buffers on a GPU are free for work that the replica's stream gets after take_result().
+//
+// Any thread may call over() and result(). The queue calls everything else, one thread at a time.
 #pragma once
 
-#include "comm/across.h"
-#include "comm/all_reduce.h"
-#include "comm/device/gpu_group.h"
-#include "comm/exchange.h"
+#include "comm/led_collective.h"
+#include "comm/local/exchange.h"
+#include "comm/local/reduce.h"
 #include "util/alarm.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -20,61 +22,64 @@
 
 namespace mdist {
 
-class OperationQueue;
-
 class Operation {
   public:
-    /// Copies the call's buffer arrays, and marks the party's stream where they lie on its GPU. `timeout_ns` 0: the
-    /// group's; it counts from post().
-    Operation(OperationQueue &queue, uint32_t party, const Call &call, uint64_t timeout_ns);
+    /// Copies the call's buffer arrays. If the buffers lie on the party's GPU, also marks its stream. `timeout_ns`
+    /// counts from post(); 0 means the group's timeout. A library thread that has talked to the other workers calls
+    /// `led` afterwards.
+    Operation(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns, std::function<void()> led);
     Operation(const Operation &) = delete;
     Operation &operator=(const Operation &) = delete;
-    /// Over, or never posted.
+    /// Destroy it only when it is over, or was never posted.
     ~Operation();
 
     uint32_t party() const { return party_; }
-    /// The function it came from, without `_start`.
-    const char *name() const { return call_name(call_.kind); }
+    /// The name of the function that started it, without `_start`.
+    const char *name() const { return call_.kind->name(); }
     bool over() const { return over_.load(std::memory_order_acquire); }
     bool on_gpus() const { return call_.on_gpus(); }
-    /// True when done, false while it is under way; throws what the blocking form would, again and again.
+    /// True when done, false while under way. Throws what the blocking form would throw, on every call.
     bool result() const;
-    /// The same for the party: once it is done, what the party's stream gets next comes behind it.
+    /// result() for the party. Once it returns true, whatever the party's stream gets next runs after the collective.
     bool take_result();
-    /// The same for one that nobody asks for any more. What fails in it fails in whatever comes next, too.
+    /// take_result() for an operation that nobody asks about any more. Drops a failure: whatever comes next fails as
+    /// well.
     void leave_result() noexcept;
 
-    /// Posts the call, now that its turn has come. Throws as the blocking form would before it waits.
+    /// Posts the call when its turn has come. Throws what the blocking form would throw before it waits.
     void post();
-    /// Once the parties have met, lets a thread of the library talk to the other workers.
+    /// If the parties have met, lets a library thread talk to the other workers.
     void begin() noexcept { advance(Share::kOthers); }
-    /// The same; and does what small calls do then, and notices what others have done. True when it is over.
+    /// Does what begin() does, does the work of small calls, and notices what others have done. Returns true when the
+    /// operation is over.
     bool notice() noexcept { return advance(Share::kSmall); }
-    /// The same, and takes part in the work.
+    /// Does what notice() does, and takes part in all of the work.
     bool move_on() noexcept { return advance(Share::kAll); }
-    /// Whether all parties have come; from then on it ends by library code alone.
+    /// Whether all parties have come. From then on the operation ends by library code alone.
     bool met() const { return group_.decided(arrival_); }
-    /// Whether this party has seen that, and done its share: there is nothing left but the others' pieces.
+    /// Whether this party has seen that and done its share, so that only the others' pieces are left.
     bool working() const { return working_; }
-    /// Whether a call of move_on() would find something new.
+    /// Whether move_on() would find something new.
     bool news() const;
-    /// When it will have taken too long; kNoDeadline once the parties have met.
+    /// When to look again at the latest, because the operation has taken long or too long. kNoDeadline once the parties
+    /// have met.
     uint64_t deadline() const;
-    /// Takes the arrival back, unless the parties have met: true if it did.
+    /// Takes the arrival back and returns true. Returns false if the parties have met.
     bool withdraw() { return group_.withdraw(arrival_); }
-    /// Ends it as failed; nullptr: for lack of memory.
+    /// Ends the operation as failed; nullptr: out of memory.
     void end(const Failure *failure) noexcept;
 
-    /// From then on it is rung when there may be news, and in the end for good. Throws RESOURCE.
+    /// Makes the alarm. From then on it rings when there may be news, and stays on when the operation is over. Throws
+    /// RESOURCE.
     void make_alarm();
     bool has_alarm() const { return alarm_ != nullptr; }
-    /// Off until then, or until there is news; not for one that is over.
+    /// Turns the alarm off until that time, or until there is news. Not for an operation that is over.
     void set_alarm(uint64_t at_ns) noexcept { alarm_->set(at_ns); }
     void ring_alarm() noexcept { alarm_->ring(); }
     int duplicate_alarm() const { return alarm_->duplicate(); }
 
   private:
-    /// What a call does of what follows the meeting.
+    /// How much of the work after the meeting a call takes on.
     enum class Share { kOthers, kSmall, kAll };
 
     bool advance(Share share) noexcept;
@@ -84,18 +89,20 @@ class Operation {
     bool finished() const;
     void set_over() noexcept;
 
-    OperationQueue &queue_;
+    Executors &executors_;
     Group &group_;
     const uint32_t party_;
     const uint64_t timeout_ns_;
+    const std::function<void()> led_;
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     Call call_;
-    Event ready_; // of buffers on a GPU
-    Marks done_;  // the same, once it is over
+    Event ready_; // marks the stream, for buffers on a GPU
+    Marks done_;  // where the GPUs stand once it is over
     // From post() on:
-    std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange, Across> part_;
+    std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange, LedCollective> part_;
     uint64_t total_ = 0; // pieces of work
     uint64_t posted_ns_ = 0;
+    LongWait long_wait_;
     uint32_t finishes_before_ = 0;
     Group::Arrival arrival_ = {};
     bool working_ = false; // this party has done its share

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/operation_queue.h"
 
-#include "comm/workers.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -9,10 +8,11 @@
 
 namespace mdist {
 
-OperationQueue::OperationQueue(Group &group) : group_(group), lines_(new Line[group.parties()]) {}
+OperationQueue::OperationQueue(Executors &executors)
+    : executors_(executors), group_(executors.group()), lines_(new Line[group_.parties()]) {}
 
 std::shared_ptr<Operation> OperationQueue::start(uint32_t party, const Call &call, uint64_t timeout_ns) {
-    auto operation = std::make_shared<Operation>(*this, party, call, timeout_ns);
+    auto operation = std::make_shared<Operation>(executors_, party, call, timeout_ns, [this] { hand_on(); });
     Line &line = lines_[party];
     {
         const std::lock_guard lock(line.mutex);
@@ -39,12 +39,12 @@ void OperationQueue::append(Line &line, std::shared_ptr<Operation> operation) {
             throw;
         }
     } else {
-        waiting_.fetch_add(1, std::memory_order_seq_cst); // before a look at whether its turn has come
+        waiting_.fetch_add(1, std::memory_order_seq_cst); // count it before looking whether its turn has come
     }
     line.length.store(line.operations.size(), std::memory_order_release);
 }
 
-/// The first is over, and the turn of the next has come.
+/// Removes the first operation, which is over, and posts the next.
 void OperationQueue::drop_first(Line &line) noexcept {
     line.operations.pop_front();
     line.length.store(line.operations.size(), std::memory_order_release);
@@ -62,7 +62,7 @@ void OperationQueue::drop_first(Line &line) noexcept {
     }
 }
 
-/// One that is over, if it is still there.
+/// Removes an operation that is over, if it is still in the line.
 void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
     const auto found = std::find_if(line.operations.begin(), line.operations.end(),
                                     [&](const auto &each) { return each.get() == &operation; });
@@ -73,13 +73,13 @@ void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
     waiting_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-/// True if some operation's turn came.
+/// Returns true if some operation's turn came.
 bool OperationQueue::hand_on(Line &line) noexcept {
     bool came = false;
     for (; line.operations.size() > 1 && line.operations.front()->notice(); came = true) drop_first(line);
-    // Other workers, and GPUs, need not wait until somebody asks how it goes.
+    // Other workers and GPUs can begin now; they need not wait until somebody asks about the operation.
     if (line.operations.size() != 1) return came;
-    if (group_.workers() != nullptr || line.operations.front()->on_gpus()) line.operations.front()->begin();
+    if (executors_.workers() != nullptr || line.operations.front()->on_gpus()) line.operations.front()->begin();
     return came;
 }
 
@@ -97,19 +97,19 @@ bool OperationQueue::hand_on_lines() noexcept {
     return came;
 }
 
-/// Until the operation is over, or nothing more can be done by this party.
+/// Moves the line on until the operation is over, or this party can do no more.
 void OperationQueue::move_on(Line &line, const Operation &operation) noexcept {
     while (!line.operations.empty() && !operation.over() && line.operations.front()->move_on()) drop_first(line);
     hand_on(line);
 }
 
-/// The same for one with an alarm, which is off until there is news again, or somebody has not come in time.
+/// The same for an operation with an alarm. The alarm is off until there is news again, or a party is late.
 void OperationQueue::move_on_quietly(Line &line, Operation &operation) noexcept {
     const auto deadline = [&] { return line.operations.empty() ? kNoDeadline : line.operations.front()->deadline(); };
     uint64_t set;
     do {
         set = deadline();
-        operation.set_alarm(set); // before a look at the news
+        operation.set_alarm(set); // set it before looking for news
         move_on(line, operation);
     } while (!operation.over() && deadline() < set);
 }
@@ -158,7 +158,7 @@ void OperationQueue::drain(uint32_t party) {
     try {
         wait(*last, kNoDeadline);
     } catch (const Failure &) {
-        // Its own calls tell, and the group's state keeps the party from going on.
+        // The operation reports this to its own callers, and the group's state keeps the party from going on.
     }
 }
 
@@ -177,16 +177,17 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
             if (operation.over()) return drop(line, operation);
             Operation &first = *line.operations.front();
             const bool is_first = &first == &operation;
-            const bool given_up = is_first ? first.withdraw() : !first.met() || group_.workers() != nullptr;
+            const bool given_up = is_first ? first.withdraw() : !first.met() || executors_.workers() != nullptr;
             if (given_up) {
                 operation.end(&cause);
-                group_.release(cause); // before the next one's turn
+                group_.release(cause); // before the next operation's turn
                 return drop(line, operation);
             }
-            if (!first.working()) continue; // its parties have met since it was looked at
-            if (group_.workers() != nullptr) group_.workers()->fail(cause); // nobody knows when the others would come
+            if (!first.working()) continue; // its parties have met since this thread looked
+            if (executors_.workers() != nullptr)
+                executors_.workers()->fail(cause); // nobody knows when the other workers would come
         }
-        // What the others do of it is done inside calls of the library, which wait for nobody but other workers.
+        // The others do their part inside library calls, which wait only for other workers.
         group_.wait_finish(finishes, kNoDeadline);
     }
 }

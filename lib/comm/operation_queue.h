@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// OperationQueue: what the replicas of one worker have started and is not over. The operations of one party form a line
-// in the order of their starts: the first takes part in the group's meetings, the others wait for its end.
+// OperationQueue: the collectives that the replicas of one worker have started and that are not over. The operations of
+// one party form a line, in the order in which they were started. The first takes part in the group's meetings; the
+// others wait for it to end.
 //
-// Operations move on inside these calls alone. So that nobody waits for a party which has started its part but is not
-// in a call, whoever moves his own line on lets the others' go on too, as far as that costs little; taking part in
-// large work is left to their own calls. A line whose last operation has begun is not touched for others: that it was
-// waited for can be asked of each replica (end()). Functions: any thread, unless they say otherwise. The group outlives
-// the queue, and the queue its operations.
+// Operations move on only inside the calls below. A party may have started its part and not be in any call; nobody
+// should wait for it. Therefore each call that moves its own line on also moves the other parties' lines on, as far as
+// that costs little. Taking part in large work is left to each party's own calls. A line whose last operation has begun
+// is not moved on for others: this makes it possible to ask of each replica whether it waited for its operation
+// (end()).
+//
+// Any thread may call the functions, unless they say otherwise. The executors outlive the queue, and the queue outlives
+// its operations.
 #pragma once
 
 #include "comm/operation.h"
@@ -21,35 +25,34 @@ namespace mdist {
 
 class OperationQueue {
   public:
-    /// As many as a party may have under way; more would be a program that never waits.
+    /// The most operations that a party may have under way. A program that needs more is one that never waits.
     static constexpr std::size_t kMost = 1024;
 
-    explicit OperationQueue(Group &group);
+    explicit OperationQueue(Executors &executors);
 
-    Group &group() const { return group_; }
-
-    /// By the party. Throws as the blocking form would before it waits, or RESOURCE where the line is full.
+    /// Starts an operation; called by the party. Throws what the blocking form would throw before it waits, or RESOURCE
+    /// if the line is full.
     std::shared_ptr<Operation> start(uint32_t party, const Call &call, uint64_t timeout_ns);
-    /// By the party, before a collective that it waits in: returns when its line is over.
+    /// Returns when the party's line is empty. The party calls it before a collective that it waits in.
     void await_turn(uint32_t party) {
         if (lines_[party].length.load(std::memory_order_acquire) != 0) drain(party);
-        hand_on(); // those that the party now meets
+        hand_on(); // operations of others that the party now meets
     }
-    /// By the party, whose step is over: settles its line with what `cause` says of its first operation. False if there
-    /// is none.
+    /// Ends a party's line when its step is over; called by the party. Settles each operation with what `cause` returns
+    /// for the first. Returns false if the line is empty.
     bool end(uint32_t party, FunctionRef<Failure(const Operation &)> cause) noexcept;
 
-    /// Moves the operation on, and what stands before it. As Operation::take_result().
+    /// Moves the operation on, and those before it in the line. Returns and throws as Operation::take_result().
     bool test(Operation &operation);
-    /// test() until it is true, or for `timeout_ns`.
+    /// Repeats test() until it returns true, or for `timeout_ns`.
     bool wait(Operation &operation, uint64_t timeout_ns);
-    /// Finishes it if all parties have come, else gives it up and releases the group with `cause`. Then what the
-    /// party's stream gets next comes behind it.
+    /// Finishes the operation if all parties have come. Otherwise gives it up and releases the group with `cause`. What
+    /// the party's stream gets next then runs after it.
     void settle(Operation &operation, const Failure &cause) noexcept;
-    /// A new descriptor of the operation's alarm.
+    /// Returns a new file descriptor of the operation's alarm.
     int descriptor(Operation &operation);
 
-    /// Lets those begin whose turn has come, on all lines; true if there were any.
+    /// Starts the operations whose turn has come, on all lines. Returns true if there were any.
     bool hand_on() noexcept { return waiting_.load(std::memory_order_seq_cst) != 0 && hand_on_lines(); }
 
   private:
@@ -58,7 +61,7 @@ class OperationQueue {
         std::deque<std::shared_ptr<Operation>> operations;
         std::atomic<std::size_t> length{0};
     };
-    /// What who wants to sleep has to know of the line.
+    /// What a thread must know of the line before it sleeps.
     struct Pause {
         bool working;
         uint64_t deadline;
@@ -76,9 +79,10 @@ class OperationQueue {
     void end(Operation &operation, const Failure &cause) noexcept;
     void drain(uint32_t party);
 
+    Executors &executors_;
     Group &group_;
     std::unique_ptr<Line[]> lines_;
-    std::atomic<std::size_t> waiting_{0}; // for their turn, on all lines
+    std::atomic<std::size_t> waiting_{0}; // operations that wait for their turn, on all lines
 };
 
 } // namespace mdist

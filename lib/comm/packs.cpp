@@ -3,6 +3,7 @@
 
 #include "comm/collectives.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -27,7 +28,7 @@ void pack_by_bytes(const mdist_buffer_t *buffers, const Pack &whole, uint64_t mo
 void pack_by_count(const Pack &whole, uint64_t count, std::vector<Pack> &packs) {
     uint64_t elements = 0;
     for (const Slice &slice : whole) elements += slice.elements;
-    if (elements < count) count = 1; // the last takes all
+    if (elements < count) count = 1; // the last part takes all
     const uint64_t part = elements / count;
     Pack pack;
     uint64_t room = part; // of the pack
@@ -77,7 +78,7 @@ std::vector<Pack> packs_of(const mdist_buffer_t *buffers, std::size_t count, con
 
 std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack) {
     std::vector<mdist_buffer_t> slices;
-    slices.reserve(pack.size() + 1); // NULL would say that calls of this kind have no buffers
+    slices.reserve(pack.size() + 1); // one more: NULL would mean a call of a kind without buffers
     for (const Slice &slice : pack) {
         const mdist_buffer_t &whole = buffers[slice.buffer];
         void *const data = static_cast<char *>(whole.data) + slice.begin * dtype_size(whole.dtype);
@@ -90,7 +91,7 @@ PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::si
     uint64_t elements = 0;
     for (std::size_t b = 0; b < count; ++b) elements += buffers[b].elements;
     std::string words = text("pack ", index + 1, " of ", packs, " of ", count, count == 1 ? " buffer, " : " buffers, ");
-    return {std::hash<std::string>()(words) * 31 + elements, std::move(words)};
+    return {fnv1a(words) * 31 + elements, std::move(words)};
 }
 
 void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers) {
@@ -102,13 +103,14 @@ void log_pack(const char *function, std::size_t index, std::size_t count, const 
               buffers.empty() ? "none" : dtype_name(buffers[0].dtype));
 }
 
-void all_reduce_packs(Group &group, uint32_t party, const Call &call, const Packing &packing, uint64_t timeout_ns) {
-    if (packing.one_operation()) return all_reduce(group, party, call, timeout_ns);
+void all_reduce_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
+                      uint64_t timeout_ns) {
+    if (packing.one_operation()) return all_reduce(executors, party, call, timeout_ns);
     const std::vector<Pack> packs = packs_of(call.inputs, call.buffer_count, packing);
     for (std::size_t i = 0; i < packs.size(); ++i) {
         const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);
         const std::vector<mdist_buffer_t> outputs = cut(call.outputs, packs[i]);
-        if (party == 0) log_pack(call_name(call.kind), i, packs.size(), inputs);
+        if (party == 0) log_pack(call.kind->name(), i, packs.size(), inputs);
         const PackSubject subject = subject_of(call.inputs, call.buffer_count, i, packs.size());
         Call part = call;
         part.subject = call.subject * 31 + subject.hash;
@@ -116,7 +118,7 @@ void all_reduce_packs(Group &group, uint32_t party, const Call &call, const Pack
         part.inputs = inputs.data();
         part.outputs = outputs.data();
         part.buffer_count = inputs.size();
-        all_reduce(group, party, part, timeout_ns);
+        all_reduce(executors, party, part, timeout_ns);
     }
 }
 

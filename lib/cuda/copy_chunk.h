@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many copies in one launch: what one thread does of one chunk of one stretch.
+// Many copies in one launch: the part of one thread in one chunk of one stretch.
 #pragma once
 
 #include "cuda/packet.h"
@@ -15,7 +15,7 @@ struct CopyItem {
     uint64_t bytes;
     uint32_t first_chunk;
     uint16_t head; // bytes in front of the first word
-    uint16_t word; // bytes that are copied at once: 16, or fewer where the two are not aligned alike
+    uint16_t word; // bytes copied at once: 16, or fewer if the two addresses are not aligned alike
 };
 
 template <unsigned capacity>
@@ -26,7 +26,7 @@ struct CopyBatch {
     CopyItem items[capacity] = {};
 };
 
-// In parameters of 4 and of 32 KB.
+// They fit launch parameters of 4 and of 32 KB.
 using SmallCopyBatch = CopyBatch<127>;
 using LargeCopyBatch = CopyBatch<1020>;
 static_assert(sizeof(SmallCopyBatch) <= 4096 && sizeof(LargeCopyBatch) <= 32764);

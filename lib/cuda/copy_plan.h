@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting copies into launches.
+// Packs copies into launches.
 #pragma once
 
 #include "cuda/copy_chunk.h"
@@ -9,7 +9,7 @@ namespace mdist::cuda {
 
 CopyItem copy_item(const mdist_gpu_stretch &stretch);
 
-/// Adds stretches from number `from` on, as many as fit; returns the first one that is left.
+/// Adds as many stretches as fit, beginning with number `from`. Returns the number of the first one that is left.
 template <typename Batch>
 size_t gather(const mdist_gpu_stretch *stretches, size_t from, size_t count, Batch &batch) {
     for (; from < count && batch.count < Batch::kItems; ++from) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs there are, and what they are.
+// The functions that list and describe GPUs.
 #include "cuda/driver.h"
 #include "cuda/tables.h"
 
@@ -46,7 +46,7 @@ int memory_info(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
     return error;
 }
 
-/// What is known of pairs of devices: nothing, that they cannot, or that it is so. Collectives ask again and again.
+/// What is known about a pair of devices. Collectives ask for this again and again.
 enum class Reach : uint8_t { kUnknown, kNo, kYes };
 constexpr int32_t kDevices = 64;
 std::atomic<Reach> known[kDevices][kDevices];
@@ -55,7 +55,7 @@ int make_reach(int32_t device, int32_t other, int32_t *can) {
     int possible = 0;
     int error = settled(cudaDeviceCanAccessPeer(&possible, device, other));
     if (error != 0 || possible == 0) return error;
-    error = OnDevice(other).error(); // makes its context, which the first one's is connected with
+    error = OnDevice(other).error(); // makes its context, which the other device's context is connected to
     if (error != 0) return error;
     error = on_device(device, [&] { return cudaDeviceEnablePeerAccess(other, 0); });
     if (error != 0 && error != cudaErrorPeerAccessAlreadyEnabled) return error;

@@ -44,7 +44,7 @@ Driver find_all() {
     return all;
 }
 
-/// The primary context of a device, retained once and for ever.
+/// The primary context of a device. It is retained once, for ever.
 int context_of(const Driver &driver, int32_t device, CUcontext &context) {
     if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
     context = contexts[device].load(std::memory_order_acquire);

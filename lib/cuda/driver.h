@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of CUDA's driver and not of its runtime. libcuda is never linked: the runtime says where functions are.
-//
-// Any thread.
+// The functions of CUDA's driver that its runtime does not offer. libcuda is never linked: the runtime says where the
+// functions are. Any thread.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -12,7 +11,7 @@
 namespace mdist::cuda {
 
 struct Driver {
-    int error = 0; // why the functions are not there
+    int error = 0; // why the functions are missing; 0 if they are there
     PFN_cuInit_v2000 init = nullptr;
     PFN_cuDeviceGet_v2000 device_get = nullptr;
     PFN_cuDevicePrimaryCtxRetain_v7000 primary_context_retain = nullptr;
@@ -30,15 +29,15 @@ struct Driver {
     PFN_cuMemSetAccess_v10020 set_access = nullptr;
 };
 
-/// Asks for the functions, the first time.
+/// The functions, looked up at the first call.
 const Driver &driver();
 
-/// While it lives, the primary context of a device is the thread's current one; afterwards the one found, even if that
-/// was none. Going by contexts and not by cudaSetDevice() makes no context on a device that nobody wanted, which
-/// putting device 0 back would.
+/// OnDevice: while it exists, the primary context of a device is the thread's current one. Afterwards the previous
+/// context is current again, or none if there was none. It switches contexts instead of calling cudaSetDevice(),
+/// because setting device 0 again would create a context there that nobody wanted.
 class OnDevice {
   public:
-    /// `device` -1: whatever is current; if nothing is, some context that there is.
+    /// `device` -1 keeps the current context; if there is none, it takes some context that exists.
     explicit OnDevice(int32_t device);
     ~OnDevice();
     OnDevice(const OnDevice &) = delete;
@@ -51,11 +50,11 @@ class OnDevice {
     bool pushed_ = false;
 };
 
-/// The number of an error, which leaves no trace in the runtime's last error if it is one that can be forgotten. The
-/// driver's numbers are the runtime's.
+/// Returns the number of an error. If the error is one that can be forgotten, also clears it from the runtime's last
+/// error. The driver uses the runtime's numbers.
 int settled(int error);
 
-/// f() on a device.
+/// Calls f() with a device current.
 template <typename Function>
 int on_device(int32_t device, Function f) {
     const OnDevice on(device);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of one element, as lib/reduce has it: the same source for the kernels and for tests on the CPU, which hold
-// it against lib/reduce bit for bit.
+// Arithmetic on one element, with the results of lib/reduce. Kernels and CPU tests compile the same source, and the
+// tests compare it with lib/reduce bit for bit.
 //
-// A format has an Element, as it is stored, and a Value, as it is computed in. Integers are unsigned throughout: sums
-// and products wrap to the same bits, and for comparisons signed ones are brought into the order of unsigned ones by
-// flipping their sign bit (Operator::bias).
+// A format has two types: Element as stored, and Value as computed in. Integers are always unsigned. Their sums and
+// products wrap to the same bits. For comparisons, flipping the sign bit brings signed integers into the order of
+// unsigned ones (Operator::bias).
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define MDIST_BOTH inline
 #endif
 
-// Arrays whose indices are all known are registers.
+// Makes loops unroll, so that arrays whose indices are all known become registers.
 #ifdef __CUDA_ARCH__
 #define MDIST_UNROLL _Pragma("unroll")
 #else
@@ -89,7 +89,7 @@ struct Float16 {
         return value == value ? rounded : uint16_t{0x7e00};
     }
 #else
-    // Exponents move by 127 - 15. Subnormal halves are multiples of 2^-24.
+    // Exponents move by 127 - 15 = 112. Subnormal halves are multiples of 2^-24.
     static MDIST_BOTH float load(uint16_t stored) {
         const uint32_t sign = (stored & 0x8000u) << 16;
         const uint32_t magnitude = stored & 0x7fffu;
@@ -98,7 +98,8 @@ struct Float16 {
         if (magnitude >= 0x7c00) bits = magnitude << 13 | 0x7f800000;
         return same_bits<float>(bits | sign);
     }
-    // Below 2^-14, adding 0.5 leaves the multiple of 2^-24 in the low bits, rounded. 65520 and more is infinity.
+    // Below 2^-14, adding 0.5 leaves the rounded multiple of 2^-24 in the low bits. From 65520 on, the result is
+    // infinity.
     static MDIST_BOTH uint16_t store(float value) {
         const uint32_t all = same_bits<uint32_t>(value);
         const uint32_t magnitude = all & 0x7fffffff;
@@ -111,15 +112,15 @@ struct Float16 {
 #endif
 };
 
-/// What two elements are combined by. The first ones have the numbers of the public reduction operations.
+/// How two elements are combined. The first four have the numbers of mdist_reduce_op_t.
 enum class Combine : int32_t { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kDifference = 6 };
 
-/// The less, or the greater: NaN if one is, and -0 is less than +0.
+/// The smaller or the larger value. NaN if one is NaN; -0 is less than +0.
 template <bool less, typename Value>
 MDIST_BOTH Value extreme(Value a, Value b) {
     if constexpr (Traits<Value>::is_float) {
         using Bits = typename Traits<Value>::Bits;
-        if (a == b) { // where they differ in bits, they are zeros
+        if (a == b) { // equal values with different bits are zeros
             if constexpr (less) {
                 return same_bits<Value>(static_cast<Bits>(same_bits<Bits>(a) | same_bits<Bits>(b)));
             } else {
@@ -152,8 +153,8 @@ MDIST_BOTH Value combine(Combine how, Value a, Value b) {
     }
 }
 
-/// What happens to a sum before it is stored. The reciprocal of a power of two is exact: multiplying by it rounds as
-/// dividing does.
+/// What to do to a sum before storing it. The reciprocal of a power of two is exact, so multiplying by it rounds the
+/// same as dividing.
 enum class Scale : int32_t { kNone, kMultiply, kDivide };
 
 struct Factor {
@@ -178,8 +179,7 @@ MDIST_BOTH Value scaled(Value value, const Factor &factor) {
     return value;
 }
 
-/// An integer divided by another, cut off towards zero: by magnitudes, so that the divisor may be larger than any
-/// value.
+/// Divides integers, truncating towards zero. It divides magnitudes, so the divisor may be larger than any value.
 template <typename Unsigned>
 MDIST_BOTH Unsigned divided(Unsigned value, uint64_t divisor, bool is_signed) {
     const bool negative = is_signed && (value >> (8 * sizeof value - 1)) != 0;
@@ -188,8 +188,8 @@ MDIST_BOTH Unsigned divided(Unsigned value, uint64_t divisor, bool is_signed) {
     return negative ? static_cast<Unsigned>(Unsigned{0} - quotient) : quotient;
 }
 
-// Rounding a float64 to 16 bits by way of a float32 would round twice. Cut off there instead, with the last bit set if
-// anything was cut, it keeps what the second rounding has to know.
+// Rounding a float64 to 16 bits through a float32 would round twice. This truncates to float32 instead, and sets the
+// last bit if anything was cut off. That is all the second rounding has to know.
 MDIST_BOTH float cut_to_odd(double value) {
     float nearest = static_cast<float>(value);
     const double back = static_cast<double>(nearest);

@@ -10,7 +10,7 @@
 namespace mdist::cuda {
 namespace {
 
-// By number: headers of CUDA 12 lack them, and the driver may be newer than the headers.
+// As numbers: the headers of CUDA 12 lack them, and the driver may be newer than the headers.
 constexpr int kContained = 226;        // cudaErrorContained
 constexpr int kTensorMemoryLeak = 721; // cudaErrorTensorMemoryLeak
 
@@ -42,7 +42,7 @@ int kind_of(int error) {
         case cudaErrorInvalidResourceHandle:
         case cudaErrorNotSupported:
             return MDIST_GPU_INVALID;
-        // What stays with the context until the process ends.
+        // These errors stay with the context until the process ends.
         case cudaErrorECCUncorrectable:
         case cudaErrorNvlinkUncorrectable:
         case cudaErrorHardwareStackError:

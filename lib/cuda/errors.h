@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's error numbers mean.
+// The meaning of CUDA's error numbers.
 #pragma once
 
 #include "device/gpu/module.h"
 
 namespace mdist::cuda {
 
-/// A mdist_gpu_error_kind.
+/// Returns a mdist_gpu_error_kind.
 int kind_of(int error);
-/// "cudaErrorIllegalAddress: an illegal memory access was encountered". Static.
+/// Returns static text: "cudaErrorIllegalAddress: an illegal memory access was encountered".
 const char *text_of(int error);
 
 } // namespace mdist::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table's functions that start kernels: what is asked of them is checked, and put into as few launches as it takes.
+// The table's functions that start kernels. They check their arguments, and use as few launches as possible.
 #include <mdist/collective.h>
 #include <mdist/variable.h>
 
@@ -14,14 +14,14 @@
 namespace mdist::cuda {
 namespace {
 
-// Blocks that find no place at first start when others end; a few for each place even out what they have to do.
+// Blocks that find no place at first start when others end. A few blocks per place even out the load.
 constexpr unsigned kBlocksPerMultiprocessor = 64;
 
 cudaStream_t of(mdist_gpu_stream *stream) {
     return reinterpret_cast<cudaStream_t>(stream);
 }
 
-/// f(grid) on a device, with as many blocks as there are chunks, up to what is worth starting.
+/// Calls f(grid) with a device current. The grid has one block per chunk, up to the number that is worth starting.
 template <typename Function>
 int with_grid(int32_t device, mdist_gpu_stream *stream, uint64_t chunks, Function f) {
     int multiprocessors = 0;
@@ -61,7 +61,7 @@ int copy_many(int32_t device, const mdist_gpu_stretch *stretches, std::size_t co
     });
 }
 
-/// One array in its place, as a reduction of one or two.
+/// Reduces one array, or two, in place.
 int reduce_in_place(int32_t device, int32_t dtype, int32_t op, uint64_t divisor, void *to, const void *from,
                     uint64_t elements, mdist_gpu_stream *stream) {
     const void *const sources[] = {to, from};
@@ -116,7 +116,7 @@ int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const v
     });
 }
 
-// One and the same as a cast to the type itself.
+// The same as a cast to the type itself.
 int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream) {
     return cast(device, dtype, to, dtype, to, factor, elements, stream);
 }

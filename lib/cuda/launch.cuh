@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch, by an address and one parameter. Its error is this launch's alone: the runtime's last one is not looked
-// at.
+// Launches a kernel, given its address and one parameter. Returns the error of this launch alone, without looking at
+// the runtime's last error.
 #pragma once
 
 #include "cuda/launch.h"

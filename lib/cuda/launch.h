@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting the kernels. What nvcc compiles is behind these functions; each returns an error number.
+// Starts the kernels. The code that nvcc compiles is behind these functions; each returns an error number.
 #pragma once
 
 #include "cuda/copy_chunk.h"
@@ -22,7 +22,7 @@ int launch_copies(const SmallCopyBatch &batch, Grid grid);
 int launch_copies(const LargeCopyBatch &batch, Grid grid);
 int launch_cast(int32_t to, int32_t from, const CastWork &work, Grid grid);
 int launch_divide(unsigned element_size, const DivideWork &work, Grid grid);
-/// The number of blocks is the order's: the grid says nothing of it.
+/// The order of the sum fixes the number of blocks, so this takes no grid.
 int launch_squares(int32_t dtype, const SquaresWork &work, double *sum, cudaStream_t stream);
 int launch_spin(uint64_t nanoseconds, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of GPUs and page-locked memory of the host.
+// GPU memory, and page-locked host memory.
 #include "cuda/driver.h"
 #include "cuda/tables.h"
 
@@ -39,7 +39,7 @@ int reserve(int32_t device, std::size_t bytes, void **base) {
     return error;
 }
 
-/// Lets the device itself, and all others that can, read and write mapped memory.
+/// Lets the device itself, and all other devices that can, read and write mapped memory.
 int give_access(int32_t device, CUdeviceptr begin, std::size_t bytes) {
     int count = 0;
     int error = cudaGetDeviceCount(&count);
@@ -59,7 +59,7 @@ int map_new_memory(int32_t device, CUdeviceptr begin, std::size_t bytes) {
     int error = driver().create(&handle, bytes, &properties, 0);
     if (error != 0) return error;
     error = driver().map(begin, bytes, 0, handle, 0);
-    driver().release(handle); // what is mapped stays
+    driver().release(handle); // mapped memory stays
     if (error != 0) return error;
     error = give_access(device, begin, bytes);
     if (error != 0) driver().unmap(begin, bytes);
@@ -99,7 +99,7 @@ int memory_kind(const void *address, int32_t *kind, int32_t *device) {
                                     CU_POINTER_ATTRIBUTE_IS_MANAGED};
     void *found[] = {&type, &ordinal, &managed};
     const int error = driver().pointer_attributes(3, wanted, found, pointer(address));
-    // Where there is no context at all, no memory is a GPU's.
+    // If there is no context at all, no memory belongs to a GPU.
     if (error == cudaErrorDeviceUninitialized || error == cudaErrorInvalidValue) return 0;
     if (error != 0) return settled(error);
     if (managed != 0)

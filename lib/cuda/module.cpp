@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module's one symbol.
+// The only symbol that the module exports.
 #include "cuda/errors.h"
 #include "cuda/tables.h"
 
@@ -31,7 +31,7 @@ mdist_gpu_api make_api() {
 extern "C" __attribute__((visibility("default"))) const mdist_gpu_module *mdist_gpu_module_get(void) __asm__(
     MDIST_GPU_MODULE_SYMBOL);
 
-// Its C name is the type's, too; so it has another one in here.
+// Its exported C name is also the name of a type, so the function has another name here.
 const mdist_gpu_module *mdist_gpu_module_get(void) {
     static const mdist_gpu_api api = mdist::cuda::make_api();
     static const mdist_gpu_module module = {

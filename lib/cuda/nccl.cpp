@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL behind the module's table. The library is opened by its soname when it is first asked for; nothing of it is
-// called then but its version, so no socket and no thread comes of looking.
+// NCCL behind the module's table. The library is opened by its soname when it is first asked for. At that point only
+// its version function is called, so looking for NCCL opens no socket and starts no thread.
 //
-// Communicators are non-blocking. NCCL keeps the address it was given for one until that is ready, so each is in an
-// object of its own, which destroy() and abort() free.
+// Communicators are non-blocking. Until one is ready, NCCL keeps the address that it was given for it. So each
+// communicator is in an object of its own, which destroy() and abort() free.
 #include "cuda/driver.h"
 #include "cuda/tables.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kOldest = 21800;
 
-// Through a table of addresses, as nothing links NCCL.
+// Called through a table of addresses, because nothing links NCCL.
 #define MDIST_NCCL_FUNCTIONS(f)                                                                                   \
     f(ncclGetVersion) f(ncclGetErrorString) f(ncclGetLastError) f(ncclGetUniqueId) f(ncclCommInitRankConfig)      \
         f(ncclCommGetAsyncError) f(ncclCommFinalize) f(ncclCommDestroy) f(ncclCommAbort) f(ncclGroupStart)        \
@@ -38,7 +38,7 @@ struct Functions {
     MDIST_NCCL_FUNCTIONS(MDIST_DECLARE)
 #undef MDIST_DECLARE
     int version = 0;
-    std::string reason; // why there are none; "" if there are
+    std::string reason; // why the functions are missing; "" if they are there
 };
 
 Functions load() {
@@ -57,8 +57,8 @@ Functions load() {
 #undef MDIST_FIND
     if (all.ncclGetVersion != nullptr && all.ncclGetVersion(&all.version) != ncclSuccess) all.version = 0;
     if (all.version < kOldest)
-        all.reason = "NCCL is too old: version " + std::to_string(all.version) + ", and at least 2.18 (" +
-                     std::to_string(kOldest) + ") is needed";
+        all.reason = "NCCL " + std::to_string(all.version) + " is too old: at least 2.18 (" + std::to_string(kOldest) +
+                     ") is needed";
     else if (missing != nullptr)
         all.reason = std::string("NCCL lacks ") + missing;
     return all;
@@ -115,7 +115,7 @@ cudaStream_t of(mdist_gpu_stream *stream) {
     return reinterpret_cast<cudaStream_t>(stream);
 }
 
-/// f() with the communicator's device as the current one.
+/// Calls f() with the communicator's device current.
 template <typename Function>
 int with(const mdist_gpu_comm *comm, Function f) {
     const OnDevice on(comm->device);
@@ -195,7 +195,7 @@ int abort(mdist_gpu_comm *comm) {
     return error;
 }
 
-// NCCL puts back the device it finds, which where there was none would make a context on device 0.
+// NCCL restores the device that it finds. If there was none, that would create a context on device 0.
 int group_start() {
     const OnDevice on(-1);
     return functions().ncclGroupStart();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sixteen bytes, which a thread of a GPU reads or writes at once, and the work a launch carries as its parameters.
+// Packet: sixteen bytes, which a GPU thread reads or writes at once. Also the positions of elements in a launch's work.
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct alignas(kPacketBytes) Packet {
 template <typename Element>
 constexpr unsigned kLanes = kPacketBytes / sizeof(Element);
 
-// What is read is not needed again: it goes through the caches without staying.
+// Data read here is not needed again, so it passes through the caches without staying.
 MDIST_BOTH Packet load_packet(const void *from) {
     Packet packet;
 #ifdef __CUDA_ARCH__
@@ -34,7 +34,7 @@ MDIST_BOTH void store_packet(void *to, Packet packet) {
     *static_cast<Packet *>(to) = packet;
 }
 
-/// Of any alignment.
+/// These work at any alignment.
 template <typename Word>
 MDIST_BOTH Word load_bytes(const char *from) {
     unsigned char bytes[sizeof(Word)];
@@ -51,10 +51,10 @@ MDIST_BOTH void store_bytes(char *to, Word word) {
     for (unsigned i = 0; i < sizeof(Word); ++i) to[i] = static_cast<char>(bytes[i]);
 }
 
-/// How elements are reached: many at once, one at a time, or, where addresses are no multiples of their size, by bytes.
+/// How to access elements: many at once, one at a time, or byte by byte if addresses are not multiples of their size.
 enum class Access : uint8_t { kPackets, kElements, kBytes };
 
-/// Some elements of an array: the i-th is element begin + i * stride.
+/// Some elements of an array. The i-th is element begin + i * stride.
 struct Position {
     uint64_t begin;
     unsigned stride; // 1 for kPackets
@@ -67,7 +67,7 @@ struct alignas(sizeof(Element) * size) Row {
     Element lane[size];
 };
 
-/// Lanes beyond the position's count are 0.
+/// Loads the elements at a position. Lanes beyond the position's count are 0.
 template <unsigned size, typename Element>
 MDIST_BOTH Row<Element, size> load_row(const Element *, const char *array, const Position &at) {
     using Whole = Row<Element, size>;
@@ -109,8 +109,8 @@ MDIST_BOTH void store_row(char *array, const Position &at, const Row<Element, si
     }
 }
 
-/// Where a thread's row of a chunk lies: rows side by side for kPackets, else interlaced, so that neighbouring threads
-/// have neighbouring elements. A count of 0: nowhere.
+/// The position of a thread's row in a chunk. Rows stand side by side for kPackets. Otherwise they are interlaced, so
+/// that neighbouring threads have neighbouring elements. A count of 0 means that the thread has no elements.
 MDIST_BOTH Position position_of(uint64_t first, uint64_t elements, unsigned thread, unsigned size, Access access) {
     const bool packets = access == Access::kPackets;
     Position at = {first + (packets ? uint64_t{thread} * size : thread), packets ? 1 : kThreads, 0, access};
@@ -120,7 +120,7 @@ MDIST_BOTH Position position_of(uint64_t first, uint64_t elements, unsigned thre
     return at;
 }
 
-/// The item whose chunks the given one is among. Items lie in the order of their first chunks, each with at least one.
+/// The item that a chunk belongs to. Items are in the order of their first chunks, and each has at least one chunk.
 template <typename Batch>
 MDIST_BOTH uint32_t item_of(const Batch &batch, uint32_t chunk) {
     uint32_t low = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many reductions in one launch: what one thread does of one chunk of one reduction.
+// Many reductions in one launch: the part of one thread in one chunk of one reduction.
 //
-// Two ways. Sums of up to kUnrolled sources of floating-point elements that are all aligned alike, which gradients are,
-// have a kernel for each number of sources: everything is read before anything is added. All else takes the other,
-// which learns from its parameters what to do, and reads source by source.
+// There are two ways. The first is for sums of up to kUnrolled floating-point sources that are all aligned alike, as
+// gradients are. It has a kernel for each number of sources, which reads everything before it adds anything. The second
+// is for everything else. It learns from its parameters what to do, and reads source by source.
 #pragma once
 
 #include "cuda/packet.h"
@@ -35,30 +35,30 @@ struct ReduceBatch {
     char *pointers[pointers_] = {};
 };
 
-// Parameters of a launch. The larger they are, the longer it takes to start.
+// Parameters of a launch. Larger ones take longer to start.
 using SumBatch = ReduceBatch<48, 353>;
 using AnyBatch = ReduceBatch<64, 1024>;
 static_assert(sizeof(SumBatch) <= 4096 && sizeof(AnyBatch) <= 10240);
 
-/// Packets of each source that a thread of the first way has in flight.
+/// Number of packets of each source that a thread of the first way has in flight.
 MDIST_BOTH constexpr unsigned packets_in_flight(unsigned sources) {
     return sources <= 2 ? 4 : sources <= 4 ? 2 : 1;
 }
 
-/// Where the canonical tree over so many splits.
+/// Where the canonical tree over `count` sources splits.
 MDIST_BOTH constexpr unsigned split_of(unsigned count) {
     unsigned half = 1;
     while (half * 2 < count) half *= 2;
     return half;
 }
 
-/// Elements of a chunk.
+/// Number of elements in a chunk.
 template <typename Format>
 MDIST_BOTH constexpr uint64_t chunk_elements(unsigned packets) {
     return uint64_t{kThreads} * packets * kLanes<typename Format::Element>;
 }
 
-// The first way.
+// The first way: unrolled sums.
 
 template <typename Format, unsigned low, unsigned high>
 MDIST_BOTH typename Format::Value sum_of(const typename Format::Element *elements, unsigned stride) {
@@ -70,7 +70,7 @@ MDIST_BOTH typename Format::Value sum_of(const typename Format::Element *element
     }
 }
 
-/// Adds up `packets` packets of every source, kThreads packets apart, from a byte offset on.
+/// Adds up `packets` packets of every source, kThreads packets apart, beginning at a byte offset.
 template <typename Format, unsigned sources, unsigned packets>
 MDIST_BOTH void sum_packets(char *const *pointers, unsigned destination_count, const Factor &factor, uint64_t offset) {
     using Element = typename Format::Element;
@@ -130,9 +130,9 @@ MDIST_BOTH void sum_chunk(const Batch &batch, uint32_t number, unsigned thread) 
                                             offset + uint64_t{p} * kThreads * kPacketBytes);
 }
 
-// The other way.
+// The second way: everything else.
 
-constexpr unsigned kDepth = 10; // of the tree over as many sources as a batch has pointers
+constexpr unsigned kDepth = 10; // depth of the tree over as many sources as a batch has pointers
 
 template <typename Format>
 struct Values {
@@ -165,8 +165,8 @@ MDIST_BOTH void combine_into(Combine how, const Values<Format> &left, Values<For
         combine(how, left.lane[i], right.lane[i]);
 }
 
-/// The tree, from left to right: whole subtrees wait for their siblings, each as large as a bit of how many pairs were
-/// read. What is left at the end is combined from the right.
+/// Combines the sources along the tree, from left to right. Complete subtrees wait for their siblings; their sizes are
+/// the bits of the number of pairs read so far. At the end, what is left is combined from the right.
 template <typename Format>
 MDIST_BOTH Values<Format> tree_of(Combine how, char *const *sources, unsigned count, const Position &at,
                                   uint64_t bias) {

@@ -31,7 +31,7 @@ Factor mean_factor(uint64_t divisor) {
     return factor;
 }
 
-/// Its sources, then its destinations.
+/// Lists its sources, then its destinations.
 void list_pointers(const mdist_gpu_reduction &reduction, char **pointers) {
     for (uint32_t s = 0; s < reduction.source_count; ++s)
         *pointers++ = static_cast<char *>(const_cast<void *>(reduction.sources[s]));
@@ -105,7 +105,7 @@ ReduceWay way_of(const mdist_gpu_reduction &reduction) {
     ReduceWay way = {reduction.dtype, 0, Combine::kSum, {}, 0};
     if (reduction.op == MDIST_MEAN) {
         way.factor = mean_factor(reduction.divisor);
-    } else if (reduction.source_count > 1) { // of one source, all operations give the same
+    } else if (reduction.source_count > 1) { // with one source, all operations give the same
         way.how = static_cast<Combine>(reduction.op);
     }
     if (way.how == Combine::kMin || way.how == Combine::kMax) way.bias = sign_bit(way.dtype);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting reductions into launches: those in a row that are alike share one as far as its parameters reach.
+// Packs reductions into launches. Consecutive reductions that are alike share a launch, as far as its parameters have
+// room.
 #pragma once
 
 #include "cuda/reduce_chunk.h"
@@ -7,10 +8,10 @@
 
 namespace mdist::cuda {
 
-/// What the reductions of a launch have in common, and so which kernel it is for.
+/// What the reductions of a launch have in common. It selects the kernel.
 struct ReduceWay {
     int32_t dtype;
-    unsigned sources; // unrolled sums of so many; 0: the way that takes everything
+    unsigned sources; // number of sources of an unrolled sum; 0: the way that takes everything
     Combine how;
     Factor factor;
     uint64_t bias;
@@ -21,28 +22,28 @@ bool is_float(int32_t dtype);
 bool is_signed(int32_t dtype); // integers
 unsigned element_size(int32_t dtype);
 bool alike(const ReduceWay &a, const ReduceWay &b);
-/// Whether the table's function takes it.
+/// Whether the table's reduce function accepts it.
 bool is_valid(const mdist_gpu_reduction &reduction);
 ReduceWay way_of(const mdist_gpu_reduction &reduction);
-/// The number in mdist_gpu_reduction::op of the difference of two, which is none of the public operations.
+/// A number for the difference of two arrays in mdist_gpu_reduction::op. It is none of the public operations.
 constexpr int32_t kDifferenceOp = static_cast<int32_t>(Combine::kDifference);
 
-/// How an array is reached whose rows are of so many bytes, from its beginning on.
+/// How to access an array, from its beginning on, in rows of `row` bytes.
 Access rows_access(const void *array, unsigned element, unsigned row);
-/// How addresses that are worked on together are reached, `unit` bytes at once if they all lie alike; and how many
-/// elements come before the first multiple of it.
+/// How to access arrays that are worked on together: `unit` bytes at once if all are aligned alike. `head` gets the
+/// number of elements before the first multiple of `unit`.
 Access access_of(const void *const *addresses, unsigned count, unsigned element, unsigned unit, unsigned &head);
 
-/// Adds reductions from number `from` on as far as they are alike and there is room. Returns the number of the first
-/// one that is left.
+/// Adds reductions, beginning with number `from`, while they are alike and there is room. Returns the number of the
+/// first one that is left.
 template <typename Batch>
 size_t gather(const mdist_gpu_reduction *reductions, size_t from, size_t count, const ReduceWay &way, Batch &batch);
 
 extern template size_t gather(const mdist_gpu_reduction *, size_t, size_t, const ReduceWay &, SumBatch &);
 extern template size_t gather(const mdist_gpu_reduction *, size_t, size_t, const ReduceWay &, AnyBatch &);
 
-/// Calls launch(way, batch) for all of them: with a SumBatch for unrolled sums, else an AnyBatch. Returns the first
-/// error; `invalid`, and nothing is launched, where one of them is no reduction that there is.
+/// Calls launch(way, batch) for all reductions: with a SumBatch for unrolled sums, otherwise with an AnyBatch. Returns
+/// the first error. If some reduction is not valid, returns `invalid` and launches nothing.
 template <typename Launch>
 int for_each_batch(const mdist_gpu_reduction *reductions, size_t count, int invalid, Launch launch) {
     for (size_t i = 0; i < count; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a pool of the module's own. The device's default one gives its memory back to the driver whenever something was
-// waited for, so that every step would have it mapped anew; and what it keeps is for the program to say.
+// Scratch memory comes from a pool of the module's own. The device's default pool returns its memory to the driver
+// whenever something was waited for, so every step would have to map it again. How much that pool keeps is the
+// program's decision.
 #include "cuda/scratch.h"
 
 #include <atomic>
@@ -33,7 +34,7 @@ int pool_of(int32_t device, cudaMemPool_t &pool) {
     if (error != 0) return error;
     cudaMemPool_t first = nullptr;
     if (pools[device].compare_exchange_strong(first, pool, std::memory_order_acq_rel)) return 0;
-    cudaMemPoolDestroy(pool); // another thread's is there
+    cudaMemPoolDestroy(pool); // another thread has stored its pool first
     pool = first;
     return 0;
 }

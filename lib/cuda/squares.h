@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum of squares in an order that depends on the number of elements alone, not on where they lie or on the GPU: a
-// fixed number of threads each add up their own, then each block's threads by halves, then the blocks alike.
+// The sum of squares, in an order that depends only on the number of elements, not on their address or on the GPU. A
+// fixed number of threads each add up their own elements. Then each block's threads are added by halves, and then the
+// blocks likewise.
 #pragma once
 
 #include "cuda/packet.h"
@@ -8,7 +9,7 @@
 namespace mdist::cuda {
 
 constexpr unsigned kSquareBlocks = 1024; // at most
-constexpr unsigned kSquareSums = 4;      // of a thread, so that additions need not wait for each other
+constexpr unsigned kSquareSums = 4;      // sums per thread, so that additions need not wait for each other
 
 struct SquaresWork {
     const char *from;
@@ -33,7 +34,7 @@ MDIST_BOTH double squares_of_thread(const SquaresWork &work, uint64_t thread, ui
         const uint64_t left = work.elements - begin;
         const Position at = {begin, 1, left < lanes ? static_cast<unsigned>(left) : lanes, work.access};
         const auto row = load_row<lanes>(static_cast<const Element *>(nullptr), work.from, at);
-        MDIST_UNROLL for (unsigned i = 0; i < lanes; ++i) { // what there is not is 0, and adds nothing
+        MDIST_UNROLL for (unsigned i = 0; i < lanes; ++i) { // missing elements are 0 and add nothing
             const double value = static_cast<double>(Format::load(row.lane[i]));
             sums[i % kSquareSums] += value * value;
         }
@@ -41,14 +42,14 @@ MDIST_BOTH double squares_of_thread(const SquaresWork &work, uint64_t thread, ui
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// A thread's share of the blocks' sums.
+/// A thread's share of the sum over the blocks' sums.
 MDIST_BOTH double sums_of_thread(const double *sums, unsigned count, unsigned thread) {
     double sum = 0;
     for (unsigned i = thread; i < count; i += kThreads) sum += sums[i];
     return sum;
 }
 
-/// One thread's step of adding up a block's sums by halves; all of them do it for half = kThreads / 2, ..., 1.
+/// One thread's step in adding up a block's sums by halves. All threads call it for half = kThreads / 2, ..., 1.
 MDIST_BOTH void add_halves(double *sums, unsigned thread, unsigned half) {
     if (thread < half) sums[thread] += sums[thread + half];
 }

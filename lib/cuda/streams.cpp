@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, copies by the copy engines, and recorded work.
+// Streams, events, copies by the GPU's copy engines, and recorded work.
 #include "cuda/driver.h"
 #include "cuda/tables.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which file fills which part of the module's tables.
+// Each function fills one part of the module's tables.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -11,7 +11,7 @@ void fill_memory(mdist_gpu_api &api);
 void fill_streams(mdist_gpu_api &api);
 void fill_kernels(mdist_gpu_api &api);
 
-/// NCCL's table, loaded the first time; nullptr, and why.
+/// NCCL's table, loaded at the first call. nullptr if there is none; `reason` then says why.
 const mdist_nccl_api *nccl(const char **reason);
 
 } // namespace mdist::cuda

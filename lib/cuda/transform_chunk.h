@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Casts and divisions: what one thread does of one chunk of one array. kRow elements a thread, kThreads rows a chunk.
+// Casts and divisions: the part of one thread in one chunk of one array. A thread does kRow elements, and a chunk has
+// kThreads rows.
 #pragma once
 
 #include "cuda/packet.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, casts, divisions, squares, and keeping a stream busy.
+// The kernels for copies, casts, divisions, squares, and for keeping a stream busy.
 #include <mdist/tensor.h>
 
 #include "cuda/launch.cuh"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads) divide(const __grid_constant__ Divid
         divide_chunk<Unsigned>(work, chunk, threadIdx.x);
 }
 
-/// All threads of a block.
+/// Adds up the sums of a block's threads and stores the result. All threads of the block must call it.
 __device__ void store_block_sum(double sum, double *to) {
     __shared__ double sums[kThreads];
     sums[threadIdx.x] = sum;

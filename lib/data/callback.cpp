@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/callback.h"
 
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -17,31 +17,30 @@ Spec checked_output(mdist_tensor_t output, std::size_t index, const Spec *rows_o
     output.data = nullptr; // not read
     for (int32_t i = 1; i < output.rank && i < MDIST_MAX_RANK; ++i)
         if (output.shape[i] == MDIST_ROWS)
-            throw invalid(text(what, " has MDIST_ROWS as dimension ", i, "; it can only stand in the first, 0"));
+            throw invalid(text(what, " has MDIST_ROWS as dimension ", i, "; only dimension 0 can be MDIST_ROWS"));
     Spec spec{output.dtype, checked_on_host(output, what.c_str())};
     if (!rows) return spec;
-    if (rows_of == nullptr) throw invalid(what + " has MDIST_ROWS rows, but there is no input to count them of");
+    if (rows_of == nullptr)
+        throw invalid(what + " has MDIST_ROWS rows, but the function has no input whose rows could be counted");
     if (rows_of->shape.rank == 0)
-        throw invalid(what + " has MDIST_ROWS rows, but component 0 of the input is a scalar and has none to count");
+        throw invalid(what + " has MDIST_ROWS rows, but component 0 of the input is a scalar, which has no rows");
     spec.shape.dims[0] = rows_of->shape.dims[0];
-    spec.by_count = rows_of->by_count;
     return spec;
 }
 
 } // namespace
 
-int32_t call_function(const char *what, FunctionRef<int32_t()> call) {
+int32_t call_function(const char *what, FunctionRef<int32_t()> call, int32_t also) {
+    const auto who = [&] { return text("the ", what, " function"); };
+    Why why;
+    int32_t result = MDIST_OK;
     try {
-        return call_back([&] { return text("the ", what, " function"); }, call);
+        result = call_back(who, call, &why);
     } catch (const Failure &failure) {
         throw Failure(failure).reason(text(what, "_threw"));
     }
-}
-
-Failure function_returned(const char *what, int32_t result) {
-    return Failure(MDIST_ERR_CALLBACK, text("the ", what, " function returned ", result, "; 0 goes on"))
-        .reason(text(what, "_returned"))
-        .native(result);
+    if (result == MDIST_OK || result == also) return result;
+    throw callback_returned(who(), result, why, "; it must return 0 to continue").reason(text(what, "_returned"));
 }
 
 std::vector<Spec> checked_outputs(const mdist_tensor_t *outputs, std::size_t count, const Spec *rows_of) {

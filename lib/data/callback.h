@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calling a function that the caller gave to a dataset, and what it is to write into. Any thread.
+// Calls the functions that a program gave to a dataset, and prepares the memory that they write into. Any thread.
 #pragma once
 
 #include "data/dataset.h"
@@ -10,16 +10,15 @@
 
 namespace mdist {
 
-/// Runs `call` of the caller's `what` function ("map") and returns what it returns. Whatever it throws leaves as a
-/// Failure CALLBACK, reason "<what>_threw", but for the unwinding of a thread that ends in it, which nobody may stop.
-int32_t call_function(const char *what, FunctionRef<int32_t()> call);
-/// The CALLBACK of a function that returned `result`, reason "<what>_returned".
-Failure function_returned(const char *what, int32_t result);
+/// Runs `call`, which calls the caller's `what` function ("map"), and returns its status: MDIST_OK or `also`.
+/// Any other status throws CALLBACK, reason "<what>_returned". An exception throws CALLBACK, reason "<what>_threw".
+/// If the function ends its thread, the unwinding passes through: nobody may stop it.
+int32_t call_function(const char *what, FunctionRef<int32_t()> call, int32_t also = MDIST_OK);
 
-/// What a caller said that its function writes, checked: INVALID_ARGUMENT. `rows_of` is what MDIST_ROWS as the first
-/// dimension counts, or null where it may not stand there.
+/// Checks the outputs that a caller declared for its function. Throws INVALID_ARGUMENT. MDIST_ROWS as the first
+/// dimension means the rows of `rows_of`; it is refused if `rows_of` is null.
 std::vector<Spec> checked_outputs(const mdist_tensor_t *outputs, std::size_t count, const Spec *rows_of);
-/// Memory for one call, with `rows` where the first dimension is kUnknown.
+/// Allocates the outputs of one call. `rows` stands in for a first dimension that is kUnknown.
 std::vector<Tensor> allocate_outputs(const std::vector<Spec> &spec, uint64_t rows);
 
 void describe_all(const std::vector<Tensor> &tensors, std::vector<mdist_tensor_t> &out);

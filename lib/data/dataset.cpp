@@ -37,15 +37,15 @@ std::string text_of(const std::vector<Spec> &spec) {
 void check_component_count(std::size_t count, const char *what) {
     constexpr std::size_t kMost = 1024;
     if (count == 0 || count > kMost)
-        throw invalid(text("a dataset of ", count, " ", what, "; 1 to ", kMost, " are possible"));
+        throw invalid(text("the dataset has ", count, " ", what, "; 1 to ", kMost, " are allowed"));
 }
 
 void check_any_thread(const Dataset &source, const char *operation) {
     if (!source.callers_thread_only()) return;
     throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                   text(operation,
-                       " would call a generator below it on a thread of the library; if that may be, make it "
-                       "with MDIST_GENERATOR_ANY_THREAD"))
+                       " would call a generator that it reads from on a thread of the library. If the generator allows "
+                       "that, make it with MDIST_GENERATOR_ANY_THREAD"))
         .reason("callers_thread");
 }
 
@@ -76,11 +76,12 @@ Combination::Combination(Sources sources, std::vector<Spec> spec)
 }
 
 bool Combination::borrows() const {
-    return std::ranges::any_of(sources_, [](const auto &source) { return source->borrows(); });
+    return std::any_of(sources_.begin(), sources_.end(), [](const auto &source) { return source->borrows(); });
 }
 
 bool Combination::callers_thread_only() const {
-    return std::ranges::any_of(sources_, [](const auto &source) { return source->callers_thread_only(); });
+    return std::any_of(sources_.begin(), sources_.end(),
+                       [](const auto &source) { return source->callers_thread_only(); });
 }
 
 std::vector<std::unique_ptr<Stream>> Combination::open_all(const Iteration &iteration) const {

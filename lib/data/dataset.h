@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: the description of elements, an immutable tree that grows by transforming. Stream: one run through it.
+// Dataset: a description of elements. It is an immutable tree; each transform adds a node on top.
+// Stream: one run through a dataset. It produces the elements.
 //
-// Datasets may be used from any thread; a stream by one thread at a time. A stream keeps its dataset alive.
+// Any thread may use a dataset. One thread at a time may use a stream. A stream keeps its dataset alive.
 //
-// A new source or transform is one file: a class derived from Dataset (Transform, if it has a source) that checks its
-// arguments in the constructor and says what its elements look like; a class derived from Stream whose produce() gives
-// the next element and whose rewind() makes it start again; and a make_ function in transforms.h or sources.h, which is
-// all that others see. traits() and with_sources() serve those who explain it, deal it out, and know it again. What
-// every stream must know (how to be told to stop, which orders shuffles take, who else takes elements) travels in
-// Iteration, through open(), from the iterator down to the source. Several elements at a time, as of a parallel map,
-// are that transform's own business: order counts.
+// A new source or transform is one file with three parts:
+// - a class derived from Dataset (from Transform, if it has a source). Its constructor checks the arguments and
+//   declares what the elements look like. traits() and with_sources() serve the code that explains datasets, deals
+//   them out, and recognises them again;
+// - a class derived from Stream. produce() makes the next element, rewind() starts again;
+// - a make_ function in transforms.h or sources.h, which is all that other files see.
+// open() hands an Iteration down from the iterator to the source. It holds what every stream must know: how to be told
+// to stop, which orders shuffles take, who else takes elements.
+// A transform that works on several elements at a time, such as a parallel map, must keep their order by itself.
 //
-// A position is saved as how many elements were taken, and restored by replay() of a new stream: so a stream has no
-// state to save, but gives the same elements each time it is opened with the same Series. One that does not says so
-// (Series::refuse).
+// A saved position is the number of elements taken. It is restored by replay() of a new stream, so a stream has no
+// state to save. Instead, it must produce the same elements each time it is opened with the same Series. A stream that
+// cannot says so (Series::refuse).
 //
-// Rows of one block alone may go from stream to stream as numbers, many at a time: next_rows().
+// Between streams, rows of a single block may travel as row numbers, many at a time: next_rows().
 #pragma once
 
 #include "data/element.h"
@@ -31,7 +34,7 @@
 
 namespace mdist {
 
-/// A request to give up, seen by all streams below the one that makes it.
+/// A request to stop. All streams below the one that makes it see it.
 class Stop {
   public:
     explicit Stop(std::shared_ptr<const Stop> outer) : outer_(std::move(outer)) {}
@@ -46,20 +49,23 @@ class Stop {
     std::shared_ptr<const Stop> outer_;
 };
 
-class Agreement; // distribute/deal.h
+class Agreement; // data/agreement.h
 
-/// What an iteration tells every stream of it.
+/// What every stream of one iteration is told.
 struct Iteration {
     std::shared_ptr<const Stop> stop; // may be null
-    /// True once whoever lets go of the streams wants their threads to have ended by then; may be null.
+    /// Becomes true when the streams' destruction must wait for their threads to end; may be null.
     std::shared_ptr<const std::atomic<bool>> awaited;
     /// Counts corrupt records that were left out; may be null.
     std::shared_ptr<std::atomic<uint64_t>> skipped = nullptr;
-    /// Of the orders that shuffles take; may be null.
+    /// Determines the orders that shuffles take; may be null.
     std::shared_ptr<Series> series = nullptr;
-    /// Of a distributed dataset; null where this worker need ask nobody.
+    /// Every run gives the same elements in the same order: shuffles do not reshuffle. So below a cache.
+    bool alike = false;
+    /// For a distributed dataset; null if this worker need not ask the others.
     std::shared_ptr<Agreement> agreement = nullptr;
-    /// Receives everybody's rows in each element of a distributed dataset; may be null. The caller's thread alone.
+    /// Receives the rows of every replica in each element of a distributed dataset; may be null. Only the caller's
+    /// thread uses it.
     std::shared_ptr<StepRows> step_rows = nullptr;
 };
 
@@ -70,41 +76,42 @@ class Stream {
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
 
-    /// False after the last element, ever again, and when told to stop (whoever did that looks at no more elements).
-    /// `out` is overwritten, or undefined at the end. After an exception nothing but destruction is allowed.
+    /// Produces the next element into `out`. Returns false after the last element, on every later call, and once told
+    /// to stop (whoever did that looks at no more elements). `out` is overwritten, or undefined at the end. After an
+    /// exception only destruction is allowed.
     bool next(Element &out) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
         if (produce(out)) return true;
         ended_ = true;
         return false;
     }
-    /// As `count` calls of next() whose elements nobody wants; `scratch` is overwritten. False at the end.
+    /// Does what `count` calls of next() would, when nobody wants the elements. Overwrites `scratch`. False at the end.
     bool pass_over(uint64_t count, Element &scratch) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
         if (leave_out(count, scratch)) return true;
         ended_ = true;
         return false;
     }
-    /// Past `count` elements that next() gave in an earlier run like this one: what a user's function made of them, or
-    /// what they were checked for, is known to nobody and was all right. How many there were: fewer at the end only.
+    /// Skips `count` elements that next() gave in an earlier run like this one. Their checks passed then, and nobody
+    /// needs what a user's function made of them. Returns how many it skipped: fewer than `count` only at the end.
     uint64_t replay(uint64_t count, Element &scratch) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
         const uint64_t done = leap(count, scratch);
         ended_ = done < count;
         return done;
     }
-    /// The one block of which every element is a row, from a stream that can also give the rows' numbers alone, many at
-    /// a time: what costs little per element is worth neither a call nor an Element each. Null from others.
+    /// Returns the single block of which every element is a row, if this stream supports next_rows(); null otherwise.
+    /// Passing many row numbers at once saves a call and an Element for each.
     virtual std::shared_ptr<const Block> block() const { return nullptr; }
-    /// Of a stream with a block(): as up to `most` calls of next(), of which there is at least one; the rows' numbers
-    /// into `rows`. How many there were: at least one, or none at the end.
+    /// For a stream with a block(): does what up to `most` calls of next() would, and writes the row numbers into
+    /// `rows`. `most` is at least one. Returns how many there were: at least one, or none at the end.
     std::size_t next_rows(uint64_t *rows, std::size_t most) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
         const std::size_t count = produce_rows(rows, most);
         ended_ = count == 0;
         return count;
     }
-    /// From the first element again, as the next epoch of the same iteration.
+    /// Starts again at the first element, as the next epoch of the same iteration.
     void restart() {
         rewind();
         ended_ = false;
@@ -116,14 +123,15 @@ class Stream {
     virtual void rewind() = 0;
     /// For streams with a block(). Not called again once it has returned 0.
     virtual std::size_t produce_rows(uint64_t *, std::size_t) { return 0; }
-    /// For streams that can do it without making the elements. Like produce(), not called again once it was false.
+    /// Implements pass_over(). Override it to skip without making the elements. Like produce(), it is not called again
+    /// once it has returned false.
     virtual bool leave_out(uint64_t count, Element &scratch) {
         for (; count != 0; --count)
             if (!next(scratch)) return false;
         return true;
     }
-    /// What replay() does, for streams that can do it without making the elements. Not called again once it has given
-    /// fewer.
+    /// Implements replay(). Override it to skip without making the elements. Not called again once it has returned
+    /// fewer than `count`.
     virtual uint64_t leap(uint64_t count, Element &scratch) {
         uint64_t done = 0;
         while (done < count && next(scratch)) ++done;
@@ -135,32 +143,30 @@ class Stream {
     bool ended_ = false;
 };
 
-/// What is known of a component beforehand: type and rank always, dimensions unless kUnknown.
+/// What is known about a component in advance: always its type and rank; its dimensions unless kUnknown.
 struct Spec {
-    static constexpr uint64_t kUnknown = MDIST_ROWS; // as callers write it
+    static constexpr uint64_t kUnknown = MDIST_ROWS; // the value that callers write
     int32_t dtype = 0;
     Shape shape;
-    std::string path = {}; // as the program named it; empty: not at all
-    bool by_count = false; // dims[0] is known only from how many elements there are, and might else be smaller
+    std::string path = {}; // the program's name for it; empty: none
 };
 
-/// Where each component lies in an element that is seen as one value: as all of them are named, else by its position;
-/// "" if it is the only one.
+/// Returns each component's path in an element that is seen as one value: its name if all components are named, its
+/// position otherwise. An only component has the path "".
 std::vector<std::string> paths_of(const std::vector<Spec> &spec);
 
 class Dataset;
 using Sources = std::vector<std::shared_ptr<const Dataset>>;
 
-/// What a dataset is to those who deal it out or explain it (distribute/plan.h).
+/// What the code that deals out or explains a dataset needs to know about it (distribute/plan.h).
 struct Traits {
     enum class Role { kOrdinary, kReader, kShuffle, kShardHint };
     std::string text = "dataset"; // a line for people, with its arguments: "batch(4)"
-    /// In place of the text in what positions are known by; "": it changes neither elements nor their order.
+    /// Replaces `text` in the description that saved positions carry. "": it changes neither elements nor their order.
     std::optional<std::string> identity = {};
     Role role = Role::kOrdinary;
-    std::optional<uint64_t> batch_size = {}; // its elements are that many others, but for the last
-    bool keeps_batch_size = false;           // its elements have as many rows as those it is made from
-    bool hides_files = false;                // auto-sharding does not look for files below it
+    std::optional<uint64_t> batch_size = {}; // each element, except the last, joins this many of the source
+    bool keeps_batch_size = false;           // its elements have as many rows as its source's
 };
 
 class Dataset : public std::enable_shared_from_this<Dataset> {
@@ -171,35 +177,35 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     Dataset &operator=(const Dataset &) = delete;
 
     virtual std::unique_ptr<Stream> open(const Iteration &iteration) const = 0;
-    /// What of the workers and replicas the first `taken` elements of a distributed dataset depend on, in words that
-    /// are the same on all workers; "" if nothing: as elements are global batches, say. A saved position is restored
-    /// only where this says the same.
+    /// Describes how the first `taken` elements of a distributed dataset depend on the workers and replicas. The text
+    /// is the same on all workers. It is "" if they do not depend on them, for example where elements are global
+    /// batches. A saved position is restored only if this text is the same.
     virtual std::string layout([[maybe_unused]] uint64_t taken) const { return {}; }
-    /// Number of elements, where known without producing them.
+    /// Returns the number of elements, if known without producing them.
     virtual std::optional<uint64_t> size() const { return std::nullopt; }
-    /// 0: elements are plain, one tensor per component. R: distributed over R local replicas; an element has R tensors
-    /// for each component in turn.
+    /// 0: elements are plain, with one tensor per component. R: the dataset is distributed over R local replicas. An
+    /// element then has R tensors for the first component, R for the second, and so on.
     virtual std::size_t replica_count() const { return 0; }
-    /// What an iteration of this takes along, made anew for each one.
+    /// Makes the agreement of a new iteration; null if it needs none.
     virtual std::shared_ptr<Agreement> agreement() const { return nullptr; }
 
-    /// What it is made from.
+    /// Returns the datasets that this one is made from.
     virtual Sources sources() const { return {}; }
-    /// The same over others in place of sources(), with elements alike. It counts with this one what is counted
-    /// (iterators of a shuffle), owns the same functions, and keeps nothing that came from the former sources (a
-    /// cache).
+    /// Makes the same dataset over other sources, whose elements are alike. The two share their counters (the iterators
+    /// of a shuffle) and their functions. The new one keeps nothing that came from the former sources (a cache).
     virtual std::shared_ptr<const Dataset> with_sources(const Sources &sources) const;
     virtual Traits traits() const { return {}; }
-    /// What it is made of, all below it included, in a line: equal for datasets that give equal elements in one
-    /// order, as far as can be told, and so without what changes neither (prefetch, names, distribution).
+    /// Describes in a line what it is made of, with all datasets below it. As far as can be told, datasets have equal
+    /// descriptions if they give equal elements in the same order. So it leaves out what changes neither (prefetch,
+    /// names, distribution).
     virtual std::string description() const;
-    /// Whether it certainly never ends, and has elements.
+    /// Tells whether it certainly has elements and never ends.
     virtual bool endless() const { return false; }
 
-    /// Whether it uses the caller's memory or function without a way to tell when it needs them no more. Its streams
-    /// then must have come to rest before they are gone; else threads of theirs may finish later.
+    /// Tells whether it uses the caller's memory or function and cannot tell the caller when it no longer needs them.
+    /// If so, destroying a stream waits until the stream's threads have ended. Otherwise threads may end later.
     virtual bool borrows() const = 0;
-    /// Whether some function of the caller's below may run on the thread alone that asks for elements.
+    /// Tells whether some function of the caller's may run only on the thread that asks for elements.
     virtual bool callers_thread_only() const { return false; }
 
     const std::vector<Spec> &spec() const { return spec_; }
@@ -207,7 +213,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     std::size_t component_count() const { return spec_.size(); }
 
   protected:
-    /// A reference for a stream of `dataset`.
+    /// Returns the reference that a stream of `dataset` holds.
     template <class T>
     static std::shared_ptr<const T> self(const T &dataset) {
         return std::static_pointer_cast<const T>(dataset.shared_from_this());
@@ -221,11 +227,11 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
 /// "float32 [784], int64 []", for descriptions.
 std::string text_of(const std::vector<Spec> &spec);
 
-/// Throws INVALID_ARGUMENT for none, and for more than anyone means (before anything is read from a caller's array).
+/// Throws INVALID_ARGUMENT for a count of 0, or one too large to be meant. Call it before reading the caller's array.
 void check_component_count(std::size_t count, const char *what);
 
-/// Throws FAILED_PRECONDITION, reason "callers_thread", before `operation` would run such a function on a thread of the
-/// library.
+/// Throws FAILED_PRECONDITION, reason "callers_thread", if `operation` would run a callers_thread_only() function on a
+/// thread of the library.
 void check_any_thread(const Dataset &source, const char *operation);
 
 /// A dataset made from another one. Throws FAILED_PRECONDITION if that is distributed.

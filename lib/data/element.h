@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element: what travels through a pipeline. Three words, however many components it has: a shared block and a row.
+// Element: one element of a dataset on its way through the transforms. It is a shared block and a row number: three
+// words, however many components it has.
 //
-// A block holds one tensor per component. An element is either all of a block, or one row of each of its tensors. So
-// the rows of arrays in memory share one block, a buffer of a million of them stays small, rows that lie next to each
-// other are found by comparing numbers, and overwriting an element by another of its block touches no reference count.
-// Blocks never change; elements may be read from any thread, and keep their memory alive.
+// A block holds one tensor per component. An element is either a whole block, or one row of each of its tensors.
+// Therefore:
+// - the rows of arrays in memory share one block, and a buffer of a million of them stays small;
+// - comparing numbers finds rows that lie next to each other;
+// - overwriting an element with another of the same block touches no reference count.
+// Blocks never change. Any thread may read an element. An element keeps its memory alive.
 #pragma once
 
 #include "device/tensor.h"
@@ -16,7 +19,7 @@
 
 namespace mdist {
 
-/// Rows of each replica of a job in one step, by id.
+/// The rows of each replica of a job in one step, by id.
 using StepRows = std::vector<uint64_t>;
 
 class Block {
@@ -44,10 +47,10 @@ class Block {
 class Element {
   public:
     Element() = default;
-    /// All of a block made of these.
+    /// Becomes the whole of a new block of `tensors`.
     explicit Element(std::vector<Tensor> tensors);
     explicit Element(Tensor tensor);
-    /// What one replica gets of a batch that all workers see, which so know everybody's rows of it.
+    /// The part of a batch that one replica gets. All workers see the batch, so they know the rows of every replica.
     Element(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows);
 
     /// Becomes row `row` of every tensor of `block`.
@@ -56,10 +59,10 @@ class Element {
         row_ = row;
     }
 
-    /// Becomes row `row` of `whole`, which is no row itself.
+    /// Becomes row `row` of `whole`, which must not be a row itself.
     void set_row_of(const Element &whole, uint64_t row) { set_row(whole.block_, row); }
 
-    /// Between rows of one block, which is usual, it is no more than two numbers that change places.
+    /// Swaps the two. Between rows of one block, the usual case, this only swaps two numbers.
     void swap(Element &other) noexcept {
         if (block_ != other.block_) block_.swap(other.block_);
         std::swap(row_, other.row_);
@@ -79,21 +82,21 @@ class Element {
     std::size_t bytes(std::size_t component) const {
         return is_row() ? part(component).row_bytes : part(component).tensor.bytes();
     }
-    /// The component as a tensor of its own.
+    /// Returns the component as a tensor of its own.
     Tensor tensor(std::size_t component) const {
         return is_row() ? part(component).tensor.row(row_) : part(component).tensor;
     }
 
-    /// Null where the element was not made with them.
+    /// Null if the element was not made with them.
     std::shared_ptr<const StepRows> step_rows() const { return block_ && !is_row() ? block_->step_rows() : nullptr; }
 
-    /// Which row it is, if it is one.
+    /// Returns which row it is, if it is one.
     uint64_t row() const { return row_; }
-    /// Whether this is the row `distance` after the row `other` in the same memory.
+    /// Tells whether this row lies `distance` rows after the row `other` in the same block.
     bool follows(const Element &other, uint64_t distance) const {
         return is_row() && other.is_row() && block_ == other.block_ && row_ == other.row_ + distance;
     }
-    /// Whether that alone says that all components have equal shapes.
+    /// Tells whether both are rows of one block, so that all their components have equal shapes.
     bool same_rows(const Element &other) const { return is_row() && other.is_row() && block_ == other.block_; }
 
   private:

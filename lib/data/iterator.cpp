@@ -2,7 +2,7 @@
 #include "data/iterator.h"
 
 #include "data/agreement.h"
-#include "data/caught.h"
+#include "data/current_failure.h"
 #include "util/forced_unwind.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -54,17 +54,17 @@ bool Iterator::next(FunctionRef<void(const Element &)> take) {
     const OnlyCall call(busy_);
     require_open();
     if (failure_) throw Failure(*failure_);
-    if (agreement_) agreement_->require_place(); // before anything is taken that would be lost
+    if (agreement_) agreement_->require_place(); // must come before an element is taken, which would be lost
     try {
         if (!run_.stream->next(element_)) return false;
         take(element_);
         ++run_.taken;
-        if (!element_.is_row()) element_ = Element(); // its memory is the taker's now
+        if (!element_.is_row()) element_ = Element(); // the taker now owns its memory
         return true;
     } catch (...) {
         const bool ending = thread_is_ending();
-        failure_.emplace(ending ? thread_ended() : caught());
-        if (ending) throw;
+        failure_.emplace(ending ? thread_ended() : current_failure());
+        if (ending) rethrow();
     }
     throw Failure(*failure_);
 }
@@ -73,7 +73,8 @@ StepRows Iterator::step_rows() {
     const OnlyCall call(busy_);
     if (dataset_->replica_count() == 0)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "the iterator is of a dataset that is not distributed; its elements are no replica's");
+                      "the iterator's dataset is not distributed, so its elements belong to no replica. Distribute the "
+                      "dataset first");
     if (step_rows_->empty()) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the iterator has given no element yet");
     return *step_rows_;
 }
@@ -91,15 +92,16 @@ namespace {
 
 void check_same(const std::string &saved, const std::string &here, const char *what, const char *reason) {
     if (saved == here) return;
-    throw Failure(MDIST_ERR_MISMATCH, text("the state was saved by an iterator of another ", what, ", ", json_of(saved),
-                                           ", and this one has ", json_of(here)))
+    throw Failure(MDIST_ERR_MISMATCH, text("the state was saved by an iterator with another ", what, ", ",
+                                           json_of(saved), "; this iterator has ", json_of(here)))
         .reason(reason);
 }
 
 void check_enough(uint64_t taken, uint64_t there) {
     if (taken > there)
-        throw Failure(MDIST_ERR_MISMATCH, text("the state is behind element ", taken, ", and the dataset has only ",
-                                               there, "; it is not the one that was saved"))
+        throw Failure(MDIST_ERR_MISMATCH,
+                      text("the state was saved after element ", taken, ", but this dataset has only ", there,
+                           ". Restore it into the dataset that was saved"))
             .reason("different_dataset");
 }
 
@@ -115,8 +117,9 @@ Restoring::Restoring(std::shared_ptr<Iterator> iterator, const IteratorState &st
     run_ = iterator_->begin(std::make_shared<Series>(state.orders));
     run_.series->require_exact();
     if (!run_.series->complete())
-        throw Failure(MDIST_ERR_MISMATCH, text("the state tells the orders of ", state.orders.size(),
-                                               " shuffles, and the dataset has ", run_.series->numbers().size()))
+        throw Failure(MDIST_ERR_MISMATCH, text("the state was saved for a dataset with ", state.orders.size(),
+                                               " shuffles; this dataset has ", run_.series->numbers().size(),
+                                               ". Restore it into the dataset that was saved"))
             .reason("different_dataset");
     Element scratch;
     check_enough(state.taken, run_.stream->replay(state.taken, scratch));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterator: one iteration of a dataset, as a caller holds it.
+// Iterator: the object that a caller holds while it iterates over a dataset.
 //
-// Guards the stream, which knows no errors twice and no second thread: a call while another is under way is refused
-// (FAILED_PRECONDITION, and the iterator is none the worse), a failure is remembered and thrown again by every later
-// call, the end likewise. Any thread; destruction waits for a prefetching thread where it must (Dataset::borrows).
+// It guards the stream, which takes one thread at a time and cannot go on after an error:
+// - a call while another is under way throws FAILED_PRECONDITION and changes nothing;
+// - a failure is remembered, and every later call throws it again;
+// - the end is remembered, too.
+// Any thread may call. Destruction waits for a prefetching thread where it must (Dataset::borrows).
 #pragma once
 
 #include "data/dataset.h"
@@ -22,27 +24,28 @@ class Iterator {
   public:
     explicit Iterator(std::shared_ptr<const Dataset> dataset);
 
-    /// Hands the next element to `take`, whose failure is the iterator's too: the element is lost with it. False,
-    /// without a call, after the last.
+    /// Hands the next element to `take`. If `take` fails, so does the iterator, and the element is lost. After the last
+    /// element it returns false without calling `take`.
     bool next(FunctionRef<void(const Element &)> take);
-    /// Ends the iteration and waits for all that goes on for it.
+    /// Ends the iteration and waits for all threads that work for it.
     void close();
     const Dataset &dataset() const { return *dataset_; }
-    /// Corrupt records left out so far. Any thread, at any time.
+    /// Returns how many corrupt records were left out so far. Any thread, at any time.
     uint64_t skipped() const;
-    /// Whether all workers of the job take their elements together.
+    /// Tells whether all workers of the job take their elements together.
     bool agrees() const { return agreement_ != nullptr; }
-    /// Rows of each replica of the job in the last element, by id. Throws FAILED_PRECONDITION if there is none.
+    /// Returns the rows of each replica of the job in the last element, by id. Throws FAILED_PRECONDITION if there is
+    /// none.
     StepRows step_rows();
 
-    /// Where it stands: behind the elements that were handed out. Throws FAILED_PRECONDITION, reason "unordered", where
-    /// nobody can say which these are.
+    /// Returns the position: how many elements were handed out. Throws FAILED_PRECONDITION, reason "unordered", if it
+    /// is not determined which elements these were.
     IteratorState state();
 
   private:
     friend class Restoring;
 
-    /// The right to use the stream, for as long as this lives.
+    /// Holds the right to use the stream while it lives.
     class OnlyCall {
       public:
         explicit OnlyCall(std::atomic<bool> &busy);
@@ -70,18 +73,18 @@ class Iterator {
     std::shared_ptr<Agreement> agreement_;
     std::shared_ptr<StepRows> step_rows_;
     Run run_;
-    mutable std::mutex skipped_mutex_; // of run_.skipped, for skipped() alone
+    mutable std::mutex skipped_mutex_; // guards run_.skipped, which skipped() reads from any thread
     Element element_;
     std::optional<Failure> failure_;
     std::atomic<bool> busy_{false};
 };
 
-/// An iterator about to be moved to another position; no other call uses it meanwhile. It stays as it was until
-/// commit().
+/// Moves an iterator to a saved position, in two phases. The constructor prepares the new position; commit() takes it.
+/// Until commit() the iterator stays where it was. No other call may use the iterator while this lives.
 class Restoring {
   public:
     /// Throws MISMATCH for a state of another dataset (reason "different_dataset") or layout ("different_layout").
-    /// Calls what the dataset calls to come to that position.
+    /// To reach the position, it calls the functions of the dataset.
     Restoring(std::shared_ptr<Iterator> iterator, const IteratorState &state);
     void commit() noexcept;
 

@@ -5,20 +5,21 @@
 #include "util/failure.h"
 #include "util/json.h"
 #include "util/text.h"
+#include "util/utf8.h"
 
 namespace mdist {
 namespace {
 
 constexpr const char *kFormatKey = "mdist.iterator";
 constexpr const char *kFormat = "1";
-/// Of the text, and of the description in it. Orders are twenty digits at most, of a shuffle each.
+/// The most bytes of the text, and of the description in it. Each shuffle adds an order of twenty digits at most.
 constexpr std::size_t kMostBytes = 1 << 20, kMostDescription = 1000;
 
 Failure corrupt(const std::string &what) {
-    return Failure(MDIST_ERR_DATA_LOSS, text("the text is no state of an iterator: ", what)).reason("corrupt");
+    return Failure(MDIST_ERR_DATA_LOSS, text("the text is not a valid iterator state: ", what)).reason("corrupt");
 }
 
-/// All but the checksum, which is of this.
+/// Returns the text without its checksum. The checksum covers this.
 std::string body_of(const IteratorState &state) {
     return text("{", json_of(kFormatKey), ":", json_of(kFormat), ",\"dataset\":", json_of(state.dataset),
                 ",\"layout\":", json_of(state.layout), ",\"taken\":", state.taken,
@@ -32,7 +33,7 @@ uint32_t checksum_of(const IteratorState &state) {
 
 Json parsed(std::string_view given) {
     if (given.size() > kMostBytes)
-        throw corrupt(text("it has ", given.size(), " bytes; one has ", kMostBytes, " at most"));
+        throw corrupt(text("it has ", given.size(), " bytes; at most ", kMostBytes, " are allowed"));
     try {
         return parse_json(given, 2);
     } catch (const JsonFault &fault) {
@@ -42,7 +43,7 @@ Json parsed(std::string_view given) {
 
 const Json &member(const Json &root, const char *key, Json::Kind kind) {
     const Json *const found = root.find(key, kind);
-    if (found == nullptr) throw corrupt(text("it has no \"", key, "\", or something else by that name"));
+    if (found == nullptr) throw corrupt(text("it has no \"", key, "\", or one of another type"));
     return *found;
 }
 
@@ -60,10 +61,10 @@ std::string encode_iterator_state(const IteratorState &state) {
 
 IteratorState parse_iterator_state(std::string_view given) {
     const Json root = parsed(given);
-    if (!root.is(Json::Kind::kObject)) throw corrupt(text("it is ", root.shown(), "; it is to be an object"));
+    if (!root.is(Json::Kind::kObject)) throw corrupt(text("it is ", root.shown(), "; it must be an object"));
     const std::string &format = member(root, kFormatKey, Json::Kind::kText).text;
     if (format != kFormat)
-        throw corrupt(text("it is of format ", json_of(format), "; this library knows \"", kFormat, "\""));
+        throw corrupt(text("it is of format ", in_quotes(format), "; this library knows \"", kFormat, "\""));
     IteratorState state;
     state.dataset = member(root, "dataset", Json::Kind::kText).text;
     state.layout = member(root, "layout", Json::Kind::kText).text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IteratorState: where an iteration stands, as printable text and back. Pure functions, any thread.
+// IteratorState: the position of an iteration, converted to printable text and back. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct IteratorState {
     bool operator==(const IteratorState &) const = default;
 };
 
-/// As it is, or what it begins with, and a checksum.
+/// Returns the description itself or, if it is long, its beginning and a checksum.
 std::string short_description(const std::string &description);
 
 /// {"mdist.iterator":"1","dataset":"range(9 numbers from 0, step 1) | batch(2)","layout":"","taken":3,"orders":[0],
 /// "crc32c":123}
 std::string encode_iterator_state(const IteratorState &state);
 
-/// Throws DATA_LOSS, reason "corrupt", for what is none, or has a wrong checksum.
+/// Throws DATA_LOSS, reason "corrupt", if the text is not a state or its checksum is wrong.
 IteratorState parse_iterator_state(std::string_view text);
 
 } // namespace mdist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random: numbers that depend on their key and on nothing else: not on platform, standard library or thread. What comes
-// out is part of the library's promise (a seed gives one order), so neither constants nor steps may change.
+// Random: random numbers that depend only on their key, not on the platform, standard library or thread. The library
+// promises that a seed always gives the same order, so neither the constants nor the steps may change.
 //
 // xoshiro256** (Blackman and Vigna 2018) with its state filled by SplitMix64 (Steele, Lea and Flood 2014) from a hash
 // of the key. For one thread at a time.
@@ -33,8 +33,8 @@ class Random {
         return result;
     }
 
-    /// Each of 0 .. bound - 1 equally likely (Lemire 2019: the high half of a product; the few low halves that would
-    /// favour some numbers are drawn again). `bound` is at least 1.
+    /// Draws a number from 0 to bound - 1, each equally likely. `bound` is at least 1. The number is the high half of a
+    /// product; the few low halves that would favour some numbers are drawn again (Lemire 2019).
     uint64_t below(uint64_t bound) {
         Wide product = static_cast<Wide>(next()) * bound;
         if (static_cast<uint64_t>(product) < bound) {
@@ -48,7 +48,7 @@ class Random {
     __extension__ using Wide = unsigned __int128;
     static constexpr uint64_t kGolden = 0x9e3779b97f4a7c15; // 2^64 / golden ratio, odd
 
-    /// The finisher of SplitMix64: a bijection in which each bit depends on all.
+    /// The finisher of SplitMix64: a bijection in which each output bit depends on all input bits.
     static uint64_t scrambled(uint64_t word) {
         word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
         word = (word ^ (word >> 27)) * 0x94d049bb133111eb;

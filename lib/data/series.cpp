@@ -6,7 +6,7 @@
 namespace mdist {
 
 uint64_t Series::next(const std::shared_ptr<Counter> &counter) {
-    uint64_t number = 0; // of one more shuffle than were saved: complete() tells
+    uint64_t number = 0; // stays 0 if there are more shuffles than were saved; complete() tells
     if (!saved_)
         number = counter->fetch_add(1, std::memory_order_relaxed);
     else if (numbers_.size() < saved_->size())

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Series: the numbers by which the shuffles of one iteration choose their orders, in the order in which their streams
-// are opened. Together with how many elements were taken they say where the iteration stands.
+// Series: the numbers that determine the shuffle orders of one iteration. There is one for each shuffle that
+// reshuffles, in the order in which the streams are opened. A position is these numbers and the count of elements
+// taken.
 //
-// A shuffle counts the iterations of its dataset; one that is restored has the numbers that were saved instead, and
-// takes the counts past them when it comes to pass (commit), so that later iterations go on as they would have.
-// Opening streams is one thread's business; refuse() may come from any.
+// Normally the number is the count of earlier iterations of the shuffle's dataset. A restored iteration uses the saved
+// numbers instead. When it is committed, it advances the counters past them, so that later iterations go on as they
+// would have.
+// Streams are opened by one thread. refuse() may come from any thread.
 #pragma once
 
 #include "util/failure.h"
@@ -18,32 +20,32 @@
 
 namespace mdist {
 
-/// How many iterations a dataset has had.
+/// Counts the iterations of a dataset.
 using Counter = std::atomic<uint64_t>;
 
 class Series {
   public:
     Series() = default;
-    /// Of an iteration that is restored.
+    /// For an iteration that is restored.
     explicit Series(std::vector<uint64_t> saved) : saved_(std::move(saved)) {}
 
     bool restored() const { return saved_.has_value(); }
     const std::vector<uint64_t> &numbers() const { return numbers_; }
-    /// The next number, of a shuffle that has `counter`.
+    /// Returns the number of the next shuffle, which has `counter`.
     uint64_t next(const std::shared_ptr<Counter> &counter);
 
-    /// The position can't be saved from now on, and why.
+    /// Declares that the position cannot be saved from now on. The first reason is kept.
     void refuse(Failure why);
-    /// Throws that.
+    /// Throws the reason, if the position cannot be saved.
     void require_exact() const;
-    /// Whether there were as many numbers as were saved.
+    /// Tells whether the iteration has used exactly as many numbers as were saved.
     bool complete() const { return !saved_ || saved_->size() == numbers_.size(); }
     void commit() noexcept;
 
   private:
     std::optional<std::vector<uint64_t>> saved_;
     std::vector<uint64_t> numbers_;
-    std::vector<std::shared_ptr<Counter>> counters_; // of a restored one
+    std::vector<std::shared_ptr<Counter>> counters_; // only of a restored iteration
     mutable std::mutex mutex_;
     std::optional<Failure> refusal_;
 };

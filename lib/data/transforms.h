@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets from datasets, as <mdist/dataset.h> describes them. Each function checks its arguments (INVALID_ARGUMENT),
-// refuses a distributed source (FAILED_PRECONDITION) and may be called from any thread.
+// Transforms: functions that make a dataset from others. <mdist/dataset.h> describes them. Each function checks its
+// arguments (INVALID_ARGUMENT), refuses a distributed source (FAILED_PRECONDITION) and may be called from any thread.
 #pragma once
 
 #include "data/dataset.h"
@@ -11,18 +11,19 @@ namespace mdist {
 
 using Source = std::shared_ptr<const Dataset>;
 
-/// With MDIST_SHARD_HINT shards it can't be iterated, but stands for each worker's own (distribute/auto_shard.h).
+/// If `shards` is MDIST_SHARD_HINT, the result cannot be iterated. It marks where each worker's own shard is to be put
+/// (distribute/auto_shard.h).
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index);
 
-/// The order is a function of the seed alone or, with `reshuffle`, of the seed, of how many iterators were made before
-/// this one on the result or on datasets made from it, and of the epoch within the iterator (of a repeat).
+/// The order depends on the seed alone. With `reshuffle` it also depends on the epoch within the iterator (of a
+/// repeat), and on how many iterators were made before this one on the result or on datasets made from it.
 std::shared_ptr<Dataset> make_shuffle(Source source, uint64_t buffer_size, uint64_t seed, bool reshuffle);
 
-/// A source that turns out empty ends the repetition, however often it was asked for.
+/// A source that turns out to be empty ends the repetition, whatever `count` is.
 std::shared_ptr<Dataset> make_repeat(Source source, uint64_t count);
 
-/// `map` gets `user_data`, which stays valid as long as `owner` is held, by the result and by what is made from it;
-/// null: as long as they live.
+/// `map` gets `user_data`, which stays valid as long as `owner` is held. The result and all that is made from it hold
+/// it. If `owner` is null, `user_data` must stay valid as long as they live.
 std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_data, std::shared_ptr<void> owner,
                                   const mdist_tensor_t *outputs, std::size_t output_count);
 
@@ -30,7 +31,7 @@ std::shared_ptr<Dataset> make_batch(Source source, uint64_t batch_size, bool dro
 
 std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements);
 
-/// `filter` and what it gets: as for make_map.
+/// `user_data` and `owner` are as for make_map.
 std::shared_ptr<Dataset> make_filter(Source source, mdist_filter_fn filter, void *user_data,
                                      std::shared_ptr<void> owner);
 std::shared_ptr<Dataset> make_take(Source source, uint64_t count);
@@ -47,7 +48,7 @@ std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void
                                            std::shared_ptr<void> owner, const mdist_tensor_t *outputs,
                                            std::size_t output_count, uint32_t parallel_calls, bool ordered);
 
-/// `paths` make a tree, one for each component.
+/// `paths` has one path for each component; together they form a tree.
 std::shared_ptr<Dataset> make_named(Source source, std::vector<std::string> paths);
 
 } // namespace mdist

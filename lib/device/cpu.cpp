@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU as a device. `cpu:i` are logical: all share the host's memory.
+// The CPU as a device. The devices `cpu:i` are logical: all share the host's memory.
 #include "device/device.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
+#include "reduce/reduce.h"
 #include "util/failure.h"
-#include "util/forever.h"
+#include "util/process_wide.h"
 #include "util/sanitized.h"
 #include "util/text.h"
 
@@ -24,8 +25,8 @@ namespace {
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Large blocks that were given back, for who asks for about as much next: fresh pages cost more than reducing what is
-/// in them, and results come and go with every step. Any thread.
+/// Keeps large blocks that were given back, for the next caller that asks for about as much. Fresh pages cost more than
+/// reducing what is in them, and results come and go with every step. Any thread.
 class KeptBlocks {
   public:
     struct Block {
@@ -33,7 +34,7 @@ class KeptBlocks {
         std::size_t bytes = 0;
     };
 
-    /// A block that is large enough, and not much larger; without data if there is none.
+    /// Returns a block that is large enough and not much larger; a block without data if there is none.
     Block take(std::size_t bytes) {
         const std::lock_guard lock(mutex_);
         for (Block &place : places_) {
@@ -44,7 +45,8 @@ class KeptBlocks {
         return {};
     }
 
-    /// Or frees it. Places are filled in turn, so what nobody has asked for goes when its turn comes round.
+    /// Keeps a block, or frees it. The places are filled in turn, so a block that nobody asks for is freed when its
+    /// turn comes.
     void keep(Block block) noexcept {
         if (block.bytes > kMost / 2) return std::free(block.data);
         const std::lock_guard lock(mutex_);
@@ -63,7 +65,7 @@ class KeptBlocks {
 
   private:
 #if MDIST_SANITIZED
-    static constexpr std::size_t kMost = 0; // sanitizers shall see who uses memory that was given back
+    static constexpr std::size_t kMost = 0; // 0, so that sanitizers see a use of memory that was given back
 #else
     static constexpr std::size_t kMost = std::size_t{64} << 20;
 #endif
@@ -89,11 +91,11 @@ class Cpu final : public Device {
         if (bytes > SIZE_MAX - alignment) throw no_memory(bytes);
         const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
         if (size < KeptBlocks::kLeast) return allocate_small(bytes);
-        KeptBlocks::Block block = forever<KeptBlocks>().take(size);
+        KeptBlocks::Block block = process_wide<KeptBlocks>().take(size);
         if (block.data == nullptr) block = {std::aligned_alloc(alignment, size), size};
         if (block.data == nullptr) throw no_memory(bytes);
-        if (huge) madvise(block.data, bytes, MADV_HUGEPAGE); // a wish; refused on kernels built without
-        return Memory(block.data, [block](void *) { forever<KeptBlocks>().keep(block); });
+        if (huge) madvise(block.data, bytes, MADV_HUGEPAGE); // only a hint; some kernels are built without it
+        return Memory(block.data, [block](void *) { process_wide<KeptBlocks>().keep(block); });
     }
 
     void copy_in(void *to, const void *from_host, std::size_t bytes) override {
@@ -128,10 +130,10 @@ class Cpu final : public Device {
     }
 
   private:
-    /// Not by aligned_alloc: glibc's takes nothing from what a thread has just freed, and puts the places around the
-    /// block back one by one. Nor with the count of its references in the block: the small counts between blocks keep
-    /// glibc from giving the top of its heap back to the system, and asking for it again, each time a thousand results
-    /// come and go.
+    /// Uses malloc, not aligned_alloc: glibc's aligned_alloc takes no block that a thread has just freed, and puts the
+    /// remainders around the block back one by one. The reference count is not stored in the block either. Small counts
+    /// between the blocks keep glibc from returning the top of its heap to the system, and from asking for it again,
+    /// each time a thousand results come and go.
     static Memory allocate_small(std::size_t bytes) {
         void *const block = std::malloc(std::max<std::size_t>(bytes, 1) + kCacheLine - 1);
         if (block == nullptr) throw no_memory(bytes);
@@ -154,7 +156,7 @@ std::shared_ptr<Device> make_cpu_device(int32_t index) {
 }
 
 const std::shared_ptr<Device> &host() {
-    // Never destroyed: threads of a program that ends without destroying its iterators still use it.
+    // Never destroyed: a program may end without destroying its iterators, whose threads then still use it.
     static const auto &cpu = *new std::shared_ptr<Device>(make_cpu_device(0));
     return cpu;
 }

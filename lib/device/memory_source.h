@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemorySource: memory with a property that memory from anywhere else lacks: that other processes can read it, or that
-// it lies on a GPU. Any thread.
+// MemorySource: a source of memory with a property that other memory lacks. For example, other processes can read it,
+// or it lies on a GPU. Any thread.
 #pragma once
 
 #include "device/device.h"
@@ -13,17 +13,18 @@ class MemorySource {
   public:
     virtual ~MemorySource() = default;
 
-    /// Of its memory. What is not of the host, no other memory can stand for.
+    /// Where its memory lies. If that is not the host, no other memory can replace it.
     virtual Place place() const { return {}; }
 
-    /// At least one byte, 64-byte aligned, zero. Throws OUT_OF_MEMORY; there may be other memory then.
+    /// Allocates at least one byte, 64-byte aligned, filled with zeros. Throws OUT_OF_MEMORY; other memory may still be
+    /// available then.
     virtual Memory allocate(std::size_t bytes) = 0;
 
-    /// Address space for memory that grows and never moves; throws OUT_OF_MEMORY.
+    /// Reserves address space for memory that grows and never moves. Throws OUT_OF_MEMORY.
     virtual Memory reserve(std::size_t bytes) = 0;
-    /// As much as one reservation should take.
+    /// The most that one reservation should take.
     virtual std::size_t fair_reservation() const = 0;
-    /// Gives memory, zero, to a part of a reservation that has none. Throws OUT_OF_MEMORY.
+    /// Gives memory, filled with zeros, to a part of a reservation that has none. Throws OUT_OF_MEMORY.
     virtual void commit(void *begin, std::size_t bytes) = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "device/region.h"
 
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace {
 constexpr std::size_t kCommitStep = std::size_t{2} << 20; // a huge page
 constexpr std::size_t kLeastReserve = std::size_t{64} << 20;
 
-std::size_t rounded(std::size_t bytes) {
-    return (bytes + kCommitStep - 1) / kCommitStep * kCommitStep;
+std::size_t whole_steps(std::size_t bytes) {
+    return round_up(bytes, kCommitStep);
 }
 
-/// All the memory there is: no region can hold more.
+/// The host's physical memory: no region can hold more.
 std::size_t physical_bytes() {
     return static_cast<std::size_t>(std::max(1L, sysconf(_SC_PHYS_PAGES))) *
            static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -36,25 +37,26 @@ Region::Region(std::shared_ptr<MemorySource> source) : source_(std::move(source)
 bool Region::reserve_from_source() {
     if (!source_) return false;
     if (!source_->place().on_host()) {
-        reserved_ = rounded(source_->fair_reservation());
+        reserved_ = whole_steps(source_->fair_reservation());
         reservation_ = source_->reserve(reserved_);
         base_ = static_cast<char *>(reservation_.get());
         return true;
     }
-    reserved_ = std::min(rounded(physical_bytes()), source_->fair_reservation() / kCommitStep * kCommitStep);
+    reserved_ = std::min(whole_steps(physical_bytes()), source_->fair_reservation() / kCommitStep * kCommitStep);
     if (reserved_ < kLeastReserve) return false;
     try {
         reservation_ = source_->reserve(reserved_);
     } catch (const Failure &) {
-        return false; // full: any other memory will do
+        return false; // full: other memory will do
     }
     base_ = static_cast<char *>(reservation_.get());
     return true;
 }
 
 void Region::reserve() {
-    // Inaccessible pages cost address space only; where that is limited too (ulimit -v), less has to do.
-    for (reserved_ = rounded(physical_bytes()); reserved_ >= kLeastReserve; reserved_ = rounded(reserved_ / 2)) {
+    // Inaccessible pages cost only address space. If that is limited too (ulimit -v), take less.
+    for (reserved_ = whole_steps(physical_bytes()); reserved_ >= kLeastReserve;
+         reserved_ = whole_steps(reserved_ / 2)) {
         void *data = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (data == MAP_FAILED) continue;
         base_ = static_cast<char *>(data);
@@ -69,7 +71,7 @@ Region::~Region() {
 
 void Region::commit(std::size_t bytes) {
     if (bytes <= committed_) return;
-    const std::size_t wanted = bytes > reserved_ ? bytes : rounded(bytes);
+    const std::size_t wanted = bytes > reserved_ ? bytes : whole_steps(bytes);
     int error = 0;
     if (wanted > reserved_ || !make_usable(wanted, error))
         throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for variables of ", bytes, " bytes on one replica"))
@@ -77,7 +79,7 @@ void Region::commit(std::size_t bytes) {
     committed_ = wanted;
 }
 
-/// Up to `bytes`, from what is usable already.
+/// Makes the range usable from the end of the usable part up to `bytes`.
 bool Region::make_usable(std::size_t bytes, int &error) {
     char *const begin = base_ + committed_;
     if (reservation_) {
@@ -94,7 +96,7 @@ bool Region::make_usable(std::size_t bytes, int &error) {
         error = errno;
         return false;
     }
-    madvise(begin, bytes - committed_, MADV_HUGEPAGE); // a wish
+    madvise(begin, bytes - committed_, MADV_HUGEPAGE); // only a hint
     return true;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/tensor.h"
 
-#include "device/gpu/physical.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 
@@ -54,13 +53,6 @@ Tensor Tensor::rows(uint64_t begin, uint64_t end) const {
 Tensor Tensor::row(uint64_t index) const {
     const Tensor one = rows(index, index + 1);
     return view(one.data_, dtype_, shape_.without_first(), owner_, place_);
-}
-
-Tensor Tensor::to_host() const {
-    if (on_host() || !defined()) return *this;
-    Tensor copy = allocate(*host(), dtype_, shape_);
-    copy_between(copy.data(), copy.place(), data_, place_, bytes());
-    return copy;
 }
 
 mdist_tensor_t Tensor::describe() const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor: a dense array that shares ownership of its memory. Copying a Tensor copies the reference, not the elements.
 //
-// Rows are the slices along the first dimension; `rows(begin, end)` is a view into the same memory. Elements never
-// change after whoever filled a tensor has handed it on, so tensors may be read from any thread.
+// Rows are the slices along the first dimension. `rows(begin, end)` is a view into the same memory. Whoever fills a
+// tensor does so before handing it on; after that its elements never change, so any thread may read it.
 #pragma once
 
 #include "device/device.h"
@@ -16,12 +16,13 @@ class Tensor {
   public:
     Tensor() = default;
 
-    /// Memory of `device`, content undefined.
+    /// Allocates a tensor on `device`; its content is undefined.
     static Tensor allocate(Device &device, int32_t dtype, const Shape &shape);
     static Tensor zeros(Device &device, int32_t dtype, const Shape &shape);
-    /// A copy of a caller's host tensor on `device`; zeros if its data is NULL. Throws INVALID_ARGUMENT naming `what`.
+    /// Copies a caller's host tensor to `device`; makes zeros if its data is NULL. Throws INVALID_ARGUMENT naming
+    /// `what`.
     static Tensor copy_of(Device &device, const mdist_tensor_t &tensor, const char *what);
-    /// A view of memory that `owner` keeps alive (may be empty: then the caller vouches for it).
+    /// Makes a view of memory that `owner` keeps alive. `owner` may be empty; then the caller keeps the memory alive.
     static Tensor view(void *data, int32_t dtype, const Shape &shape, Memory owner, Place place = {});
 
     bool defined() const { return dtype_ != 0; }
@@ -33,15 +34,13 @@ class Tensor {
     const Memory &owner() const { return owner_; }
     const Place &place() const { return place_; }
     bool on_host() const { return place_.on_host(); }
-    /// Itself, or a copy in memory of the host; waits for the GPU.
-    Tensor to_host() const;
 
-    /// Rows [begin, end) along the first dimension (there is one).
+    /// Rows [begin, end) along the first dimension, which the tensor must have.
     Tensor rows(uint64_t begin, uint64_t end) const;
     /// Row `index`, without the first dimension.
     Tensor row(uint64_t index) const;
 
-    /// As a caller sees it, with its place. All-zero for an undefined tensor.
+    /// The tensor as callers see it, with its place. All zero for an undefined tensor.
     mdist_tensor_t describe() const;
     mdist_buffer_t buffer() const;
 

@@ -27,8 +27,8 @@ void store(void *data, std::size_t i, T value) {
     std::memcpy(static_cast<char *>(data) + i * sizeof(T), &value, sizeof(T));
 }
 
-/// Two's complement for integers (signed ones by their bits), the sign bit for floating-point types: what added gives
-/// the difference exactly as subtracting would.
+/// Negates: two's complement for integers (signed ones by their bits), the sign bit for floating-point types. Adding
+/// the result gives exactly what subtracting would give.
 template <typename Bits>
 void negate(bool integer, const void *from, Bits *to, std::size_t elements) {
     constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
@@ -58,7 +58,7 @@ void divide_integers(void *to, uint64_t divisor, std::size_t elements) {
         if (divisor <= static_cast<uint64_t>(std::numeric_limits<T>::max())) {
             store<T>(to, i, static_cast<T>(value / static_cast<T>(divisor)));
         } else {
-            // Larger than any value, but for the least one, which can be its negative.
+            // The divisor is larger than any value, except that the least value can be its negative.
             const bool least =
                 std::is_signed_v<T> && value < 0 && uint64_t{0} - static_cast<uint64_t>(value) == divisor;
             store<T>(to, i, least ? static_cast<T>(-1) : T{0});
@@ -88,7 +88,7 @@ void divide_integers_each(void *to, const void *from, std::size_t elements) {
     for (std::size_t i = 0; i < elements; ++i) {
         const T numerator = load<T>(to, i);
         const T denominator = load<T>(from, i);
-        // The least number by -1 is no number of the type: it wraps around.
+        // The least value divided by -1 does not fit the type: it wraps around.
         const bool negates = std::is_signed_v<T> && denominator == static_cast<T>(-1);
         store<T>(to, i,
                  negates ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(numerator))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise arithmetic that is not on any hot path: plain loops. Results as in reduce(): 16-bit types compute in
-// float32 and round once, integers wrap around, NaNs are canonical. Callers put a FloatEnvironment around it.
+// Element-wise arithmetic outside the hot paths, as plain loops. Results are as in reduce(): 16-bit types compute in
+// float32 and round once, integers wrap around, NaNs are canonical. Callers must hold a FloatEnvironment.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace mdist::reduce {
 
-/// to[i] = to[i] op from[i] for a mdist_assign_t other than SET, of two arrays apart, or the same.
+/// to[i] = to[i] op from[i], for any mdist_assign_t except SET. The arrays must not overlap, or must be the same.
 void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
 /// to[i] -= from[i]
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);
-/// to[i] /= divisor; integers are cut off towards zero.
+/// to[i] /= divisor; integers are truncated towards zero.
 void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements);
-/// to[i] /= from[i]; integers are cut off towards zero, and none of theirs is 0.
+/// to[i] /= from[i]; integers are truncated towards zero, and no integer in `from` may be 0.
 void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements);
-/// The sum of floating-point elements in order, in double; each times a weight, if there are weights, one for every
-/// `share` elements.
+/// Sums floating-point elements in order, in double. If `weights` is not NULL, each element is multiplied by a weight;
+/// there is one weight for every `share` elements.
 double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements);
-/// Whether every element is 0 (-0 is).
+/// Whether every element is 0; -0 counts as 0.
 bool all_zero(int32_t dtype, const void *data, std::size_t elements);
-/// Whether some element is.
+/// Whether some element is 0.
 bool any_zero(int32_t dtype, const void *data, std::size_t elements);
 
 } // namespace mdist::reduce

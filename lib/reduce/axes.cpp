@@ -14,7 +14,7 @@
 namespace mdist::reduce {
 namespace {
 
-/// Calls `use(T{})` with the C++ type of a dtype; the 16-bit floats as the tags below.
+/// Stand for the 16-bit floats where code calls `use(T{})` with the C++ type of a dtype.
 struct Half {};
 struct Bfloat16 {};
 
@@ -117,7 +117,7 @@ double neutral_real(int32_t op) {
     }
 }
 
-/// Strides of what remains when the reduced dimensions are dropped: 0 for those.
+/// Strides of the remaining array; 0 for dimensions that are reduced.
 void kept_strides(const Shape &shape, const bool (&reduced)[MDIST_MAX_RANK], uint64_t (&strides)[MDIST_MAX_RANK]) {
     uint64_t stride = 1;
     for (int32_t d = shape.rank - 1; d >= 0; --d) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/blocks.h"
 
+#include "util/sanitized.h"
+
 #include <bit>
 #include <cstring>
 
@@ -16,6 +18,16 @@ void set_scale(Span &span, const Operation &operation) {
     span.factor64 = static_cast<double>(operation.divisor);
     if (exact) span.factor32 = 1 / span.factor32;
     if (exact) span.factor64 = 1 / span.factor64;
+}
+
+/// No sanitizer is in the kernels. It learns here what they read and write.
+void announce(const Kernel &kernel, std::size_t count, const Span &span) {
+    for (std::size_t s = 0; s < count; ++s)
+        announce_read(static_cast<const char *>(span.sources[s]) + span.source_offset,
+                      span.elements * kernel.source_size);
+    for (std::size_t d = 0; d < span.destination_count; ++d)
+        announce_write(static_cast<char *>(span.destinations[d]) + span.destination_offset,
+                       span.elements * kernel.destination_size);
 }
 
 } // namespace
@@ -35,7 +47,10 @@ Span span_of(const Operation &operation, const void *const *sources, void *const
 void run(const Kernel &kernel, std::size_t count, Span span) {
     const std::size_t left = span.elements % kernel.step;
     span.elements -= left;
-    if (span.elements > 0) kernel.run(span);
+    if (span.elements > 0) {
+        if (MDIST_SANITIZED) announce(kernel, count, span);
+        kernel.run(span);
+    }
     if (left == 0) return;
 
     alignas(kMaxStep) unsigned char padded[kFanIn][kMaxStep];

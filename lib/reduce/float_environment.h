@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FloatEnvironment: while it lives, its thread rounds to nearest, keeps denormals and traps on nothing.
+// FloatEnvironment: while it exists, its thread rounds to nearest, keeps denormals and does not trap.
 //
-// The destructor puts back the environment found, exception flags included, so what happens in between leaves no trace.
-// Compilers may move arithmetic of the same function across its borders: put it around calls, not around expressions.
+// The destructor restores the previous environment, exception flags included, so the computation leaves no trace.
+// Compilers may move arithmetic across its borders within one function: put it around calls, not around expressions.
 #pragma once
 
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ class FloatEnvironment {
     FloatEnvironment &operator=(const FloatEnvironment &) = delete;
 
 #if defined(__x86_64__)
-    // The x87 unit keeps its state: nothing in the library computes with it.
+    // The x87 unit is left alone: nothing in the library computes with it.
     FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
         _mm_setcsr(kDefault);
     }

@@ -8,7 +8,7 @@
 namespace mdist::reduce {
 namespace {
 
-/// A binary format of 16 bits with one of sign.
+/// A 16-bit binary format with one sign bit.
 struct Format {
     int fraction_bits;
     int least_exponent; // of normal numbers
@@ -39,7 +39,7 @@ uint16_t narrow(const Format &format, double value) {
     const double magnitude = std::fabs(value);
     int exponent = magnitude == 0 ? format.least_exponent : std::max(std::ilogb(magnitude), format.least_exponent);
     if (exponent > format.most_exponent) return static_cast<uint16_t>(sign | format.infinity());
-    // In units of the last place; a carry out of the fraction goes into the exponent, and from there to infinity.
+    // In units of the last place. A carry out of the fraction goes into the exponent, and from there to infinity.
     const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent)));
     return static_cast<uint16_t>(sign | (((exponent - format.least_exponent) << format.fraction_bits) + units));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit floating-point numbers, one at a time, for code that is not on a hot path. Rounding is to nearest, ties to
+// Converts 16-bit floating-point numbers one at a time, for code outside the hot paths. Rounds to nearest, ties to
 // even; NaNs are canonical.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace mdist::reduce {
 
 double half_to_double(uint16_t half);
 double bfloat16_to_double(uint16_t bfloat16);
-/// One rounding, straight from the double.
+/// These round once, directly from the double.
 uint16_t double_to_half(double value);
 uint16_t double_to_bfloat16(double value);
 

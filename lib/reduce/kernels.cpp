@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, compiled once per instruction set: MDIST_REDUCE_VARIANT names the namespace of the table, and
-// MDIST_REDUCE_BYTES says how wide its vectors are.
+// The kernels, compiled once per instruction set. MDIST_REDUCE_VARIANT is the namespace of the table,
+// MDIST_REDUCE_BYTES the width of its vectors.
 #include "reduce/kernels.h"
 
 #include "reduce/vectors.h"
@@ -8,10 +8,10 @@
 namespace mdist::reduce {
 namespace {
 
-// Vectors computed before any is stored: enough to keep stores to one destination together.
+// Vectors to compute before storing any: enough to keep the stores to one destination together.
 constexpr int kUnroll = 4;
 
-// Requests memory so far ahead of its use: reading 8 arrays from memory at once, 2 threads gain a fifth by it.
+// How far ahead to request memory. When reading 8 arrays from memory at once, this makes 2 threads a fifth faster.
 constexpr size_t kAhead = 1024;
 constexpr size_t kLine = 64;
 
@@ -32,9 +32,10 @@ MDIST_INLINE Vector<typename From::Value> evaluate(const char *const *sources, s
     }
 }
 
-template <typename T>
+// Only sums are scaled.
+template <Op op, typename T>
 MDIST_INLINE Vector<T> scaled(Vector<T> value, const Span &span) {
-    if constexpr (is_float<T>) {
+    if constexpr (is_float<T> && op == Op::kSum) {
         T factor;
         if constexpr (sizeof(T) == sizeof(float)) {
             factor = span.factor32;
@@ -64,7 +65,7 @@ MDIST_INLINE void step(const char *const *sources, const Span &span, size_t at) 
     for (int i = 0; i < vectors; ++i) {
         const auto value =
             evaluate<From, op, 0, count>(sources, at * sizeof(typename From::Element) + i * source_stride);
-        results[i] = To::pack(scaled<Value>(value, span));
+        results[i] = To::pack(scaled<op, Value>(value, span));
     }
     const size_t offset = span.destination_offset + at * sizeof(typename To::Element);
     for (size_t d = 0; d < span.destination_count; ++d) {
@@ -94,7 +95,7 @@ constexpr Kernel kernel() {
             kBytes / sizeof(typename From::Value)};
 }
 
-// With one source there is nothing to combine: all operations take the same kernel.
+// With one source there is nothing to combine, so all operations use the same kernel.
 #define MDIST_KERNELS(From, To)                                                                    \
     {                                                                                              \
         {}, kernel<From, To, Op::kSum, 1>(), kernel<From, To, op, 2>(), kernel<From, To, op, 3>(), \
@@ -109,7 +110,7 @@ constexpr KernelSet kernels() {
             MDIST_KERNELS(Partial, Format)};
 }
 
-// Sums and products that wrap have the same bits signed and unsigned, so both take the unsigned kernels.
+// Wrapping sums and products have the same bits signed and unsigned, so both use the unsigned kernels.
 template <typename Format, typename Unsigned>
 struct Row {
     static constexpr KernelSet kSum = kernels<Unsigned, Op::kSum>();
@@ -118,7 +119,7 @@ struct Row {
     static constexpr KernelSet kProd = kernels<Unsigned, Op::kProd>();
 };
 
-// Adds the squares of one vector of values to their lanes: as many vectors of doubles as hold as many numbers.
+// Adds the squares of one vector of values to their lanes, in as many vectors of doubles as it takes to hold them.
 template <typename T>
 MDIST_INLINE void add_squares(Vector<T> values, Vector<double> *sums) {
     if constexpr (sizeof(T) == sizeof(double)) {
@@ -133,7 +134,7 @@ MDIST_INLINE void add_squares(Vector<T> values, Vector<double> *sums) {
     }
 }
 
-// The squares of kSquareLanes elements.
+// Adds the squares of kSquareLanes elements.
 template <typename Format>
 MDIST_INLINE void add_lanes(const char *from, Vector<double> *sums) {
     using Value = typename Format::Value;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reduce.cpp and the kernels, compiled once per instruction set, know of each other.
+// The interface between reduce.cpp and the kernels, which are compiled once per instruction set.
 //
-// Plain structs only: whatever is inline here would be compiled with each instruction set, and the linker would keep
-// any one of the copies, even on a processor that cannot run it.
+// It contains plain structs only. An inline function here would be compiled for every instruction set. The linker would
+// keep any one of the copies, even on a processor that cannot run it.
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,15 @@
 
 namespace mdist::reduce {
 
-/// Kernels exist for up to so many sources; more are reduced in groups. A power of two, as the tree splits there.
+/// The most sources of a kernel; more sources are reduced in groups. A power of two, because the tree splits there.
 inline constexpr int kFanIn = 8;
-/// The widest vector, in bytes.
+/// The width of the widest vector, in bytes.
 inline constexpr size_t kMaxStep = 64;
 
-/// What happens to a sum before it is stored. Multiplying is for divisors whose reciprocal is exact: same bits, faster.
+/// What to do to a sum before storing it. Multiplying is used if the divisor's reciprocal is exact: same bits, faster.
 enum class Scale : int32_t { kNone, kMultiply, kDivide };
 
-/// One call of a kernel. Offsets in bytes are added to every source and to every destination.
+/// One call of a kernel. The offsets are in bytes; they are added to every source and to every destination.
 struct Span {
     const void *const *sources;
     size_t source_offset;
@@ -31,7 +31,7 @@ struct Span {
     double factor64;
 };
 
-/// Reads sources of one format and stores another, or the same. Elements are read before the same ones are written.
+/// Reads sources of one format and stores the same or another format. Reads elements before writing the same elements.
 struct Kernel {
     void (*run)(const Span &);
     uint16_t source_size; // bytes of an element
@@ -39,20 +39,21 @@ struct Kernel {
     uint16_t step; // elements; at most kMaxStep bytes of either format
 };
 
-/// The sum of squares, in double: element i goes to lane i % kSquareLanes, and the lanes are added up half by half.
+/// Sums squares in double. Element i goes to lane i % kSquareLanes; then the lanes are added up half by half.
 using SquaresKernel = double (*)(const void *data, size_t elements);
 inline constexpr size_t kSquareLanes = 16;
 
-/// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, else the type.
+/// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, otherwise of
+/// the type itself.
 struct KernelSet {
-    // By number of sources; [0] is empty.
+    // Each indexed by the number of sources; [0] is empty.
     Kernel reduce[kFanIn + 1];  // values to the value
     Kernel partial[kFanIn + 1]; // values to a partial
     Kernel merge[kFanIn + 1];   // partials to a partial
     Kernel finish[kFanIn + 1];  // partials to the value
 };
 
-/// By mdist_dtype_t and by Op, where MEAN is empty: it is SUM and a scale.
+/// Indexed by mdist_dtype_t and by Op. MEAN is empty: it is SUM with a scale.
 struct KernelTable {
     KernelSet sets[11][6];
     SquaresKernel squares[5]; // floating-point types

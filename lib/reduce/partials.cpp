@@ -19,12 +19,12 @@ const KernelSet &best_kernels(const Operation &operation) {
     return kernels_of(table, operation);
 }
 
-/// Some neighbours of a cut that make up one node of the tree.
+/// Neighbouring subtrees of a cut that together make up one node of the tree.
 struct Node {
     const Subtree *first;
     std::size_t count;
 
-    /// How many of them are its lower half. Not for a node that is a subtree of the cut.
+    /// How many of them make up the lower half. Not for a node that is itself a subtree of the cut.
     std::size_t lower() const {
         const uint32_t begin = first->begin;
         const uint32_t middle = begin + std::bit_floor(first[count - 1].end - begin - 1);
@@ -32,7 +32,7 @@ struct Node {
         while (first[lower].begin != middle) ++lower;
         return lower;
     }
-    /// Whether the tree over the subtrees is the one over as many leaves, so that kernels for many sources fit.
+    /// Whether the tree over the subtrees looks like the tree over as many leaves; then kernels for many sources fit.
     bool as_leaves() const {
         if (count == 1) return true;
         const std::size_t split = lower();
@@ -41,7 +41,7 @@ struct Node {
     }
 };
 
-/// Where a node's value of one block is: a partial's own memory, or `out` after computing it there.
+/// The address of a node's value of one block: a partial's own memory, or `out` after computing it there.
 struct Sources {
     const void *const *partials;
     std::size_t offset;
@@ -64,7 +64,7 @@ const void *block_value(const KernelSet &set, Node node, const Sources &from, vo
     return out;
 }
 
-/// Block by block, the two halves of the tree and then their sum.
+/// Combines block by block: the two halves of the tree, and then their sum.
 void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
     const std::size_t split = root.lower();
     const std::size_t size = set.finish[2].source_size;
@@ -85,21 +85,26 @@ void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
 
 } // namespace
 
-Cut::Cut(uint32_t replicas, uint32_t per_worker)
-    : replicas_(replicas), first_((replicas + per_worker - 1) / per_worker + 1) {
-    collect(0, replicas, per_worker);
-    for (const Subtree &subtree : subtrees_) ++first_[subtree.begin / per_worker + 1];
+Cut::Cut(const Spans &spans) : spans_(spans), first_(spans.workers() + 1) {
+    collect(0, replicas());
+    for (const Subtree &subtree : subtrees_) ++first_[spans_.worker_of(subtree.begin) + 1];
     for (std::size_t worker = 1; worker < first_.size(); ++worker) first_[worker] += first_[worker - 1];
 }
 
-void Cut::collect(uint32_t begin, uint32_t end, uint32_t per_worker) {
-    if (begin / per_worker == (end - 1) / per_worker) {
+uint32_t Cut::most() const {
+    uint32_t most = 0;
+    for (uint32_t worker = 0; worker < spans_.workers(); ++worker) most = std::max(most, count(worker));
+    return most;
+}
+
+void Cut::collect(uint32_t begin, uint32_t end) {
+    if (spans_.worker_of(begin) == spans_.worker_of(end - 1)) {
         subtrees_.push_back({begin, end});
         return;
     }
     const uint32_t middle = begin + std::bit_floor(end - begin - 1);
-    collect(begin, middle, per_worker);
-    collect(middle, end, per_worker);
+    collect(begin, middle);
+    collect(middle, end);
 }
 
 std::size_t partial_size(int32_t dtype, const Cut &cut) {
@@ -130,7 +135,7 @@ void merge_partials(const Operation &operation, const Cut &fine, const Cut &coar
                                            [&](const Subtree &part) { return part.begin == whole.begin; });
     const auto begin = static_cast<std::size_t>(first - fine.subtrees().data());
     if (fine.leaves()) {
-        // Values themselves, which may be shorter than partials.
+        // The partials are the values themselves, which may be shorter than partials.
         reduce_partial(operation, coarse, index, partials + begin, partial, elements);
         return;
     }

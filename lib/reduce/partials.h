@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partials: the canonical tree evaluated in pieces, by several workers, to the same bits as by one.
+// Partials: several workers evaluate pieces of the canonical tree, and get the same bits as one worker would.
 //
-// A Cut is a row of subtrees of the tree over n replicas, in order, that together hold every replica once. Each worker
-// reduces the subtrees that lie whole among its own replicas to partials; whoever has the partials of a whole cut gets
-// the result. Partials of 16-bit floats are float32, all others are of the type itself; so is every partial where each
-// worker has one replica, as it is that replica's value.
+// A Cut is a list of subtrees of the tree over n replicas, in order. Together they hold every replica once. Each worker
+// reduces the subtrees that lie completely among its own replicas; the results are its partials. Whoever has all
+// partials of a cut can compute the result. Partials of 16-bit floats are float32; other partials have the type itself.
+// If every subtree is one replica, partials always have the type itself, because each is that replica's value.
 #pragma once
 
 #include "reduce/reduce.h"
+#include "reduce/spans.h"
 
 #include <cstdint>
 #include <vector>
@@ -22,24 +23,26 @@ struct Subtree {
     bool operator==(const Subtree &) const = default;
 };
 
-/// The subtrees of the tree over `replicas` that workers of `per_worker` replicas each reduce by themselves: maximal,
-/// in order. Where `replicas` is no multiple of `per_worker` the last one has what is left.
+/// The largest subtrees that workers can reduce alone, in order.
 class Cut {
   public:
-    Cut(uint32_t replicas, uint32_t per_worker);
+    explicit Cut(const Spans &spans);
 
-    uint32_t replicas() const { return replicas_; }
+    const Spans &spans() const { return spans_; }
+    uint32_t replicas() const { return spans_.replicas(); }
     const std::vector<Subtree> &subtrees() const { return subtrees_; }
-    /// Those of one worker are subtrees()[first(worker)] to subtrees()[first(worker + 1) - 1].
+    /// The subtrees of one worker are subtrees()[first(worker)] to subtrees()[first(worker + 1) - 1].
     uint32_t first(uint32_t worker) const { return first_[worker]; }
     uint32_t count(uint32_t worker) const { return first_[worker + 1] - first_[worker]; }
+    /// The largest number of subtrees of a worker.
+    uint32_t most() const;
     /// Whether every subtree is one replica.
-    bool leaves() const { return subtrees_.size() == replicas_; }
+    bool leaves() const { return subtrees_.size() == replicas(); }
 
   private:
-    void collect(uint32_t begin, uint32_t end, uint32_t per_worker);
+    void collect(uint32_t begin, uint32_t end);
 
-    uint32_t replicas_;
+    Spans spans_;
     std::vector<Subtree> subtrees_;
     std::vector<uint32_t> first_;
 };
@@ -47,17 +50,19 @@ class Cut {
 /// Bytes of one element of a partial.
 std::size_t partial_size(int32_t dtype, const Cut &cut);
 
-/// The partial of cut.subtrees()[index] from its replicas' values, sources[0..count()); it may not overlap them.
+/// Computes the partial of cut.subtrees()[index] from its replicas' values, sources[0..count()). It may not overlap
+/// them.
 void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
                     void *partial, std::size_t elements) noexcept;
 
-/// Partial `index` of a coarse cut from those of a finer one: partials[i] of fine.subtrees()[i], of which only those are
-/// looked at that make it up. Each subtree of `coarse` is made of whole ones of `fine`. It may not overlap them.
+/// Computes partial `index` of the cut `coarse` from partials of the cut `fine`. partials[i] belongs to
+/// fine.subtrees()[i]; only those that make up the subtree are read. Each subtree of `coarse` must consist of whole
+/// subtrees of `fine`. The partial may not overlap the partials read.
 void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
                     const void *const *partials, void *partial, std::size_t elements) noexcept;
 
-/// The result from partials[i] of cut.subtrees()[i], all of them, written to each destination; a destination may be one
-/// of the partials where they have the type's own size.
+/// Computes the result from all partials of a cut, and writes it to each destination. partials[i] belongs to
+/// cut.subtrees()[i]. A destination may be one of the partials if those have the type's own size.
 void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,
                       void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
 

@@ -3,6 +3,8 @@
 
 #include "reduce/blocks.h"
 #include "reduce/variants.h"
+#include "util/dtype.h"
+#include "util/sanitized.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,8 +12,8 @@
 namespace mdist::reduce {
 namespace {
 
-/// More sources than a kernel takes: block by block, the two halves of the tree and then their sum. All sources are
-/// read before a destination is written, which may be one of them.
+/// Reduces more sources than a kernel takes, block by block: the two halves of the tree, and then their sum. Reads all
+/// sources before it writes a destination, which may be one of them.
 void reduce_many(const KernelSet &set, std::size_t count, const Span &whole) {
     const std::size_t left = std::bit_floor(count - 1);
     const std::size_t block = kBlockBytes / set.merge[2].source_size;
@@ -41,26 +43,16 @@ void reduce_by(const KernelTable &table, const Operation &operation, const Span 
     }
 }
 
-} // namespace
-
-#ifndef MDIST_REDUCE_BY_REFERENCE
-namespace {
-
 InstructionSet best() noexcept {
     static const InstructionSet set = best_instruction_set();
     return set;
 }
 
 } // namespace
-#endif
 
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
             std::size_t destination_count, std::size_t elements) noexcept {
-#ifdef MDIST_REDUCE_BY_REFERENCE
-    reduce_reference(operation, sources, source_count, destinations, destination_count, elements);
-#else
     reduce_with(best(), operation, sources, source_count, destinations, destination_count, elements);
-#endif
 }
 
 void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
@@ -70,23 +62,16 @@ void reduce_with(InstructionSet set, const Operation &operation, const void *con
 }
 
 double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept {
-#ifdef MDIST_REDUCE_BY_REFERENCE
-    return sum_of_squares_reference(dtype, data, elements);
-#else
     return sum_of_squares_with(best(), dtype, data, elements);
-#endif
 }
 
 double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept {
+    announce_read(data, elements * dtype_size(dtype));
     return table_of(set).squares[dtype](data, elements);
 }
 
 void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
-#ifdef MDIST_REDUCE_BY_REFERENCE
-    scale_reference(dtype, data, factor, elements);
-#else
     scale_with(best(), dtype, data, factor, elements);
-#endif
 }
 
 void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar twin of the kernels. It shares nothing with them, on purpose.
+// The scalar counterpart of the kernels. On purpose it shares no code with them.
 #include <mdist/tensor.h>
 
 #include <cmath>
@@ -48,8 +48,8 @@ uint16_t half_of_float(float value) {
     const int sign = std::signbit(value) ? 0x8000 : 0;
     const double magnitude = std::fabs(value);
     if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7c00);
-    // In units of the last place of its binade the magnitude is rounded to an integer; 1024 of them are a leading one,
-    // which carries into the exponent by itself.
+    // The magnitude is rounded to an integer, in units of the last place of its binade. 1024 such units are a leading
+    // one, which carries into the exponent by itself.
     int exponent = magnitude < std::ldexp(1.0, -14) ? -14 : std::ilogb(magnitude);
     const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
     return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + units));
@@ -96,7 +96,7 @@ T combine(Op op, T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
         return op == Op::kProd ? a * b : a + b;
     } else {
-        // 64 unsigned bits wrap, and so do the low bits that are kept of them.
+        // 64-bit unsigned arithmetic wraps around, and so do the low bits that are kept.
         const uint64_t x = static_cast<uint64_t>(a);
         const uint64_t y = static_cast<uint64_t>(b);
         return static_cast<T>(op == Op::kProd ? x * y : x + y);

@@ -9,13 +9,13 @@ namespace mdist::reduce {
 namespace {
 
 #ifdef MDIST_REDUCE_X86
-// clang 14 has no name for this one in __builtin_cpu_supports.
+// clang 14 has no name for F16C in __builtin_cpu_supports.
 bool has_f16c() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
-// The builtin also asks whether the operating system keeps the registers.
+// The builtin also checks that the operating system saves the registers.
 bool has_avx2() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }

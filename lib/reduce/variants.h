@@ -3,12 +3,16 @@
 #pragma once
 
 #include "reduce/kernels.h"
-#include "reduce/reduce.h"
+#include "reduce/operation.h"
 
 namespace mdist::reduce {
 
+/// Whether this build has the variant and this processor can run it. Always true for the baseline.
+bool available(InstructionSet set) noexcept;
 InstructionSet best_instruction_set() noexcept;
-/// The baseline's for a variant that this build does not have.
+/// The variant that reduce() uses: "avx512", "avx2" or "baseline". It is the best available, chosen at first use.
+const char *instruction_set() noexcept;
+/// The kernels of a variant; the baseline's if this build does not have that variant.
 const KernelTable &table_of(InstructionSet set) noexcept;
 
 } // namespace mdist::reduce

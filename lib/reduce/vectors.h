@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors as wide as the instruction set that the including file is compiled for, and what the kernels do with them.
+// Vectors as wide as the instruction set that the including file is compiled for, and the operations that the kernels
+// need on them.
 //
-// For kernels.cpp alone. Everything is in an anonymous namespace and nothing of the standard library is called, so that
-// no function compiled for a newer processor can stand in for one of another file.
+// Only kernels.cpp may include this. Everything is in an anonymous namespace, and nothing calls the standard library.
+// So no function compiled for a newer processor can replace the same function of another file.
 #pragma once
 
-#include "reduce/kernels.h"
-#include "reduce/reduce.h"
+#include "reduce/operation.h"
+
+#include <stddef.h>
 
 #if MDIST_REDUCE_BYTES > 16 || defined(__SSE2__)
 #include <immintrin.h>
@@ -61,8 +63,8 @@ MDIST_INLINE Vector<T> all(T value) {
     return Vector<T>{} + value;
 }
 
-// x86's own minimum knows neither NaN nor the sign of zero as we need them. Where both are equal, the bits are too,
-// save for zeros: there OR gives -0 if one is, AND gives +0 if one is.
+// x86's own minimum does not treat NaN and the sign of zero as needed here. Where both values are equal their bits are
+// equal too, except for zeros: there OR gives -0 if one is -0, and AND gives +0 if one is +0.
 template <Op op, typename T>
 MDIST_INLINE Vector<T> extreme(Vector<T> a, Vector<T> b) {
     Vector<T> winner;
@@ -96,8 +98,8 @@ MDIST_INLINE Vector<T> combine(Vector<T> a, Vector<T> b) {
     }
 }
 
-// A format says how elements lie in memory: Value is what they are computed in, pack() makes of a vector of values what
-// is stored.
+// A format says how elements lie in memory. Value is the type they are computed in; pack() turns a vector of values
+// into what is stored.
 template <typename T>
 struct Plain {
     using Element = T;
@@ -114,9 +116,9 @@ using Ints = Vector<int32_t>;
 using Floats = Vector<float>;
 using Halves = Vector<uint16_t, kBytes / 2>;
 
-// Words of 16-bit elements and back (words below 0x10000 only). What compilers make of __builtin_convertvector is
-// several times slower. With AVX-512 the masked forms, all lanes on, because gcc 12 warns of its own header in the
-// others.
+// Convert 16-bit elements to words and back (words below 0x10000 only). The code that compilers make of
+// __builtin_convertvector is several times slower. With AVX-512 these are the masked forms with all lanes on, because
+// in the others gcc 12 warns about its own header.
 #if MDIST_REDUCE_BYTES == 64
 MDIST_INLINE Words extend(Halves halves) {
     return (Words)_mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)halves);
@@ -136,7 +138,7 @@ MDIST_INLINE Halves shorten(Words words) {
 MDIST_INLINE Words extend(Halves halves) {
     return (Words)_mm_unpacklo_epi16(_mm_cvtsi64_si128((long long)halves), _mm_setzero_si128());
 }
-// The one packing instruction there is takes signed words.
+// The only packing instruction takes signed words.
 MDIST_INLINE Halves shorten(Words words) {
     const __m128i extended = (__m128i)((Ints)(words << 16) >> 16);
     return (Halves)_mm_cvtsi128_si64(_mm_packs_epi32(extended, extended));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/preemption.h"
 
-#include "comm/workers.h"
+#include "comm/call/bad_message.h"
+#include "comm/workers/workers.h"
+#include "strategy/job/call_functions.h"
 
 #include <mdist/preemption.h>
 
@@ -19,21 +21,23 @@ Preemption::Standing Preemption::own_standing() {
     if (last_check_ns_ != 0) longest_ns_ = std::max(longest_ns_, now - last_check_ns_);
     last_check_ns_ = now;
     if (announced == 0) return kStays;
-    const uint64_t gone = now - std::min(announced, now); // a signal may come between the two looks
+    const uint64_t gone = now - std::min(announced, now); // a signal may arrive between the two reads
     return gone + 2 * longest_ns_ >= grace_ns_ ? kMustEnd : kGoes;
 }
 
 Preemption::Answer Preemption::check(uint64_t timeout_ns) {
-    strategy_->require_open();
+    job_->require_open();
     const Standing own = own_standing();
     Standing most = own;
-    int32_t worker = own == kStays ? -1 : static_cast<int32_t>(strategy_->worker());
-    if (Workers *const workers = strategy_->workers()) {
+    int32_t worker = own == kStays ? -1 : static_cast<int32_t>(job_->worker());
+    if (Workers *const workers = job_->workers()) {
         Call call;
-        call.kind = CallKind::kCheckPreemption;
-        const Workers::Blobs all = workers->gather(call, &own, sizeof own, strategy_->timeout_or_own(timeout_ns));
+        call.kind = &calls::kCheckPreemption;
+        const Workers::Blobs all = workers->gather(call, &own, sizeof own, job_->timeout_or_own(timeout_ns));
         for (uint32_t rank = workers->count(); rank-- > 0;) {
-            const auto theirs = static_cast<Standing>(all[rank].at(0));
+            if (all[rank].size() != sizeof own || all[rank][0] < kStays || all[rank][0] > kMustEnd)
+                throw bad_message(rank, "bytes that do not say whether it must end");
+            const auto theirs = static_cast<Standing>(all[rank][0]);
             most = std::max(most, theirs);
             if (theirs != kStays) worker = static_cast<int32_t>(rank);
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preemption: what this worker was told, and what all of them conclude from it.
+// Preemption: collects the notice that a worker must end soon, and lets all workers decide together when to save a
+// checkpoint and when to end.
 #pragma once
 
-#include "strategy/strategy.h"
+#include "strategy/job/job.h"
 #include "util/clock.h"
 
 #include <atomic>
@@ -18,29 +19,29 @@ class Preemption {
         int32_t worker;
     };
 
-    Preemption(std::shared_ptr<Strategy> strategy, uint64_t grace_ns, const Clock &clock = monotonic_clock())
-        : strategy_(std::move(strategy)), grace_ns_(grace_ns), clock_(clock) {}
+    Preemption(std::shared_ptr<Job> job, uint64_t grace_ns, const Clock &clock = monotonic_clock())
+        : job_(std::move(job)), grace_ns_(grace_ns), clock_(clock) {}
 
-    Strategy &strategy() const { return *strategy_; }
+    Job &job() const { return *job_; }
 
-    /// Any thread, and in signal handlers.
+    /// Records the notice. Any thread, and in signal handlers.
     void announce() noexcept;
-    /// With the strategy's turn, on all workers.
+    /// Lets all workers decide. Needs the turn; all workers call it.
     Answer check(uint64_t timeout_ns);
 
   private:
-    /// How things stand with one worker, in the order of urgency.
+    /// The state of one worker, in order of urgency.
     enum Standing : uint8_t { kStays, kGoes, kMustEnd };
     Standing own_standing();
 
-    const std::shared_ptr<Strategy> strategy_;
+    const std::shared_ptr<Job> job_;
     const uint64_t grace_ns_;
     const Clock &clock_;
-    std::atomic<uint64_t> announced_ns_{0}; // 0: not
+    std::atomic<uint64_t> announced_ns_{0}; // 0: not announced
     static_assert(std::atomic<uint64_t>::is_always_lock_free);
     uint64_t last_check_ns_ = 0;
-    uint64_t longest_ns_ = 0; // between two checks
-    bool saved_ = false;      // all were told to, the first time
+    uint64_t longest_ns_ = 0; // the longest time between two checks
+    bool saved_ = false;      // the workers were told to save
 };
 
 } // namespace mdist

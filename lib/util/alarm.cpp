@@ -14,7 +14,7 @@
 namespace mdist {
 namespace {
 
-/// At nanosecond 0 the kernel would switch it off.
+/// A time in the past. The kernel takes time 0 as switching the timer off.
 constexpr uint64_t kLongAgo = 1;
 
 void arm(int descriptor, uint64_t at_ns) noexcept {
@@ -23,18 +23,19 @@ void arm(int descriptor, uint64_t at_ns) noexcept {
         timer.it_value.tv_sec = static_cast<time_t>(at_ns / 1'000'000'000u);
         timer.it_value.tv_nsec = static_cast<long>(at_ns % 1'000'000'000u);
     }
-    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, nullptr); // also forgets that it was readable
+    timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, nullptr); // also makes it unreadable again
 }
 
 int checked(int descriptor) {
     if (descriptor < 0)
-        throw Failure(MDIST_ERR_RESOURCE, "the system refused a descriptor; see the limit on open files").native(errno);
+        throw Failure(MDIST_ERR_RESOURCE, "the system refused another file descriptor. Check the limit on open files")
+            .native(errno);
     return descriptor;
 }
 
 } // namespace
 
-// A timer is event and deadline in one: what is rung is a timer whose time has passed.
+// A timer serves for both: ringing sets it to a time in the past.
 Alarm::Alarm() : descriptor_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) {}
 
 Alarm::~Alarm() {

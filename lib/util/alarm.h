@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alarm: a descriptor for poll() and its kin that is readable once it was rung, or from a set time on. Readers share
-// it: nothing is read from it, so that who looks takes nothing away from others. Functions: any thread.
+// Alarm: a descriptor for poll() and similar calls. It becomes readable when it is rung, or at a set time. Any number
+// of readers can share it, since nobody reads from it. Functions: any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@ namespace mdist {
 
 class Alarm {
   public:
-    /// Neither rung nor set. Throws RESOURCE if the system refuses a descriptor.
+    /// Makes an alarm that is neither rung nor set. Throws RESOURCE if the system refuses a descriptor.
     Alarm();
     ~Alarm();
     Alarm(const Alarm &) = delete;
     Alarm &operator=(const Alarm &) = delete;
 
-    /// Another descriptor for the same alarm, which stays as it is when this goes; the caller closes it. Throws
-    /// RESOURCE.
+    /// Returns another descriptor for the same alarm. It keeps its state when this object goes. The caller closes it.
+    /// Throws RESOURCE.
     int duplicate() const;
-    /// Readable from now on.
+    /// Makes it readable from now on.
     void ring() noexcept;
-    /// Not readable until it is rung or `monotonic_clock()` says `at_ns` (kNoDeadline: never).
+    /// Makes it unreadable until it is rung or `monotonic_clock()` reaches `at_ns` (kNoDeadline: never).
     void set(uint64_t at_ns) noexcept;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/clock.h"
 
-#include "util/forever.h"
+#include "util/process_wide.h"
 
 #include <ctime>
 
@@ -20,7 +20,7 @@ class Monotonic final : public Clock {
 } // namespace
 
 const Clock &monotonic_clock() {
-    return forever<Monotonic>();
+    return process_wide<Monotonic>();
 }
 
 } // namespace mdist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock: nanoseconds that only go forward. Everything that compares times takes a Clock, so that a simulator can give
-// its own; nothing in the library looks at the time of day. Safe from any thread.
+// Clock: a time in nanoseconds that never goes back. Code that compares times takes a Clock, so that a simulator can
+// pass its own. Nothing in the library reads the time of day. Safe from any thread.
 #pragma once
 
 #include <cstdint>

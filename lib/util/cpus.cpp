@@ -14,12 +14,12 @@ namespace {
 uint32_t affinity_cpus() {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<uint32_t>(CPU_COUNT(&set));
-    // More CPUs than cpu_set_t has bits: such a host is not short of them.
+    // The host has more CPUs than cpu_set_t has bits, so the exact number matters little.
     return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-/// Quota of cgroup v2 in CPUs, rounded up; UINT32_MAX without one. Inside a container its own group is mounted at the
-/// root, which is the case that matters.
+/// Returns the CPU quota of cgroup v2, rounded up, or UINT32_MAX without one. It reads the root group. Inside a
+/// container that is the container's own group, which is the case that matters.
 uint32_t quota_cpus() {
     const std::unique_ptr<FILE, int (*)(FILE *)> file(
         std::fopen("/sys/fs/cgroup/cpu.max", "re"), [](FILE *open) { return open == nullptr ? 0 : std::fclose(open); });

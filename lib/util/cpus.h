@@ -6,7 +6,7 @@
 
 namespace mdist {
 
-/// At least 1. Reads the system each time; not for hot paths.
+/// Returns at least 1. Asks the system each time, so it is not for hot paths.
 uint32_t usable_cpus();
 
 } // namespace mdist

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kPolynomial = 0x82f63b78; // 0x1edc6f41 with the lowest bit first
 constexpr std::size_t kWord = sizeof(uint64_t);
 
-/// tables[k][b]: the remainder of byte b with k zero bytes behind it.
+/// tables[k][b]: the remainder of byte b followed by k zero bytes.
 constexpr auto kTables = [] {
     std::array<std::array<uint32_t, 256>, kWord> tables{};
     for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -37,7 +37,8 @@ bool dtype_is_integer(int32_t dtype) {
 
 void check_dtype(int32_t dtype, const char *what) {
     if (dtype_size(dtype) == 0)
-        throw invalid(text(what, " has dtype ", dtype, ", which is none; take MDIST_FLOAT32 (1) to MDIST_UINT64 (10)"));
+        throw invalid(text(what, " has dtype ", dtype,
+                           ", which is not a valid dtype; use MDIST_FLOAT32 (1) to MDIST_UINT64 (10)"));
 }
 
 } // namespace mdist

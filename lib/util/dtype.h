@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes, names and checks of element types. The numbers themselves are the public ones.
+// Sizes, names and checks of element types. Types are numbered as in the public header.
 #pragma once
 
 #include <mdist/tensor.h>
@@ -8,9 +8,9 @@
 
 namespace mdist {
 
-/// 0 for a number that is no type.
+/// Returns 0 for a number that is no type.
 std::size_t dtype_size(int32_t dtype);
-/// "?" for a number that is no type.
+/// Returns "?" for a number that is no type.
 const char *dtype_name(int32_t dtype);
 bool dtype_is_integer(int32_t dtype);
 /// Throws INVALID_ARGUMENT naming the number and `what` ("buffer 3", "tensor").

@@ -2,7 +2,9 @@
 #include "util/event_count.h"
 
 #include "util/clock.h"
+#include "util/spin.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -13,55 +15,34 @@
 #include <unistd.h>
 
 namespace mdist {
-namespace {
-
-void relax() noexcept {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
-/// Pauses between two looks at the clock: some microseconds' worth at most.
-constexpr uint32_t kPausesPerLook = 32;
-/// Spinning that long holds the core for itself; a few times what threads that all run need to meet.
-constexpr uint64_t kAloneNs = 3000;
-
-} // namespace
-
 Patience Patience::for_threads(uint32_t threads, uint32_t cpus) {
-    constexpr uint64_t kSpinNs = 50'000; // about the cost of the wake that it may save
+    constexpr uint64_t kSpinNs = 50'000; // about the cost of the wake that a spin may save
     constexpr uint32_t kYields = 200;
     if (threads <= 1) return {};
     return threads <= cpus ? Patience{kSpinNs, 0} : Patience{0, kYields};
 }
 
-bool EventCount::spun(uint32_t seen) const noexcept {
-    for (uint32_t i = 0; i < kPausesPerLook; ++i) {
-        if (now() != seen) return true;
-        relax();
-    }
-    return false;
-}
-
 bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns) const noexcept {
-    if (patience.spin_ns != 0) {
-        if (spun(seen)) return true; // before a look at the clock, which costs as much as what is waited for
-        const uint64_t start = monotonic_clock().now_ns();
-        uint64_t waited = 0;
-        do {
-            // Whoever is that late has perhaps lost its core, and it may be this one that it waits for.
-            if (waited > kAloneNs) sched_yield();
-            if (spun(seen)) return true;
-            waited = monotonic_clock().now_ns() - start;
-        } while (waited < patience.spin_ns);
-    }
+    const auto changed = [&] { return now() != seen; };
+    // Look a few times before reading the clock, which costs as much as a short wait.
+    if (patience.spin_ns != 0 && (look_often(changed) || spin(patience.spin_ns, changed))) return true;
     for (uint32_t i = 0; i < patience.yields; ++i) {
         if (now() != seen) return true;
         sched_yield();
     }
     return sleep(seen, timeout_ns);
+}
+
+bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns, LongWait &long_wait,
+                      LongWait::Describe describe) const noexcept {
+    uint64_t left = timeout_ns;
+    for (;;) {
+        const uint64_t slice = std::min(left, long_wait.slice_ns());
+        if (wait(seen, patience, slice)) return true;
+        long_wait.look(describe);
+        if (slice == left) return false;
+        if (left != kNoDeadline) left -= slice;
+    }
 }
 
 bool EventCount::sleep(uint32_t seen, uint64_t timeout_ns) const noexcept {
@@ -71,7 +52,7 @@ bool EventCount::sleep(uint32_t seen, uint64_t timeout_ns) const noexcept {
     bool changed = false;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (!(changed = now() != seen)) {
-        // An absolute time, so that interruptions do not add up. The kernel compares again before it sleeps.
+        // The time is absolute, so that interruptions do not add up. The kernel compares the number before it sleeps.
         const long result = syscall(SYS_futex, &value_, FUTEX_WAIT_BITSET_PRIVATE, seen,
                                     deadline == kNoDeadline ? nullptr : &at, nullptr, FUTEX_BITSET_MATCH_ANY);
         if (result == -1 && errno == ETIMEDOUT) {

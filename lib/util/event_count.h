@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventCount: a number that goes up, and threads that wait for it to change. The only way threads of the library wait
-// for each other on a hot path. Its owner puts it on a cache line with what the same
-// threads write at the same moment: a line going from core to core is what waiting costs.
+// EventCount: a number that only goes up, and threads that wait for it to change. Threads of the library wait for each
+// other on hot paths in this way only. The owner of an EventCount puts it on a cache line with data that the same
+// threads write at the same moment: moving a line from core to core is what waiting costs.
 //
-// A waiter looks at the number first, then at whatever it waits for, then calls wait() with the number it saw; so no
-// advance is ever missed. advance() makes everything written before it visible to whoever sees the new number.
+// A waiter reads the number first, then looks at what it waits for, then calls wait() with the number it read. So it
+// never misses an advance. advance() makes all earlier writes visible to a thread that sees the new number.
 #pragma once
+
+#include "util/long_wait.h"
 
 #include <atomic>
 #include <cstdint>
 
 namespace mdist {
 
-/// How long to stay awake before sleeping. A futex wake costs some 50 us on a virtual machine, a spin some 50 ns; but
-/// spinning while another thread needs the core costs that thread a whole time slice.
+/// How long a waiter stays awake before it sleeps. A futex wake costs some 50 us on a virtual machine, a spin some
+/// 50 ns. But spinning while another thread needs the core costs that thread a whole time slice.
 struct Patience {
     uint64_t spin_ns = 0;
     uint32_t yields = 0;
 
-    /// For `threads` that wait for each other on `cpus`: spin where everybody has a core, else yield to those that lag.
+    /// For `threads` that wait for each other on `cpus`: spins if every thread has a core, else yields to the others.
     static Patience for_threads(uint32_t threads, uint32_t cpus);
 };
 
@@ -33,12 +35,15 @@ class EventCount {
         if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();
     }
 
-    /// Returns when the number is no longer `seen`, true; or after `timeout_ns` of sleep (kNoDeadline: never), false.
+    /// Waits until the number is no longer `seen` and returns true. Returns false after `timeout_ns` of sleep
+    /// (kNoDeadline: never).
     bool wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns) const noexcept;
+    /// The same, and logs a warning when the wait gets long.
+    bool wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns, LongWait &long_wait,
+              LongWait::Describe describe) const noexcept;
 
   private:
     void wake() noexcept;
-    bool spun(uint32_t seen) const noexcept;
     bool sleep(uint32_t seen, uint64_t timeout_ns) const noexcept;
 
     std::atomic<uint32_t> value_{0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failure: what every layer throws when a call cannot do what it was asked.
+// Failure: the exception that every layer throws when a call cannot do what it was asked.
 //
-// It carries all that the caller will see: status, one sentence, and where known the reason word, operation, replica,
-// worker and native code. The guard at the C edge turns it into a status and an mdist_error_t; nothing else should
-// catch it, except to add what only an outer layer knows.
+// It carries all that the caller will see: the status and one sentence. Where known, it also has the reason word,
+// operation, replica, worker and native code. The guard at the C boundary turns it into a status and an mdist_error_t.
+// Nothing else should catch it, except to add what only an outer layer knows.
 #pragma once
 
 #include <mdist/status.h>
@@ -24,7 +24,7 @@ class Failure : public std::exception {
     Failure &&worker(int32_t rank) && { return worker_ = rank, std::move(*this); }
     Failure &&native(int64_t code) && { return native_ = code, std::move(*this); }
 
-    /// Puts what it is about before the sentence: "leaf \"loss\": ...".
+    /// Puts a subject in front of the sentence: "leaf \"loss\": ...".
     Failure &&about(const std::string &what) && { return message_.insert(0, what + ": "), std::move(*this); }
 
     mdist_status_t status() const { return status_; }

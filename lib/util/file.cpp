@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path may name anything: a pipe would block a plain open for ever, a device may never end. So the file is opened
-// without blocking and looked at before a byte is read.
+// A path may name anything. A pipe would block a plain open forever, and a device may never end. So the file is opened
+// without blocking, and its type is checked before a byte is read.
 #include "util/file.h"
 
 #include <fcntl.h>
@@ -32,15 +32,15 @@ class File {
     int fd_;
 };
 
-/// A file, as messages call it.
+/// A file as messages name it.
 struct Named {
     const char *what;
     const std::string &path;
-    std::string text() const { return mdist::text("the ", what, " ", quoted(path)); }
+    std::string text() const { return mdist::text("the ", what, " ", in_quotes(path)); }
 };
 
 Failure not_regular(const Named &name, std::string_view kind) {
-    return Failure(MDIST_ERR_CONFIG, text(name.text(), " is ", kind, "; it has to be a regular file"))
+    return Failure(MDIST_ERR_CONFIG, text(name.text(), " is ", kind, "; it must be a regular file"))
         .reason("not_regular");
 }
 
@@ -48,7 +48,7 @@ Failure not_regular(const Named &name, std::string_view kind) {
     bool missing = code == ENOENT || code == ENOTDIR;
     bool exhausted = code == EMFILE || code == ENFILE;
     std::string message = text("cannot ", what, " ", name.text(), ": ", std::generic_category().message(code));
-    // What open says to a socket, and to a device without a driver.
+    // open fails this way for a socket, and for a device without a driver.
     if (code == ENXIO || code == ENODEV) throw not_regular(name, "a socket or device");
     auto status = missing ? MDIST_ERR_NOT_FOUND : exhausted ? MDIST_ERR_RESOURCE : MDIST_ERR_IO;
     throw Failure(status, std::move(message)).reason(code == EACCES || code == EPERM ? "permission" : "").native(code);
@@ -63,7 +63,7 @@ void check_file(const Named &name, int fd, bool only_owner) {
                                                            : "a device or socket");
     if (only_owner && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         throw Failure(MDIST_ERR_CONFIG,
-                      text(name.text(), " can be read or written by others than its owner; chmod 600"))
+                      text(name.text(), " can be read or written by users other than its owner; run chmod 600 on it"))
             .reason("exposed");
 }
 
@@ -75,7 +75,7 @@ std::string read_regular_file(const std::string &path, const char *what, std::si
     if (fd < 0) refuse_errno(name, "open", errno);
     File file(fd);
     check_file(name, fd, only_owner);
-    // One byte past the limit tells a file that is too long; its stated size can lie (/proc).
+    // Reading one byte past the limit detects a file that is too long. Its stated size can be wrong (/proc).
     std::string content(most + 1, '\0');
     std::size_t length = 0;
     while (length < content.size()) {

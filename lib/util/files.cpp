@@ -5,6 +5,7 @@
 #include "util/log.h"
 #include "util/text.h"
 #include "util/utf8.h"
+#include "util/write_signals.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,7 +25,7 @@ Failure failed(std::string_view doing, const std::string &path, int code) {
     return Failure(missing     ? MDIST_ERR_NOT_FOUND
                    : exhausted ? MDIST_ERR_RESOURCE
                                : MDIST_ERR_IO,
-                   text("cannot ", doing, " ", mdist::quoted(path), ": ", std::generic_category().message(code)))
+                   text("cannot ", doing, " ", mdist::in_quotes(path), ": ", std::generic_category().message(code)))
         .reason(code == EACCES || code == EPERM ? "permission" : "")
         .native(code);
 }
@@ -40,7 +41,7 @@ std::string parent_of(const std::string &path) {
     return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// And those it lies in, each on the disk before the next.
+/// Creates a folder and the folders above it. Each is durable on the disk before the next is created.
 void make_folder(const std::string &path) {
     const std::string parent = parent_of(path);
     int made = ::mkdir(path.c_str(), 0777);
@@ -74,7 +75,7 @@ std::string Folder::path_of(std::string_view name) const {
 
 void Folder::lock() {
     if (::flock(fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return; // some file systems have no locks
-    throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("another process is saving to ", mdist::quoted(path_),
+    throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("another process is saving to ", mdist::in_quotes(path_),
                                                       "; a folder belongs to one job at a time"))
         .reason("busy");
 }
@@ -109,6 +110,7 @@ NewFile::~NewFile() {
 
 void NewFile::write_at(uint64_t offset, const void *data, std::size_t bytes) {
     const auto *from = static_cast<const char *>(data);
+    const WriteSignalsHeld held; // reaching the limit on file sizes must be an error, not end the program
     while (bytes > 0) {
         const ssize_t written = ::pwrite(file_.fd(), from, bytes, static_cast<off_t>(offset));
         if (written < 0 && errno == EINTR) continue;
@@ -120,7 +122,7 @@ void NewFile::write_at(uint64_t offset, const void *data, std::size_t bytes) {
 }
 
 void NewFile::commit() {
-    // A flush that failed may not be tried again: the system has then forgotten what it could not write.
+    // Never retry a failed flush: the system has then dropped the data that it could not write.
     if (::fsync(file_.fd()) != 0) throw failed("flush", folder_.path_of(temporary_), errno);
     if (::renameat(folder_.fd(), temporary_.c_str(), folder_.fd(), name_.c_str()) != 0)
         throw failed("rename to", folder_.path_of(name_), errno);
@@ -132,7 +134,8 @@ OldFile::OldFile(const Folder &folder, const std::string &name)
     : path_(folder.path_of(name)), file_(opened("open", folder.fd(), name, O_RDONLY | O_NONBLOCK, path_)), bytes_(0) {
     struct stat status {};
     if (::fstat(file_.fd(), &status) != 0) throw failed("look at", path_, errno);
-    if (!S_ISREG(status.st_mode)) throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(path_), " is no regular file"));
+    if (!S_ISREG(status.st_mode))
+        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(path_), " is not a regular file"));
     bytes_ = static_cast<uint64_t>(status.st_size);
 }
 
@@ -142,7 +145,7 @@ void OldFile::read_at(uint64_t offset, void *data, std::size_t bytes) const {
         const ssize_t got = ::pread(file_.fd(), to, bytes, static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw failed("read", path_, errno);
-        if (got == 0) throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::quoted(path_), " ends at byte ", offset));
+        if (got == 0) throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(path_), " ends at byte ", offset));
         to += got;
         offset += static_cast<uint64_t>(got);
         bytes -= static_cast<std::size_t>(got);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a folder that survive a crash: a new one is written under another name, flushed to the disk and renamed, so
-// that at every moment there is the old file or the new one, whole.
+// Files in a folder that survive a crash. A new file is written under a temporary name, flushed to the disk and
+// renamed. So at every moment either the old file or the new one is there, complete.
 //
-// Throw IO with errno; NOT_FOUND for what is not there; RESOURCE where the process has no file descriptors left. Not
-// thread-safe.
+// All functions throw IO with errno, NOT_FOUND for a missing file, and RESOURCE if the process has no file descriptors
+// left. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace mdist {
 
-/// A file descriptor, closed in the end.
+/// Owns a file descriptor and closes it.
 class OpenFile {
   public:
     explicit OpenFile(int fd) : fd_(fd) {}
@@ -29,21 +29,22 @@ class OpenFile {
 
 class Folder {
   public:
-    /// `doing` is for messages; what is not there is NOT_FOUND for "open" alone.
+    /// Opens a folder. `doing` is for messages. A missing folder is NOT_FOUND only with "open", and otherwise IO.
     explicit Folder(std::string path, std::string_view doing = "open");
-    /// Makes it, and the folders it lies in, if it is not there.
+    /// Opens a folder. Creates it, and the folders above it, if missing.
     static Folder created(const std::string &path);
 
     const std::string &path() const { return path_; }
     std::string path_of(std::string_view name) const;
     int fd() const { return file_.fd(); }
 
-    /// Until it goes, no other process that asks gets it: FAILED_PRECONDITION, reason "busy".
+    /// Locks the folder for as long as this object lives. Throws FAILED_PRECONDITION, reason "busy", if another process
+    /// has locked it. Does nothing on file systems without locks.
     void lock();
     bool has(const std::string &name) const;
-    /// No failure if it can't: the log tells.
+    /// Removes a file. Logs a warning if it cannot.
     void remove(const std::string &name) noexcept;
-    /// Names of files come and go on the disk, too.
+    /// Makes new, renamed and removed names durable on the disk.
     void flush();
 
   private:
@@ -51,6 +52,7 @@ class Folder {
     OpenFile file_;
 };
 
+/// A file being written. Without commit() it is removed.
 class NewFile {
   public:
     NewFile(Folder &folder, std::string name);
@@ -59,7 +61,7 @@ class NewFile {
     NewFile &operator=(const NewFile &) = delete;
 
     void write_at(uint64_t offset, const void *data, std::size_t bytes);
-    /// From now on it has its name, on the disk, too.
+    /// Gives the file its name, durably on the disk.
     void commit();
 
     static std::string temporary_name(const std::string &name);
@@ -71,13 +73,14 @@ class NewFile {
     bool committed_ = false;
 };
 
+/// An existing file, open for reading. Throws DATA_LOSS if it is no regular file.
 class OldFile {
   public:
     OldFile(const Folder &folder, const std::string &name);
 
     const std::string &path() const { return path_; }
     uint64_t bytes() const { return bytes_; }
-    /// Throws DATA_LOSS where the file has less.
+    /// Throws DATA_LOSS if the file is too short.
     void read_at(uint64_t offset, void *data, std::size_t bytes) const;
 
   private:

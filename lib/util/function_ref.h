@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FunctionRef: a function to call while the callee runs, borrowed: no allocation, valid as long as what it was made
-// from.
+// FunctionRef: a borrowed function, for a callee to call while it runs. It does not allocate. It is valid only as long
+// as the function object it was made from.
 #pragma once
 
 #include <type_traits>

@@ -9,7 +9,7 @@
 namespace mdist {
 namespace {
 
-/// Builds a value from what the parser comes across. (Its functions return whether to go on.)
+/// Builds a value from the parser's events. Its functions return whether the parser goes on.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
   public:
     explicit Builder(std::size_t deepest) : deepest_(deepest) {}
@@ -18,7 +18,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     bool null() override { return word("null"); }
     bool boolean(bool value) override { return word(value ? "true" : "false"); }
     bool number_integer(number_integer_t value) override { return word(text(value)); }
-    bool number_float(number_float_t, const string_t &digits) override { return word(digits); }
+    bool number_float(number_float_t, const string_t &digits) override {
+        constexpr std::size_t kLongest = 80; // enough, as such a number is only shown
+        return word(digits.size() <= kLongest ? digits : digits.substr(0, kLongest) + "...");
+    }
     bool binary(binary_t &) override { return word("bytes"); }
     bool number_unsigned(number_unsigned_t value) override {
         if (!open_.empty() && open_.back()->is(Json::Kind::kNumbers))
@@ -33,18 +36,18 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     }
     bool start_object(std::size_t) override { return begin(Json::Kind::kObject); }
     bool end_object() override { return end(); }
-    bool start_array(std::size_t) override { return begin(Json::Kind::kNumbers); } // until something else is in it
+    bool start_array(std::size_t) override { return begin(Json::Kind::kNumbers); } // until it gets another value
     bool end_array() override { return end(); }
     bool key(string_t &name) override {
         Json &object = *open_.back();
         if (!object.keys.emplace(name, object.members.size()).second)
-            throw JsonFault(JsonFault::Kind::kTwice, 0, text("the key ", mdist::quoted(name), " is given twice"));
+            throw JsonFault(JsonFault::Kind::kTwice, 0, text("the key ", mdist::in_quotes(name), " is given twice"));
         return true;
     }
     bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &why) override {
         if (dynamic_cast<const nlohmann::detail::out_of_range *>(&why) != nullptr)
             throw JsonFault(JsonFault::Kind::kTooLarge, position, "holds a number that is too large");
-        throw JsonFault(JsonFault::Kind::kSyntax, position, text("no valid JSON at byte ", position));
+        throw JsonFault(JsonFault::Kind::kSyntax, position, text("not valid JSON at byte ", position));
     }
 
   private:
@@ -54,7 +57,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
         json.kind = kind;
         return json;
     }
-    /// Of anything.
+    /// Turns a list of numbers into a list that can hold any values.
     static void make_list(Json &numbers) {
         numbers.kind = Json::Kind::kList;
         for (const uint64_t number : std::exchange(numbers.numbers, {})) {
@@ -70,7 +73,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     bool begin(Json::Kind kind) {
         if (open_.size() == deepest_)
             throw JsonFault(JsonFault::Kind::kTooDeep, 0, text("nested deeper than ", deepest_));
-        open_.push_back(&add(kind)); // stays where it is for as long as it is open: only the innermost grows
+        open_.push_back(&add(kind)); // the pointer stays valid while it is open, since only the innermost one grows
         return true;
     }
     bool end() {
@@ -100,7 +103,7 @@ std::string Json::shown() const {
         case Kind::kWord:
             return text;
         case Kind::kText:
-            return mdist::quoted(text);
+            return mdist::in_quotes(text);
         case Kind::kNumber:
             return std::to_string(number);
         case Kind::kNumbers:

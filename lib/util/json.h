@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as far as it is met here: objects, lists, texts and whole numbers. What else there may be is kept as a word.
-// Reading takes memory in proportion to the text, and without memory it fails as everything does, for which a document
-// of nlohmann-json's own is not made. Any thread.
+// JSON: reads objects, lists, texts and whole numbers. Every other value is kept as a word. Memory use is proportional
+// to the text, and lack of memory throws bad_alloc. This is why nlohmann-json's own document type is not used. Any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +20,25 @@ struct Json {
     Kind kind = Kind::kWord;
     std::string text; // of a text, or a word: "null", "-1"
     uint64_t number = 0;
-    std::vector<uint64_t> numbers;           // of a list of nothing but whole numbers from 0
-    std::vector<Json> members;               // of another list, or an object
-    std::map<std::string, std::size_t> keys; // of an object: which of the members
+    std::vector<uint64_t> numbers;           // of a list that holds only whole numbers of at least 0
+    std::vector<Json> members;               // of any other list, or an object
+    std::map<std::string, std::size_t> keys; // of an object: the index of each key's member
 
     bool is(Kind other) const { return kind == other; }
     bool is_null() const { return kind == Kind::kWord && text == "null"; }
-    /// Of an object; nullptr if there is none of that name.
+    /// Returns a member of an object, or nullptr if it has no such key.
     const Json *find(const std::string &key) const;
-    /// And of that kind.
+    /// The same, and nullptr if the member is of another kind.
     const Json *find(const std::string &key, Kind wanted) const;
-    /// How it is shown in a sentence.
+    /// Returns the text that shows it in a sentence.
     std::string shown() const;
 };
 
-/// What is wrong with a text, for sentences that say whose it is.
+/// What is wrong with a text. The catcher adds which text it is.
 struct JsonFault final : std::exception {
     enum class Kind { kSyntax, kTooLarge, kTooDeep, kTwice };
     Kind kind;
-    std::size_t byte; // kSyntax: how many were read, the one that does not belong included
+    std::size_t byte; // kSyntax: how many were read, including the wrong one
     std::string message;
 
     JsonFault(Kind what_kind, std::size_t at, std::string sentence)
@@ -46,11 +46,11 @@ struct JsonFault final : std::exception {
     const char *what() const noexcept override { return message.c_str(); }
 };
 
-/// Throws JsonFault for what is no JSON, has a number past every range, nests deeper than `deepest` lists and objects,
-/// or gives a key twice.
+/// Reads a text. Throws JsonFault if it is no JSON, has a number beyond every range, nests deeper than `deepest` lists
+/// and objects, or gives a key twice.
 Json parse_json(std::string_view text, std::size_t deepest);
 
-/// What a text (UTF-8), and a list, look like in JSON.
+/// Writes a text (UTF-8) or a list as JSON.
 std::string json_of(std::string_view text);
 std::string json_of(const std::vector<uint64_t> &numbers);
 

@@ -12,6 +12,7 @@
 
 #include "util/failure.h"
 #include "util/utf8.h"
+#include "util/write_signals.h"
 
 namespace mdist::log {
 
@@ -26,10 +27,11 @@ struct Sink {
 constexpr const char *kLevelNames[] = {"off", "error", "warn", "info", "debug"};
 
 // Held while a sink runs, so that calls come one at a time and a replaced sink is never still running. free_user_data
-// runs without it. constinit: nothing happens when the library is loaded.
+// runs without it. constinit, so that loading the library runs no code.
 constinit std::mutex sink_mutex;
 constinit Sink current_sink;
 thread_local bool inside_sink = false;
+thread_local Collector *collector = nullptr;
 
 class InsideSink {
   public:
@@ -50,13 +52,13 @@ class KeepErrno {
     int kept_;
 };
 
-/// Runs foreign code: its exceptions end here; a thread exit has to go on unwinding.
+/// Runs the program's code. Stops its exceptions here, but lets a thread exit unwind.
 template <typename Function>
 void contained(Function function) {
     try {
         function();
     } catch (...) {
-        if (thread_is_ending()) throw;
+        if (thread_is_ending()) rethrow();
     }
 }
 
@@ -64,8 +66,10 @@ void free_data(const Sink &sink) {
     if (sink.free_user_data != nullptr) contained([&] { sink.free_user_data(sink.user_data); });
 }
 
-/// One write per line, so that lines of several processes on one terminal stay whole. What stderr refuses is lost.
+/// Writes each line with one call, so that lines of several processes on one terminal do not mix. A line that stderr
+/// refuses is lost.
 void write_to_stderr(const std::string &line) {
+    const WriteSignalsHeld held; // stderr may be a pipe whose reader has gone
     std::string_view rest = line;
     while (!rest.empty()) {
         ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
@@ -87,7 +91,7 @@ void deliver(mdist_log_level_t level, const std::string &message) {
 }
 
 void warn_of_level_name(std::string_view name) try {
-    log_warn("MDIST_LOG is ", quoted(name), "; it takes off, error, warn, info or debug");
+    log_warn("MDIST_LOG is ", in_quotes(name), "; use off, error, warn, info or debug");
 } catch (const std::bad_alloc &) {
     return;
 }
@@ -119,7 +123,7 @@ int first_level() {
 
 void set_level(mdist_log_level_t level) {
     if (level < MDIST_LOG_OFF || level > MDIST_LOG_DEBUG)
-        throw invalid(text("log level ", static_cast<int>(level), " is none; levels are 0 (off) to 4 (debug)"));
+        throw invalid(text("log level ", static_cast<int>(level), " is not valid; use 0 (off) to 4 (debug)"));
     current_level.store(level, std::memory_order_relaxed);
 }
 
@@ -139,6 +143,7 @@ void set_sink(mdist_log_fn sink, void *user_data, mdist_free_fn free_user_data) 
 void write(mdist_log_level_t level, std::string_view message) {
     if (!enabled(level) || inside_sink) return;
     KeepErrno keep;
+    if (collector != nullptr) return collector->add(level, message);
     try {
         std::string line(message);
         for (char &c : line)
@@ -147,6 +152,10 @@ void write(mdist_log_level_t level, std::string_view message) {
     } catch (const std::bad_alloc &) {
         return;
     }
+}
+
+void write_to(Collector *there) {
+    collector = there;
 }
 
 } // namespace mdist::log

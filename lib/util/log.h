@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log: the one way the library speaks, through one sink per process.
+// Log: writes the library's messages to one sink per process. The library prints nothing in any other way.
 //
-// Calls to the sink are serialised; the level is an atomic, so a message that is switched off costs one load and a
-// branch. Nothing here throws, except set_sink and set_level at their callers' mistakes (a thread exit inside a sink
-// does unwind through, as it must). errno is left alone. Any thread; what a sink logs itself is dropped.
+// Calls to the sink are serialised. The level is an atomic, so a disabled message costs one load and a branch. Nothing
+// here throws, except set_sink and set_level for wrong arguments. A thread exit inside a sink unwinds through, as it
+// must. errno is left alone. Any thread. Messages that a sink itself logs are dropped.
 #pragma once
 
 #include <mdist/log.h>
@@ -18,7 +18,7 @@ namespace mdist {
 
 namespace log {
 
-/// Not yet known until somebody asks (then MDIST_LOG is read) or sets it.
+/// The level before it is first read (from MDIST_LOG) or set.
 inline constexpr int kLevelUnknown = -1;
 extern std::atomic<int> current_level;
 
@@ -31,14 +31,27 @@ inline bool enabled(mdist_log_level_t level) {
     return level != MDIST_LOG_OFF && level <= current;
 }
 
-/// NULL: the default sink. `free_user_data` runs exactly once: when this sink is replaced, or now if this call throws.
+/// Sets the sink. NULL: the default sink. `free_user_data` runs exactly once: when this sink is replaced, or now if
+/// this call throws.
 void set_sink(mdist_log_fn sink, void *user_data, mdist_free_fn free_user_data);
 void set_level(mdist_log_level_t level);
 
-/// Control characters become spaces: a message is one line.
+/// Writes one message. Control characters become spaces, so that a message is one line.
 void write(mdist_log_level_t level, std::string_view message);
 
-/// "error", "warn", "info", "debug" or "off", in any case.
+/// Receives a thread's messages in place of the sink.
+class Collector {
+  public:
+    virtual void add(mdist_log_level_t level, std::string_view message) noexcept = 0;
+
+  protected:
+    ~Collector() = default;
+};
+
+/// Sends this thread's messages to a collector, so that the thread never waits for the sink. NULL: to the sink again.
+void write_to(Collector *there);
+
+/// Reads "error", "warn", "info", "debug" or "off", in upper or lower case. Returns false for any other name.
 bool level_from_name(std::string_view name, mdist_log_level_t *level);
 
 template <typename... Parts>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products of counts that may be of anything: the largest number stands for all that is too large to count.
+// Sums and products of counts from untrusted input. A result that is too large becomes the largest number.
 #pragma once
 
 #include <cstdint>

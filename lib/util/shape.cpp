@@ -28,7 +28,7 @@ Shape Shape::without_first() const {
 
 Shape Shape::with_first(uint64_t rows) const {
     if (rank == MDIST_MAX_RANK)
-        throw invalid(mdist::text("shape ", text(), " has ", rank, " dimensions already, the most there may be"));
+        throw invalid(mdist::text("shape ", text(), " has ", rank, " dimensions already, the maximum"));
     Shape shape;
     shape.rank = rank + 1;
     shape.dims[0] = rows;
@@ -55,7 +55,7 @@ std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what) {
         empty |= shape.dims[i] == 0;
         overflow |= __builtin_mul_overflow(bytes, std::max<uint64_t>(shape.dims[i], 1), &bytes);
     }
-    // An empty tensor must not overflow either: its other dimensions are multiplied when rows are counted.
+    // An empty tensor must not overflow either, since counting rows multiplies its other dimensions.
     if (overflow || bytes > PTRDIFF_MAX)
         throw invalid(
             text(what, " of shape ", shape.text(), " and ", dtype_name(dtype), " is larger than memory can be"));
@@ -64,11 +64,12 @@ std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what) {
 
 Shape checked_shape(const mdist_tensor_t &tensor, const char *what) {
     if (tensor.rank < 0 || tensor.rank > MDIST_MAX_RANK)
-        throw invalid(text(what, " has rank ", tensor.rank, "; 0 to ", MDIST_MAX_RANK, " dimensions are possible"));
+        throw invalid(text(what, " has rank ", tensor.rank, "; 0 to ", MDIST_MAX_RANK, " are allowed"));
     const bool host = tensor.device_kind == MDIST_DEVICE_CPU && tensor.device_index == 0;
     if (!host && (tensor.device_kind != MDIST_DEVICE_GPU || tensor.device_index < 0))
-        throw invalid(text(what, " lies on device kind ", tensor.device_kind, ", index ", tensor.device_index,
-                           "; there are MDIST_DEVICE_CPU (0), index 0, and MDIST_DEVICE_GPU (1)"));
+        throw invalid(
+            text(what, " lies on device kind ", tensor.device_kind, ", index ", tensor.device_index,
+                 "; use MDIST_DEVICE_CPU (0) with index 0, or MDIST_DEVICE_GPU (1) with an index of 0 or more"));
     Shape shape;
     shape.rank = tensor.rank;
     std::copy(tensor.shape, tensor.shape + tensor.rank, shape.dims);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape: up to MDIST_MAX_RANK dimensions, by value. `checked_*` turn what a caller wrote into one, or say what is
-// wrong.
+// Shape: up to MDIST_MAX_RANK dimensions, by value. The `checked_*` functions make one from a caller's tensor, or say
+// what is wrong with it.
 #pragma once
 
 #include <mdist/tensor.h>
@@ -14,7 +14,7 @@ struct Shape {
     int32_t rank = 0;
     uint64_t dims[MDIST_MAX_RANK] = {};
 
-    /// Product of the dimensions; 1 for a scalar. The shape has passed checked_shape, so it does not overflow.
+    /// Product of the dimensions; 1 for a scalar. It does not overflow, since the shape has passed checked_shape.
     uint64_t elements() const;
     /// Product of all dimensions but the first.
     uint64_t row_elements() const;
@@ -25,12 +25,12 @@ struct Shape {
     std::string text() const;
 };
 
-/// Type, rank, device and size in bytes of a caller's tensor; throws INVALID_ARGUMENT naming `what`. A tensor with
-/// elements and without data passes: whether that is right depends on the call.
+/// Checks the type, rank, device and size in bytes of a caller's tensor, and returns its shape. Throws INVALID_ARGUMENT
+/// naming `what`. A tensor with elements but without data passes: whether that is right depends on the call.
 Shape checked_shape(const mdist_tensor_t &tensor, const char *what);
-/// The same, and the memory must be there.
+/// The same, and throws if a tensor with elements has no data.
 Shape checked_filled(const mdist_tensor_t &tensor, const char *what);
-/// Size in bytes; throws INVALID_ARGUMENT where it does not fit (at most PTRDIFF_MAX).
+/// Returns the size in bytes. Throws INVALID_ARGUMENT if it is more than PTRDIFF_MAX.
 std::size_t checked_bytes(const Shape &shape, int32_t dtype, const char *what);
 
 } // namespace mdist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text: putting sentences together. `text("batch ", n, " of ", m)` joins whatever has an operator<<-like meaning here.
+// Text: builds sentences. `text("batch ", n, " of ", m)` joins strings, characters and numbers.
 #pragma once
 
 #include <charconv>
@@ -30,13 +30,13 @@ std::string text(const Parts &...parts) {
     return out;
 }
 
-/// The shortest that reads as the same number.
+/// Returns the shortest text that reads back as the same number.
 inline std::string exact_text(double number) {
     char digits[32];
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
-/// "1, 2, 3"; of many the first, and how many there are.
+/// Returns "1, 2, 3". For more than 16 numbers, returns the first 16 and the count.
 inline std::string listed(const std::vector<uint64_t> &numbers) {
     constexpr std::size_t kShown = 16;
     std::string all;

@@ -10,7 +10,7 @@
 namespace mdist {
 namespace {
 
-/// The kernel's, as of Linux 3.14; <linux/sched/types.h> contradicts the C library's headers.
+/// The kernel's sched_attr, as of Linux 3.14. <linux/sched/types.h> contradicts the C library's headers.
 struct SchedulingAttributes {
     uint32_t size;
     uint32_t policy;
@@ -28,7 +28,7 @@ SignalsBlocked::SignalsBlocked() noexcept {
     sigset_t blocked;
     sigfillset(&blocked);
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&blocked, fault);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_); // inherited by new threads
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_); // new threads inherit the mask
 }
 
 SignalsBlocked::~SignalsBlocked() {
@@ -36,7 +36,7 @@ SignalsBlocked::~SignalsBlocked() {
 }
 
 void prefer_short_turns() noexcept {
-    constexpr uint64_t kTurnNs = 100'000; // the shortest that the kernel takes; its own choice is some milliseconds
+    constexpr uint64_t kTurnNs = 100'000; // the shortest that the kernel accepts; its default is some milliseconds
     SchedulingAttributes attributes = {};
     attributes.size = sizeof attributes;
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;

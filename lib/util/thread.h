@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting threads of the library.
+// Starts threads of the library.
 #pragma once
 
 #include <csignal>
@@ -8,9 +8,10 @@
 
 namespace mdist {
 
-/// While it lives, threads that this one starts begin with all signals blocked: the program's handlers must not run on
-/// threads it does not know of. Except those that a fault raises in the thread itself: blocked, they would end the
-/// process without its handlers. For threads that another library starts; our own come from start_thread.
+/// While it lives, threads that this thread starts begin with signals blocked. The program's signal handlers must not
+/// run on threads that it does not know. Signals that a fault raises in the thread itself are not blocked: blocked,
+/// they would end the process without calling its handlers. It is for threads that another library starts. The
+/// library's own threads come from start_thread.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept;
@@ -22,11 +23,12 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-/// Asks the kernel to let the calling thread run soon after it wakes, for a short while at a time: for one that moves
-/// bytes beside others that compute. Its share of the core stays the same. Linux 6.12 or later; else nothing happens.
+/// Asks the kernel to run the calling thread soon after it wakes, for a short while at a time. It is for threads that
+/// move bytes beside threads that compute. The thread's share of the core stays the same. Does nothing before Linux
+/// 6.12.
 void prefer_short_turns() noexcept;
 
-/// pthread_create, with signals blocked as above. Returns 0 or the error.
+/// Calls pthread_create with signals blocked as above. Returns 0 or the error.
 int start_thread(pthread_t *thread, void *(*function)(void *), void *argument, const char *name) noexcept;
 
 } // namespace mdist

@@ -4,6 +4,17 @@
 #include <cstdint>
 
 namespace mdist {
+namespace {
+
+void append_hex(std::string &out, char bad) {
+    constexpr char kHex[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(bad);
+    out += "\\x";
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+}
+
+} // namespace
 
 std::size_t utf8_character(std::string_view text) {
     auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
@@ -22,18 +33,15 @@ std::size_t utf8_character(std::string_view text) {
     return code < kSmallest[length] || code > 0x10ffff || surrogate ? 0 : length;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     constexpr std::size_t kLongest = 80;
-    constexpr char kHex[] = "0123456789abcdef";
     std::string out = "\"";
     while (!text.empty()) {
         if (out.size() > kLongest) return out += "...\"";
         std::size_t length = utf8_character(text);
         auto byte = static_cast<unsigned char>(text[0]);
         if (length == 0 || byte < 0x20 || byte == 0x7f) {
-            out += "\\x";
-            out += kHex[byte >> 4];
-            out += kHex[byte & 15];
+            append_hex(out, text[0]);
             length = 1;
         } else {
             out += text.substr(0, length);
@@ -41,6 +49,23 @@ std::string quoted(std::string_view text) {
         text.remove_prefix(length);
     }
     return out += '"';
+}
+
+std::string utf8_within(std::size_t most, std::string_view text) {
+    constexpr std::string_view kCut = "...";
+    std::string out;
+    std::size_t room_for_cut = 0; // the last length of `out` at which kCut still fits
+    while (!text.empty()) {
+        if (out.size() + kCut.size() <= most) room_for_cut = out.size();
+        const std::size_t length = utf8_character(text);
+        if (length == 0)
+            append_hex(out, text[0]);
+        else
+            out += text.substr(0, length);
+        if (out.size() > most) return out.replace(room_for_cut, std::string::npos, kCut);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
 }
 
 } // namespace mdist

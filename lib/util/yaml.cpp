@@ -65,7 +65,7 @@ class Event {
         return event_.data.document_start.tag_directives.start != event_.data.document_start.tag_directives.end;
     }
 
-    /// The two things that any node may carry; null where it does not.
+    /// The anchor and the tag that any node may carry, or null without one.
     const yaml_char_t *anchor() const {
         if (type() == YAML_SCALAR_EVENT) return event_.data.scalar.anchor;
         if (type() == YAML_MAPPING_START_EVENT) return event_.data.mapping_start.anchor;
@@ -113,10 +113,11 @@ class Reader {
 
 void Reader::next(Event &event) {
     if (!yaml_parser_parse(&parser_, event.raw())) refuse_syntax();
-    if (event.type() == YAML_ALIAS_EVENT) refuse(event.place(), "aliases (*name) are not taken; write the value out");
+    if (event.type() == YAML_ALIAS_EVENT)
+        refuse(event.place(), "aliases (*name) are not supported; write the value out");
     if (event.anchor() != nullptr)
-        refuse(event.place(), "anchors (&name) are not taken; write the value out each time");
-    if (event.tag() != nullptr) refuse(event.place(), "tags (!name) are not taken; every value is text");
+        refuse(event.place(), "anchors (&name) are not supported; write the value out each time");
+    if (event.tag() != nullptr) refuse(event.place(), "tags (!name) are not supported; every value is text");
 }
 
 void Reader::refuse_syntax() {
@@ -139,7 +140,7 @@ std::string Reader::read_scalar(const Event &event) {
 }
 
 std::string Reader::new_key(const std::string &prefix, const Event &event) {
-    if (event.type() != YAML_SCALAR_EVENT) refuse(event.place(), "a key has to be a plain word, not a list or mapping");
+    if (event.type() != YAML_SCALAR_EVENT) refuse(event.place(), "a key must be a plain word, not a list or mapping");
     std::string word = read_scalar(event);
     if (word.empty()) refuse(event.place(), "a key is missing before the colon");
     std::string key = prefix.empty() ? word : mdist::text(prefix, '.', word);
@@ -147,7 +148,7 @@ std::string Reader::new_key(const std::string &prefix, const Event &event) {
         refuse(event.place(), mdist::text("this key has more than ", kMostKeyBytes, " bytes"));
     auto [first, is_new] = seen_.try_emplace(key, event.place());
     if (!is_new)
-        refuse(event.place(), mdist::text("key ", quoted(key), " stands here again; it was given at line ",
+        refuse(event.place(), mdist::text("key ", in_quotes(key), " stands here again; it was given at line ",
                                           first->second.line, ", column ", first->second.column));
     return key;
 }
@@ -200,17 +201,18 @@ std::vector<Entry> Reader::read() {
     next(stream_start);
     next(document_start);
     if (document_start.type() == YAML_STREAM_END_EVENT) return {};
-    if (document_start.has_tag_directives()) refuse(document_start.place(), "tag directives (%TAG) are not taken");
+    if (document_start.has_tag_directives()) refuse(document_start.place(), "tag directives (%TAG) are not supported");
     next(root);
     bool nothing = root.type() == YAML_SCALAR_EVENT && !root.is_quoted() &&
                    (root.scalar().empty() || root.scalar() == "~" || root.scalar() == "null");
     if (root.type() == YAML_MAPPING_START_EVENT)
         read_mapping("", 1);
     else if (!nothing)
-        refuse(root.place(), "the text has to be a mapping: lines of \"key: value\"");
+        refuse(root.place(), "the text must be a mapping: lines of \"key: value\"");
     next(document_end);
     next(after);
-    if (after.type() != YAML_STREAM_END_EVENT) refuse(after.place(), "a second document begins here; one is read");
+    if (after.type() != YAML_STREAM_END_EVENT)
+        refuse(after.place(), "a second document begins here; only one is allowed");
     return std::move(entries_);
 }
 
@@ -221,10 +223,10 @@ std::string place_text(std::string_view name, Place place) {
 }
 
 std::vector<Entry> read(std::string_view text, std::string_view name) {
-    // libyaml would count a byte order mark as a column, and so as indentation of the first line.
+    // libyaml would count a byte order mark as a column, and therefore as indentation of the first line.
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
     check_bytes(text, name);
-    // An empty text may have no address, which libyaml asserts against.
+    // An empty text may have a null address, and libyaml asserts that there is none.
     if (text.empty()) return {};
     return Reader(text, name).read();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML: the part of it that a configuration needs, read into a flat list of dotted keys.
+// YAML: reads the part of it that a configuration needs, into a list of dotted keys.
 //
-// Nested mappings give the dots; a value is a scalar or a list of scalars, kept as text. Everything else (anchors,
-// tags, lists in lists, several documents ...) is refused, and so is a key given twice. Time and memory are linear in
+// Nested mappings make dotted keys. A value is a scalar or a list of scalars, kept as text. Everything else (anchors,
+// tags, lists in lists, several documents ...) is an error, and so is a key given twice. Time and memory are linear in
 // the input, which is at most kMostBytes. The only user of libyaml. Pure function, any thread.
 #pragma once
 
@@ -15,10 +15,10 @@ namespace mdist::yaml {
 
 inline constexpr std::size_t kMostBytes = 64 * 1024;
 inline constexpr int kMostDepth = 32;
-/// Of a dotted key. Bounds what nesting can multiply.
+/// The longest dotted key. It limits how much nesting can multiply the text.
 inline constexpr std::size_t kMostKeyBytes = 256;
 
-/// Both counted from 1; columns are characters.
+/// Line and column, both counted from 1. Columns count characters.
 struct Place {
     std::size_t line = 0;
     std::size_t column = 0;
@@ -32,8 +32,8 @@ struct Entry {
     Place value_place;
 };
 
-/// In the order of the text. `name` stands for the text in messages: a file name, say. Failures are CONFIG with reason
-/// "bad_yaml" and begin with `name:line:column: `.
+/// Returns the entries in the order of the text. `name` names the text in messages, for example a file name. Throws
+/// CONFIG with reason "bad_yaml"; the message begins with `name:line:column: `.
 std::vector<Entry> read(std::string_view text, std::string_view name);
 
 /// "cluster.yaml:3:12"

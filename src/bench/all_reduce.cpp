@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce at both ends of the scale: large, against the barest kernel; small, against bare barriers.
+// Measures all-reduce at both ends of the scale: large buffers against the fused kernel, small ones against bare
+// barriers.
 #include "bench/all_reduce.h"
 
 #include "bench/barrier.h"
@@ -24,8 +25,8 @@ Side barrier_floor(uint32_t replicas, uint32_t cpus) {
     return side;
 }
 
-/// What moving the lines costs by itself: two bare barriers, and between them each of two threads sums its half of both
-/// arrays into both.
+/// The cost of moving the cache lines alone: two bare barriers, and between them each of two threads sums its half of
+/// both arrays into both.
 Side halves_floor(const Arena &arena, uint32_t cpus, std::size_t bytes) {
     const auto barrier = std::make_shared<Barrier>(2, cpus);
     float *const first = reinterpret_cast<float *>(arena.region(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's side of an all-reduce: in place, one buffer of a replica's own region.
+// The library's side of an all-reduce comparison: in place, on one buffer in each replica's own region.
 #pragma once
 
 #include "bench/arena.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena: the memory that all cases work on, one region per replica; allocated and touched once, before any clock runs.
-// Huge pages where the system has some: they help both sides alike, and keep page faults out of the figures.
+// Arena: the memory that all cases use, with one region per replica. It is allocated and touched once, before any clock
+// runs. It uses huge pages if the system has some. They help both sides equally, and keep page faults out of the
+// figures.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@ namespace mdist {
 
 class Arena {
   public:
-    /// Throws std::runtime_error without the memory.
+    /// Throws std::runtime_error if there is not enough memory.
     Arena(std::size_t regions, std::size_t bytes);
     ~Arena();
     Arena(const Arena &) = delete;
@@ -18,8 +19,8 @@ class Arena {
 
     std::size_t region_bytes() const { return bytes_; }
     char *region(std::size_t i) const { return regions_[i]; }
-    /// Ones in all regions: sums taken in place over and over end in infinity, which takes no longer than any number,
-    /// while denormals, and zeros on some processors, take another time.
+    /// Writes ones to all regions. Repeated in-place sums end in infinity, which takes no longer than other numbers.
+    /// Denormals, and zeros on some processors, would take a different time.
     void fill();
 
   private:

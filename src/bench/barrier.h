@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barest barriers, for floors and for lining threads up before the clock starts. One thread per party; a barrier
-// may be used again at once.
+// Minimal barriers, used as floors and to line threads up before the clock starts. One thread per party. A barrier may
+// be used again at once.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ inline void relax() {
 #endif
 }
 
-/// Waits awake: by spinning where every party has a core, else by giving the core to the others. One number on one
-/// cache line that only goes up: of the usual ways the fastest by far, since a line's way from core to core is what
-/// everything here is made of.
+/// Waits awake: spins if every party has a core, else yields its core to the others. It is one number on one cache line
+/// that only goes up. Of the usual barriers this is by far the fastest, since its cost is only the cache line's way
+/// from core to core.
 class Barrier {
   public:
     Barrier(uint32_t parties, uint32_t cpus) : parties_(parties), yields_(parties > cpus) {}
@@ -42,7 +42,7 @@ class Barrier {
     alignas(64) std::atomic<uint64_t> arrived_{0};
 };
 
-/// Waits asleep, so that threads that have nothing to do take no core from those being measured.
+/// Waits asleep, so that idle threads take no core from those being measured.
 class Gate {
   public:
     explicit Gate(uint32_t parties) : parties_(parties) {}

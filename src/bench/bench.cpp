@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t kMib = 1 << 20;
 constexpr uint32_t kMostReplicas = 8;
 
-/// The best of a few rounds of each side, at the batch it has.
+/// Returns the best of a few rounds of each side, at its current batch size.
 std::vector<double> trial(World &world, const std::vector<Side> &sides) {
     constexpr unsigned kRounds = 4;
     std::vector<double> best;
     for (const std::vector<double> &samples : world.measure(sides, kRounds))
-        best.push_back(*std::min_element(samples.begin() + 1, samples.end())); // round 0 finds caches cold
+        best.push_back(*std::min_element(samples.begin() + 1, samples.end())); // caches are cold in round 0
     return best;
 }
 
@@ -51,7 +51,7 @@ Row Bench::compare(World &world, Side library, std::vector<Side> floors) {
     std::vector<Side> sides = std::move(floors);
     sides.push_back(std::move(library));
     std::vector<double> ns;
-    // Twice, since single short operations say little about many in a row; from 100 us up they do.
+    // Runs twice, because a single short operation says little about many in a row. From 100 us up, one is enough.
     for (int times = 0; times < 2; ++times) {
         ns = trial(world, sides);
         for (std::size_t i = 0; i < sides.size(); ++i) sides[i].batch = batch_for(ns[i]);
@@ -60,7 +60,7 @@ Row Bench::compare(World &world, Side library, std::vector<Side> floors) {
     const auto best = static_cast<std::size_t>(std::min_element(ns.begin(), ns.end() - 1) - ns.begin());
     const Side &floor = sides[best];
     const unsigned rounds = rounds_for(1.25 * (ns[best] * floor.batch + ns.back() * sides.back().batch));
-    // In slices, so that a machine that gets busy after the trial does not make this endless.
+    // Measures in slices. If the machine gets busy after the trial, the deadline can still end this.
     const double deadline = now_ns() + 2 * budget_ns();
     Samples samples(2);
     while (samples[0].size() < rounds && (samples[0].empty() || now_ns() < deadline)) {
@@ -82,7 +82,7 @@ int run_bench(const BenchOptions &options, bool json) {
     bench_exchange(bench);
     bench_costs(bench);
     if (bench.rows().empty()) {
-        std::cerr << "mdist: no case has a name with \"" << options.filter << "\" in it\n";
+        std::cerr << "mdist: no case has a name that contains \"" << options.filter << "\"\n";
         return 1;
     }
     print_bench(bench, json);

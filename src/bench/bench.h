@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bench: `mdist bench`. Every figure of the library stands beside a floor, a bare program that does the same with
-// nothing around it, measured in the same run: floor, library, floor, library ... on the same memory. Main thread.
+// Bench: `mdist bench`. It compares every figure of the library with a floor: a minimal program that does the same work
+// and nothing else. Both are measured in the same run, in turns (floor, library, floor, library ...), on the same
+// memory. Main thread.
 #pragma once
 
 #include "bench/arena.h"
@@ -20,7 +21,7 @@ struct BenchOptions {
     std::string filter;
 };
 
-/// What cases share: machine, memory, strategies, and where their rows go.
+/// Shared by all cases: the machine, memory, strategies, and the rows of results.
 class Bench {
   public:
     explicit Bench(const BenchOptions &options);
@@ -29,19 +30,19 @@ class Bench {
     const Machine &machine() const { return machine_; }
     const std::vector<Row> &rows() const { return rows_; }
     Arena &arena();
-    /// The strategy with so many CPU replicas; kept from case to case.
+    /// Returns the strategy with this many CPU replicas. It is kept from case to case.
     World &world(uint32_t replicas);
     bool wanted(const std::string &name) const { return name.find(options_.filter) != std::string::npos; }
     void add(Row row) { rows_.push_back(std::move(row)); }
 
     /// Time to spend on one comparison.
     double budget_ns() const { return quick() ? 20e6 : 1e9; }
-    /// How many rounds of `round_ns` each are worth it.
+    /// How many rounds of `round_ns` each to run.
     unsigned rounds_for(double round_ns) const;
-    /// How many operations of `operation_ns` each make a sample that the clock's own cost does not show in.
+    /// How many operations of `operation_ns` each make a sample long enough that the clock's own cost is negligible.
     static unsigned batch_for(double operation_ns);
 
-    /// Measures `library` against the best of `floors` (a short trial chooses) and fills a row with all but its goal.
+    /// Measures `library` against the best of `floors`, which a short trial finds. Fills in a row except for its goal.
     Row compare(World &world, Side library, std::vector<Side> floors);
 
   private:
@@ -57,7 +58,7 @@ void bench_run(Bench &bench);
 void bench_sweep(Bench &bench);
 void bench_exchange(Bench &bench);
 
-/// Prints to stdout; returns the exit status. A goal that is missed is not a failure.
+/// Prints to stdout and returns the exit status. A missed goal is not a failure.
 int run_bench(const BenchOptions &options, bool json);
 
 } // namespace mdist

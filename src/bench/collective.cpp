@@ -10,12 +10,13 @@
 namespace mdist {
 namespace {
 
-/// What copies carry: whole numbers that every dtype holds, another at each place and replica near by.
+/// Numbers for collectives that copy: whole numbers that every dtype holds. Neighbouring places and replicas get
+/// different ones.
 uint64_t copied(uint32_t id, uint64_t index) {
     return (index * 31 + id * 17) % 101;
 }
 
-/// What reductions take: so small that sums and products of many stay exact.
+/// Numbers for reductions, small enough that sums and products of many stay exact.
 uint64_t reduced(mdist_reduce_op_t op, uint32_t id, uint64_t index) {
     const uint64_t digit = (index % 5 + id) % 3;
     if (op != MDIST_PROD) return digit;

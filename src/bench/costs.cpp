@@ -18,7 +18,7 @@ constexpr double kAssignGoal = 1.3;
 constexpr std::size_t kValues = 1000;
 constexpr std::size_t kValueBytes = 4096;
 
-/// So often on every worker, however fast each is.
+/// The same number of rounds on every worker, however fast each worker is.
 unsigned rounds_of(const Bench &bench) {
     return bench.quick() ? 3 : 101;
 }
@@ -35,7 +35,7 @@ class ValueHandle {
     mdist_value_t *value_ = nullptr;
 };
 
-/// Ones on every local replica.
+/// Makes a value of ones on every local replica.
 ValueHandle make_value(const World &world, std::size_t bytes) {
     std::vector<float> ones(bytes / sizeof(float), 1.0f);
     mdist_tensor_t tensor = {};
@@ -50,7 +50,7 @@ ValueHandle make_value(const World &world, std::size_t bytes) {
     return ValueHandle(value);
 }
 
-/// The values that are reduced, and the ways to do it; each way keeps all results until it has them all.
+/// The values to reduce, and the ways to reduce them. Each way keeps its results until it has all of them.
 class Reductions {
   public:
     explicit Reductions(const World &world) : world_(world), whole_(make_value(world, kValues * kValueBytes)) {
@@ -93,7 +93,7 @@ class Reductions {
     std::vector<mdist_value_t *> results_;
 };
 
-/// Where rows come from: "2" replicas of this process, or "2x1" workers and replicas.
+/// Where rows were measured: "2" replicas of this process, or "2x1" workers and replicas.
 struct Place {
     World &world;
     std::string layout;
@@ -122,7 +122,7 @@ void bench_batch(Bench &bench, const Place &place) {
         for (std::size_t i = 0; i < std::size(sides); ++i) {
             const double start = now_ns();
             sides[i]();
-            if (round != 0) samples[i].push_back(now_ns() - start); // the first finds caches cold
+            if (round != 0) samples[i].push_back(now_ns() - start); // caches are cold in the first round
         }
     }
     const std::size_t bytes = kValues * kValueBytes;
@@ -132,7 +132,7 @@ void bench_batch(Bench &bench, const Place &place) {
                      samples[2]));
 }
 
-/// A variable with aggregation SUM, and another beside it for the bare all-reduce to write to.
+/// A variable with aggregation SUM, and a second one that the bare all-reduce writes to.
 class Variables {
   public:
     Variables(World &world, std::size_t bytes) : elements_(bytes / sizeof(float)) {
@@ -218,7 +218,7 @@ void bench_assign(Bench &bench, const Place &place, std::size_t bytes, unsigned 
         const Samples samples =
             place.world.measure({variables.all_reduce(batch), variables.assign(how, batch)}, rounds_of(bench));
         Row row = row_of(place, name, bytes, kAssignGoal, "mdist_all_reduce", samples[1], samples[0]);
-        if (how != MDIST_ASSIGN_SET) row.measure = Measure::kNone; // reads the copies, too, which no all-reduce does
+        if (how != MDIST_ASSIGN_SET) row.measure = Measure::kNone; // also reads the copies, which no all-reduce does
         bench.add(std::move(row));
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of all dtypes as numbers, for inputs made and results checked without the library's help. Any thread.
+// Elements of all dtypes as numbers. The bench uses them to make inputs and check results without the library. Any
+// thread.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -8,12 +9,12 @@
 
 namespace mdist {
 
-/// A number up to 1024, which all dtypes but the 8 bits wide ones hold; those up to 127.
+/// Stores a number up to 1024, which every dtype holds except the 8-bit ones; those hold up to 127.
 void store_element(mdist_dtype_t dtype, void *array, uint64_t index, uint64_t number);
 double load_element(mdist_dtype_t dtype, const void *array, uint64_t index);
-/// A whole number as it comes out of integers that wrap around.
+/// The value of a whole number in this dtype, whose integers wrap around.
 double wrapped(mdist_dtype_t dtype, double number);
-/// The largest relative error of a rounding to it, also after one to a wider type.
+/// The largest relative error of rounding to this dtype, even after rounding to a wider one.
 double half_digit(mdist_dtype_t dtype);
 
 } // namespace mdist

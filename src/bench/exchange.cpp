@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other collectives, and all-reduce of other types, at one size; no goals. Copying is measured against as many
-// bytes copied by memcpy on as many threads as have cores, reductions against the float32 kernel on the same bytes.
+// Measures the other collectives, and all-reduce of other types, at one size; no goals. The floor of a copying
+// collective is memcpy of as many bytes, on as many threads as have cores. The floor of a reduction is the float32
+// kernel on the same bytes.
 #include "bench/all_reduce.h"
 #include "bench/barrier.h"
 #include "bench/bench.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBytes = 4 << 20;
 
-/// Inputs in the first half of each region, outputs in the second.
+/// Inputs are in the first half of each region, outputs in the second.
 struct Buffers {
     mdist_buffer_t input;
     mdist_buffer_t output;
@@ -27,7 +28,7 @@ struct Exchange {
     const char *name;
     Collective call;
     bool part_in;  // a replica's input is its part of kBytes
-    bool part_out; // its output is
+    bool part_out; // its output is its part of kBytes
 };
 
 constexpr Exchange kExchanges[] = {
@@ -70,7 +71,7 @@ Side library_side(const Arena &arena, const Exchange &exchange, uint32_t replica
     return side;
 }
 
-/// Copies kBytes `copies` times, each to another region, cut over `threads`.
+/// Copies kBytes `copies` times, each time to another region, split over `threads`.
 Side copy_floor(const Arena &arena, uint32_t copies, uint32_t threads, uint32_t cpus) {
     const auto barrier = std::make_shared<Barrier>(threads, cpus);
     Side side;

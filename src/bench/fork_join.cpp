@@ -18,8 +18,8 @@ ForkJoin::~ForkJoin() {
 
 void ForkJoin::serve() {
     uint32_t seen = 0;
-    for (;;) {
-        const Wait how = wait_.load(std::memory_order_relaxed);
+    Wait how = Wait::kFutex; // as wait_ begins
+    while (how != Wait::kQuit) {
         while (command_.load(std::memory_order_acquire) == seen) {
             if (how == Wait::kFutex) {
                 syscall(SYS_futex, &command_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
@@ -27,9 +27,9 @@ void ForkJoin::serve() {
                 relax();
             }
         }
+        // Read before the answer, for the caller may change it afterwards. It waits for an answer to kQuit too.
+        how = wait_.load(std::memory_order_relaxed);
         done_.store(++seen, std::memory_order_release);
-        // After the answer, for the caller waits for that too: read before the command, it would come without one.
-        if (wait_.load(std::memory_order_relaxed) == Wait::kQuit) return;
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ForkJoin: the barest way to have a second thread do something and wait for it, as a floor for mdist_run.
+// ForkJoin: the minimal way to let a second thread do something and to wait for it. It is the floor for mdist_run.
 //
-// The second thread waits for its command either spinning or asleep in a futex; the caller always spins for the answer.
-// One thread calls.
+// The second thread waits for its command by spinning or asleep in a futex. The caller always spins for the answer. One
+// thread calls.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@ class ForkJoin {
   public:
     enum class Wait : uint32_t { kSpin, kFutex, kQuit };
 
-    /// The second thread sleeps.
+    /// Starts the second thread, asleep.
     ForkJoin();
     ~ForkJoin();
     ForkJoin(const ForkJoin &) = delete;
     ForkJoin &operator=(const ForkJoin &) = delete;
 
     void wait_by(Wait how);
-    /// `batch` times there and back.
+    /// Sends the second thread a command and waits for the answer, `batch` times.
     void run(unsigned batch);
 
   private:

@@ -12,11 +12,11 @@
 namespace mdist {
 namespace {
 
-/// Sums floats [begin, end) of all buffers; both are multiples of kBlock, but for the end of a buffer.
+/// Sums floats [begin, end) of all buffers. Both are multiples of kBlock, except at the end of a buffer.
 using Kernel = void (*)(float *const *buffers, std::size_t begin, std::size_t end);
 
-constexpr std::size_t kBlock = 64;  // floats per turn of the loop, four of the widest vectors
-constexpr std::size_t kAhead = 256; // floats that prefetching runs ahead
+constexpr std::size_t kBlock = 64;  // floats per iteration of the loop, four of the widest vectors
+constexpr std::size_t kAhead = 256; // how many floats prefetching is ahead
 
 template <int bytes>
 struct Vector {
@@ -95,7 +95,7 @@ std::vector<Variant> variants_for(uint32_t replicas) {
     }
 }
 
-/// One way to do it: a kernel, threads, and how they share the work.
+/// One variant: a kernel, threads, and how the threads share the work.
 class Fused {
   public:
     Fused(const Arena &arena, uint32_t replicas, std::size_t floats, Kernel kernel, uint32_t threads, uint32_t cpus,
@@ -106,7 +106,7 @@ class Fused {
 
     void run(uint32_t thread, unsigned batch) {
         for (unsigned i = 0; i < batch; ++i) {
-            if (thread == 0) next_.store(0, std::memory_order_relaxed); // nobody draws before the barrier
+            if (thread == 0) next_.store(0, std::memory_order_relaxed); // no thread takes a chunk before the barrier
             barrier_.wait();
             if (chunked_) {
                 run_chunks();

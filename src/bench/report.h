@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same rows for people and for programs, on stdout.
+// Prints the rows to stdout, as a table for people or as JSON for programs.
 #pragma once
 
 #include "bench/bench.h"
@@ -8,7 +8,7 @@ namespace mdist {
 
 void print_table(const Bench &bench);
 void print_json(const Bench &bench);
-/// One of them.
+/// Prints in one of the two forms.
 inline void print_bench(const Bench &bench, bool json) {
     json ? print_json(bench) : print_table(bench);
 }

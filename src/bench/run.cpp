@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mdist_run itself costs: an empty step, back to back and after a pause.
+// Measures the cost of mdist_run itself: an empty step, back to back and after a pause.
 #include "bench/barrier.h"
 #include "bench/bench.h"
 #include "bench/fork_join.h"
@@ -27,13 +27,13 @@ void run_steps(World &world, unsigned batch) {
     }
 }
 
-/// The calling thread computes.
+/// Keeps the calling thread computing.
 void work_for(double ns) {
     const double end = now_ns() + ns;
     while (now_ns() < end) relax();
 }
 
-/// The calling thread sleeps, and both cores may.
+/// Lets the calling thread sleep; both cores may sleep, too.
 void sleep_for(double ns) {
     const timespec time = {0, static_cast<long>(ns)};
     nanosleep(&time, nullptr);

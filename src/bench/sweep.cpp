@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce from one element to 100 MiB, and how its time grows with the number of replicas beside the memory traffic,
-// which is k buffers read and k written, so k / 2 times that of 2 replicas.
+// Measures all-reduce from one element to 100 MiB, and compares the growth of its time with that of memory traffic. For
+// k replicas the traffic is k buffers read and k written, k / 2 times that of 2 replicas.
 #include "bench/all_reduce.h"
 #include "bench/bench.h"
 #include "bench/fused.h"
@@ -13,7 +13,7 @@ namespace mdist {
 namespace {
 
 constexpr double kGrowthGoal = 1.3;
-constexpr std::size_t kGrowthBytes = 1 << 20; // judged from here up
+constexpr std::size_t kGrowthBytes = 1 << 20; // growth is judged from this size up
 
 std::string name_of(uint32_t replicas, std::size_t bytes) {
     return "sweep " + std::to_string(replicas) + " x " + size_text(bytes);

@@ -15,7 +15,7 @@ std::string formatted(const char *format, Arguments... arguments) {
     return text;
 }
 
-/// Three digits, so that columns stay narrow.
+/// Three digits, which keep columns narrow.
 std::string time_text(double ns) {
     if (ns < 1e3) return formatted("%.0f ns", ns);
     const double value = ns < 1e6 ? ns / 1e3 : ns / 1e6;

@@ -24,7 +24,7 @@ struct Free {
 };
 using Memory = std::unique_ptr<char, Free>;
 
-/// `all` also by none.
+/// An empty list stands for `all`, too.
 template <class Values, class NameOf>
 auto chosen(const Values &all, const std::vector<std::string> &names, NameOf name_of) {
     std::vector<std::decay_t<decltype(*std::begin(all))>> result;
@@ -40,13 +40,13 @@ std::vector<mdist_dtype_t> all_dtypes() {
     return all;
 }
 
-/// What all replicas of this worker share.
+/// State shared by all replicas of this worker.
 struct Plan {
     const WorkersOptions &options;
     mdist_strategy_t *strategy;
     MeasuredJob job;
     std::vector<Case> cases;
-    double seconds; // for each case
+    double seconds; // time for each case
 };
 
 std::vector<Case> cases_of(const WorkersOptions &options, uint32_t replicas) {
@@ -72,7 +72,7 @@ std::vector<Case> cases_of(const WorkersOptions &options, uint32_t replicas) {
     return cases;
 }
 
-/// One replica's part of the bench; every replica goes through the same cases. Throws std::runtime_error.
+/// One replica's part of the bench. Every replica goes through the same cases. Throws std::runtime_error.
 class ReplicaBench {
   public:
     ReplicaBench(const Plan &plan, mdist_replica_t *replica)
@@ -87,7 +87,7 @@ class ReplicaBench {
         fill(operands);
         time(operands, 1);
         const uint64_t wrong = sum(count_wrong(operands));
-        // Sums taken in place over and over end in infinity or wrap around, which takes as long as any number.
+        // Repeated in-place sums end in infinity or wrap around, which takes as long as any number.
         const double each = trial(operands);
         constexpr double kBatchNs = 100e3;
         const auto batch = static_cast<unsigned>(std::clamp(kBatchNs / each, 1.0, 1e4));
@@ -124,7 +124,7 @@ class ReplicaBench {
         return (now_ns() - start) / batch;
     }
 
-    /// ns per operation, roughly, and everything warm; the same number on all replicas.
+    /// A rough time in ns per operation, the same number on all replicas. Also warms up everything.
     double trial(const Operands &operands) const {
         constexpr double kTrialNs = 2e6;
         for (unsigned batch = 1;; batch *= 4) {
@@ -151,12 +151,12 @@ class ReplicaBench {
     Memory apart_;
 };
 
-/// The run: replicas' threads, and what they leave behind.
+/// The run: the replicas' threads, and what they return.
 class WorkersRun {
   public:
     WorkersRun(const Plan &plan, bool json) : plan_(plan), json_(json) {}
 
-    /// Returns how many elements were wrong, on all workers.
+    /// Returns the number of wrong elements on all workers.
     uint64_t run() {
         mdist_error_t *error = nullptr;
         const mdist_status_t status = mdist_run(plan_.strategy, step, this, nullptr, 0, nullptr, 0, nullptr, &error);
@@ -227,7 +227,7 @@ int bench_workers(const WorkersOptions &options, bool json) {
     const StrategyHandle strategy = make_strategy(nullptr);
     const uint32_t replicas = mdist_strategy_replica_count(strategy.get());
     const uint32_t workers = replicas / mdist_strategy_local_replica_count(strategy.get());
-    if (options.min_bytes == 0) throw std::runtime_error("--min 0: must be 1 byte at least");
+    if (options.min_bytes == 0) throw std::runtime_error("--min 0: must be at least 1 byte");
     if (options.root >= replicas)
         throw std::runtime_error("--root " + std::to_string(options.root) + ": must be below " +
                                  std::to_string(replicas) + ", the number of replicas");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of `mdist bench --workers`, on stdout: as they come for people, at the end for programs. One thread.
+// Prints the lines of `mdist bench --workers` to stdout: as they come for people, at the end for programs. One thread.
 #pragma once
 
 #include "bench/collective.h"

@@ -50,7 +50,7 @@ class Measurement {
         if (seat.index < parties(side)) {
             starts_[index]->wait();
             if (side.batch > 1) {
-                // Short operations: waking up, and the caches that went cold meanwhile, are not theirs.
+                // For short operations, keep waking up and cold caches out of the measured time.
                 side.run(seat, side.batch / 4 + 1);
                 starts_[index]->wait();
             }
@@ -62,7 +62,7 @@ class Measurement {
         if (seat.index != 0) return;
         Times all = times_[0];
         for (uint32_t i = 1; i < parties(side); ++i) {
-            all.start = std::min(all.start, times_[i].start); // the first to leave the barrier, when the last has come
+            all.start = std::min(all.start, times_[i].start); // the first to leave the barrier, once the last has come
             all.end = std::max(all.end, times_[i].end);
         }
         samples_[index][round] = (all.end - all.start) / side.batch;

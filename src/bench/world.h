@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: a strategy with some CPU replicas, and the clock around what its replica threads do.
+// World: a strategy with some CPU replicas, and a clock around the work of its replica threads.
 //
-// measure() lines all threads up before each sample; the time is from the last to start until the last to end. Threads
-// that have no part in a side sleep meanwhile. Main thread.
+// measure() lines all threads up before each sample. The time runs from the last thread's start to the last thread's
+// end. Threads without a part in a side sleep meanwhile. Main thread.
 #pragma once
 
 #include "handles.h"
@@ -30,11 +30,11 @@ struct Seat {
     uint32_t index;
     mdist_replica_t *replica;
 
-    /// Keeps the first failure for the end of the run: leaving the run at once would leave other threads waiting.
+    /// Keeps the first failure until the end of the run. If a thread left the run at once, others would wait for it.
     void note(mdist_status_t status, mdist_error_t *const &error) const;
 };
 
-/// One of the things compared: `run` does `batch` operations, on the first `parties` replicas' threads at once.
+/// One side of a comparison. `run` does `batch` operations on the threads of the first `parties` replicas at once.
 struct Side {
     std::string name;
     uint32_t parties = 0; // 0: all
@@ -47,16 +47,16 @@ using Samples = std::vector<std::vector<double>>;
 
 class World {
   public:
-    /// CPU replicas of this process alone.
+    /// Creates CPU replicas of this process alone.
     World(uint32_t replicas, uint32_t cpus);
-    /// A worker of a job: every worker has to measure the same.
+    /// Uses a worker of a job. Every worker must measure the same sides.
     World(StrategyHandle strategy, uint32_t cpus);
 
     uint32_t replicas() const { return replicas_; }
     uint32_t cpus() const { return cpus_; }
     mdist_strategy_t *strategy() const { return strategy_.get(); }
 
-    /// All sides in turn, `rounds` times, inside of one mdist_run. Throws std::runtime_error if the library failed.
+    /// Runs all sides in turn, `rounds` times, inside one mdist_run. Throws std::runtime_error if the library failed.
     Samples measure(const std::vector<Side> &sides, unsigned rounds);
 
     void note(const std::string &failure);

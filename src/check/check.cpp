@@ -4,6 +4,7 @@
 #include "check/cluster_view.h"
 #include "check/join.h"
 #include "check/report.h"
+#include "launch/secret.h"
 #include "network.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::string value_of(const mdist_config_t *config, const char *key) {
 class Check {
   public:
     explicit Check(const CheckOptions &options)
-        : timeout_ms_(static_cast<int>(options.timeout_s * 1000)), join_(options.join) {}
+        : file_(options.config), timeout_ms_(static_cast<int>(options.timeout_s * 1000)), join_(options.join) {}
 
     unsigned run() {
         check_version();
@@ -46,7 +47,7 @@ class Check {
             check_store(view);
             if (join_) check_join(config.get(), report_);
         } catch (const std::runtime_error &failure) {
-            report_.problem("cluster", failure.what(), "a strategy would fail alike");
+            report_.problem("cluster", failure.what(), "a strategy would fail in the same way");
         }
         return report_.problems();
     }
@@ -61,6 +62,7 @@ class Check {
     void check_other(const Task &task, const std::vector<Endpoint> &endpoints);
     void check_store(const ClusterView &view);
 
+    std::string file_; // named by --config
     int timeout_ms_;
     bool join_;
     CheckReport report_;
@@ -81,14 +83,16 @@ void Check::check_version() {
     }
 }
 
-/// Null if there is no use in going on.
+/// Returns null if later checks would be useless.
 ConfigHandle Check::load_config() {
-    const std::string file = variable("MDIST_CONFIG");
+    const std::string file = file_.empty() ? variable("MDIST_CONFIG") : file_;
     ConfigHandle config = make_config();
     mdist_error_t *error = nullptr;
-    const mdist_status_t status = mdist_config_load_environment(config.get(), &error);
+    mdist_status_t status = file_.empty() ? MDIST_OK : mdist_config_load(config.get(), file_.c_str(), &error);
+    if (!file_.empty()) unsetenv("MDIST_CONFIG"); // the file named by --config replaces it
+    if (status >= 0) status = mdist_config_load_environment(config.get(), &error);
     if (status < 0) {
-        report_.problem("config", sentence_of(status, error), "docs/configuration.md has the keys");
+        report_.problem("config", sentence_of(status, error), "a strategy would fail in the same way");
         return nullptr;
     }
     report_.ok("config", file.empty() ? "no file; what the environment says" : file);
@@ -101,19 +105,22 @@ void Check::check_secret(const std::string &path) {
     if (stat(path.c_str(), &found) != 0) {
         report_.problem("secret", path + ": " + std::strerror(errno),
                         "every worker needs this file, with the same content");
-    } else if (found.st_size == 0) {
-        report_.problem("secret", path + " is empty", "fill it: head -c 32 /dev/urandom | base64 >" + path);
-    } else if ((found.st_mode & 077) != 0) {
-        report_.problem("secret", path + " can be read by others", "chmod 600 " + path);
-    } else {
+        return;
+    }
+    if ((found.st_mode & 077) != 0)
+        return report_.problem("secret", path + " can be read by others", "chmod 600 " + path);
+    try {
+        read_secret(path);
         report_.ok("secret", path);
+    } catch (const std::runtime_error &unusable) {
+        report_.problem("secret", unusable.what(), "every worker needs the same one");
     }
 }
 
 void Check::tell(const ClusterView &view) {
     report_.ok("cluster", view.explanation.substr(0, view.explanation.find('\n')));
     if (view.own.empty() && !view.tasks.empty())
-        report_.problem("task", "nothing says which task this is",
+        report_.problem("task", "neither the configuration nor the environment says which task this is",
                         "set MDIST_TASK_TYPE and MDIST_TASK_INDEX, or MDIST_RANK");
 }
 
@@ -138,15 +145,15 @@ void Check::check_own(const Task &task, const std::vector<Endpoint> &endpoints) 
         if (own == nullptr && is_own(endpoint)) own = &endpoint;
     if (own == nullptr) {
         report_.problem(task.name,
-                        task.address + " (" + endpoints[0].host_text() + ") is none of this machine's addresses",
-                        "correct the task or the address; `ip address` lists what there is");
+                        task.address + " (" + endpoints[0].host_text() + ") is not an address of this machine",
+                        "correct the task or the address; `ip address` lists this machine's addresses");
         return;
     }
     const int problem = problem_serving(*own);
     if (problem == 0) {
         report_.ok(task.name, task.address + " is this machine's, and its port is free");
     } else if (problem == EADDRINUSE) {
-        report_.problem(task.name, task.address + ": something listens there already",
+        report_.problem(task.name, task.address + ": another process is already listening there",
                         "is the job running? `ss -ltnp` names the process");
     } else {
         report_.problem(task.name, task.address + ": " + std::strerror(problem), "choose another port");
@@ -170,7 +177,7 @@ void Check::check_other(const Task &task, const std::vector<Endpoint> &endpoints
                     "is the host up, and does a firewall let this port through?");
 }
 
-/// Where launchers say that workers meet: the one that serves it is there already, or is rank 0 to be.
+/// Checks MDIST_STORE, the address where workers meet. Either its server runs already, or rank 0 will serve it.
 void Check::check_store(const ClusterView &view) {
     const std::string store = variable("MDIST_STORE");
     if (store.empty()) return;
@@ -194,7 +201,6 @@ void Check::check_store(const ClusterView &view) {
 } // namespace
 
 int run_check(const CheckOptions &options) {
-    if (!options.config.empty()) setenv("MDIST_CONFIG", options.config.c_str(), 1); // as a worker would have it
     return Check(options).run() == 0 ? 0 : 1;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mdist check`: whether a job could start here now, before it does. Nothing stays open, and
-// nothing is joined unless that is asked for.
+// `mdist check`: tells whether a job could start here now. It leaves nothing open, and joins nothing unless asked to.
 // Main thread.
 #pragma once
 
@@ -9,12 +8,12 @@
 namespace mdist {
 
 struct CheckOptions {
-    std::string config; // YAML file; empty: what MDIST_CONFIG names, if it does
+    std::string config; // YAML file; empty: the file in MDIST_CONFIG, if that is set
     double timeout_s = 2;
-    bool join = false; // all workers check at the same time: form the group, too
+    bool join = false; // all workers check at the same time, and also form the group
 };
 
-/// Prints one line per check to stdout; returns the exit status: 1 if something is wrong.
+/// Prints one line per check to stdout. Returns the exit status: 1 if there is a problem.
 int run_check(const CheckOptions &options);
 
 } // namespace mdist

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/join.h"
 
+#include "counted.h"
 #include "handles.h"
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 namespace mdist {
@@ -22,13 +24,14 @@ std::string in_units(const char *format, double number) {
     return text;
 }
 
-/// Sums over all replicas of the job, again and again: each brings ones, so everybody gets their number.
+/// Sums ones over all replicas of the job, repeatedly. The result is the number of replicas.
 class Sums {
   public:
     Sums(mdist_strategy_t *strategy, std::size_t count)
         : strategy_(strategy), numbers_(mdist_strategy_local_replica_count(strategy), std::vector<float>(count)) {}
 
-    /// Seconds of one, on the average of some: who comes last sees the others' work done, who comes first waits for it.
+    /// Returns the average seconds per sum. An average is needed because the last replica to come finds the others'
+    /// work done, and the first one waits for it.
     double measure(int times) {
         double sum = 0;
         for (int i = 0; i < times; ++i) sum += measure_once();
@@ -58,6 +61,26 @@ class Sums {
     std::vector<std::vector<float>> numbers_; // of each local replica
 };
 
+/// The library's log line, at the start of the job, about who takes part and by what links.
+std::string told;
+
+void keep_job(mdist_log_level_t level, const char *text, size_t length, void *) {
+    const std::string line(text, length);
+    if (line.compare(0, 5, "job: ") == 0)
+        told = line.substr(5);
+    else if (level <= MDIST_LOG_WARN)
+        std::fprintf(stderr, "mdist: %s\n", line.c_str());
+}
+
+/// While it lives, keeps the line about the job, and prints warnings and errors to stderr.
+struct Listening {
+    Listening() {
+        mdist_log_set_level(MDIST_LOG_INFO, nullptr);
+        mdist_log_set_sink(keep_job, nullptr, nullptr, nullptr);
+    }
+    ~Listening() { mdist_log_set_sink(nullptr, nullptr, nullptr, nullptr); }
+};
+
 void check_sums(mdist_strategy_t *strategy, CheckReport &report) {
     constexpr std::size_t kLarge = 4 << 20; // bytes
     try {
@@ -66,7 +89,7 @@ void check_sums(mdist_strategy_t *strategy, CheckReport &report) {
         report.ok("sums", in_units("4 bytes in %.1f us", small * 1e6) + in_units(", 4 MiB in %.1f ms", large * 1e3) +
                               in_units(" (%.2f GB/s)", static_cast<double>(kLarge) / large / 1e9));
     } catch (const std::runtime_error &failure) {
-        report.problem("sums", failure.what(), "docs/failures.md tells what that means");
+        report.problem("sums", failure.what(), "a job would fail in the same way");
     }
 }
 
@@ -75,16 +98,19 @@ void check_sums(mdist_strategy_t *strategy, CheckReport &report) {
 void check_join(const mdist_config_t *config, CheckReport &report) {
     const auto start = Clock::now();
     StrategyHandle strategy;
+    const Listening listening;
     try {
         strategy = make_strategy(config);
     } catch (const std::runtime_error &failure) {
-        report.problem("join", failure.what(), "a job would fail alike");
+        report.problem("join", failure.what(), "a job would fail in the same way");
         return;
     }
-    report.ok("join", std::to_string(mdist_strategy_worker_count(strategy.get())) + " workers with " +
-                          std::to_string(mdist_strategy_replica_count(strategy.get())) + " replicas; this is worker " +
+    report.ok("join", counted(mdist_strategy_worker_count(strategy.get()), "worker") + " with " +
+                          counted(mdist_strategy_replica_count(strategy.get()), "replica") + "; this is worker " +
                           std::to_string(mdist_strategy_worker(strategy.get())) +
                           in_units(", and had to wait %.1f s", seconds_since(start)));
+    const std::size_t links = told.find("links: ");
+    if (links != std::string::npos) report.ok("links", told.substr(links + 7));
     check_sums(strategy.get(), report);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job itself, for a moment: whether all workers find each other, agree, and sum. Main thread.
+// Joins the job for a moment, to see whether all workers find each other, agree, and can sum. Main thread.
 #pragma once
 
 #include "check/report.h"
@@ -8,7 +8,7 @@
 
 namespace mdist {
 
-/// Every worker of the job is to call this at the same time.
+/// Every worker of the job must call this at the same time.
 void check_join(const mdist_config_t *config, CheckReport &report);
 
 } // namespace mdist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line per check: "ok", or "problem" with what to do about it. Main thread.
+// Prints one line per check: "ok", or "problem" with what to do about it. Main thread.
 #pragma once
 
 #include <cstdio>
@@ -19,7 +19,7 @@ class CheckReport {
   private:
     static void line(const char *verdict, const std::string &subject, const std::string &text) {
         std::printf("%-8s %-9s %s\n", verdict, subject.c_str(), text.c_str());
-        std::fflush(stdout); // the next may take its time
+        std::fflush(stdout); // the next check may take long
     }
     unsigned problems_ = 0;
 };

@@ -11,8 +11,15 @@
 namespace mdist {
 namespace {
 
-/// What a worker left running when it ended well gets this long after SIGTERM.
+/// Seconds after SIGTERM for processes that a worker left running when it ended well.
 constexpr double kLeftoversGrace_s = 2;
+/// Seconds for a remote shell to end its worker if the job ends with an exception.
+constexpr double kLastGrace_s = 5;
+/// Seconds after the first failure in which another worker may turn out to be its cause.
+constexpr double kEvidence_s = 1;
+/// Signals within this time are one request. `timeout` signals the launcher and then its group, systemd sends SIGTERM
+/// and SIGHUP, and wrappers pass on what the terminal sends to all.
+constexpr Clock::duration kOneRequest = std::chrono::seconds(1);
 
 std::string seconds_text(double count) {
     char text[32];
@@ -29,20 +36,32 @@ int Outcome::exit_code() const {
     return 128 + signal;
 }
 
-Attempt::Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline)
-    : options_(options), console_(console), signals_(signals), deadline_(deadline), ending_(options.grace_s) {}
+Attempt::Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
+                 std::function<int32_t()> first_gone)
+    : options_(options),
+      console_(console),
+      signals_(signals),
+      deadline_(deadline),
+      ending_(options.grace_s),
+      first_gone_(std::move(first_gone)),
+      verdict_(seconds(std::min(options.grace_s, kEvidence_s))) {}
 
 Attempt::~Attempt() {
+    for (const auto &worker : workers_)
+        if (!worker->gone()) worker->send(SIGKILL);
+    const Time until = Clock::now() + seconds(kLastGrace_s);
     for (const auto &worker : workers_) {
-        if (worker->gone()) continue;
-        worker->send(SIGKILL);
-        if (!worker->ended()) waitpid(worker->pid(), nullptr, 0);
+        if (worker->ended()) continue;
+        while (waitpid(worker->pid(), nullptr, WNOHANG) == 0)
+            if (poll(nullptr, 0, 1) == 0 && Clock::now() > until) kill(worker->pid(), SIGKILL);
     }
 }
 
 void Attempt::start(std::vector<WorkerStart> starts) {
-    for (WorkerStart &start : starts)
+    for (WorkerStart &start : starts) {
         workers_.push_back(std::make_unique<Worker>(std::move(start), signals_.original_mask()));
+        deaths_.watch(workers_.back()->pid());
+    }
 }
 
 void Attempt::send_all(int signal) {
@@ -55,14 +74,19 @@ void Attempt::handle(int signal, Time now) {
         send_all(signal);
         return;
     }
-    if (asked_) {
+    if (asked_ != 0 && now - asked_at_ >= kOneRequest) {
         console_.notice(signal_name(signal) + " again: killing the workers");
         ending_.kill_now(now);
         return;
     }
-    asked_ = true;
-    console_.notice(signal_name(signal) + " is passed on to the workers; a second one kills them");
-    if (outcome_.first_failure == nullptr && outcome_.cause == Cause::kWorkers) {
+    if (asked_ != 0) {
+        if (signal != asked_) send_all(signal);
+        return;
+    }
+    asked_ = signal;
+    asked_at_ = now;
+    console_.notice(signal_name(signal) + " was passed on to the workers; another one at least 1 s later kills them");
+    if (!verdict_.has_failed() && outcome_.cause == Cause::kWorkers) {
         outcome_.cause = Cause::kSignal;
         outcome_.signal = signal;
     }
@@ -75,32 +99,50 @@ void Attempt::take_signals() {
 }
 
 void Attempt::note_end(Worker &worker) {
-    const bool decided = outcome_.first_failure != nullptr || outcome_.cause != Cause::kWorkers;
-    if (worker.ended_well() || decided) return;
-    outcome_.first_failure = &worker;
-    if (!all_ended()) {
-        console_.notice("rank " + std::to_string(worker.place().rank) + " failed (" + worker.how() +
-                        "); the others have " + seconds_text(options_.grace_s) + " to end");
+    if (worker.ended_well() || worker.told() != 0 || outcome_.cause != Cause::kWorkers) return;
+    const Time now = Clock::now();
+    if (!verdict_.has_failed()) ending_.let_end(now);
+    verdict_.add(worker, now);
+    tell_failure(now);
+}
+
+bool Attempt::reap_one(pid_t pid) {
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) != pid) return false;
+    for (const auto &worker : workers_) {
+        if (worker->pid() != pid || worker->ended()) continue;
+        worker->set_ended(status, Clock::now());
+        note_end(*worker);
     }
-    ending_.let_end(Clock::now());
+    return true;
 }
 
 void Attempt::reap() {
-    int status = 0;
-    // Whatever workers left behind is this process's to reap, too (see adopt_orphans).
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        for (const auto &worker : workers_) {
-            if (worker->pid() != pid || worker->ended()) continue;
-            worker->set_ended(status, Clock::now());
-            note_end(*worker);
-        }
+    for (pid_t peeked = 0;;) {
+        for (const pid_t pid : deaths_.take()) reap_one(pid);
+        siginfo_t info{};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+        // This process also reaps what workers left behind (see keeper.h). A worker is reaped in its turn.
+        const bool its_turn = !deaths_.watches(info.si_pid) || peeked == info.si_pid;
+        if (its_turn && !reap_one(info.si_pid)) return;
+        peeked = info.si_pid;
     }
+}
+
+/// Names the worker that failed first, as soon as no better evidence can follow.
+void Attempt::tell_failure(Time now) {
+    if (told_failure_ || !verdict_.has_failed() || all_ended() || !verdict_.is_due(now)) return;
+    told_failure_ = true;
+    const Worker &failed = *verdict_.cause(first_gone_());
+    console_.notice("rank " + std::to_string(failed.place().rank) + " failed (" + failed.how() + "); the others have " +
+                    seconds_text(options_.grace_s) + " to end");
 }
 
 void Attempt::keep_time() {
     const Time now = Clock::now();
+    tell_failure(now);
     if (deadline_ && now >= *deadline_ && outcome_.cause != Cause::kTimeout) {
-        console_.notice("the job has had its " + seconds_text(options_.timeout_s) + " (--timeout)");
+        console_.notice("the job reached its time limit of " + seconds_text(options_.timeout_s) + " (--timeout)");
         outcome_.cause = Cause::kTimeout;
         deadline_.reset();
         ending_.end_now(now);
@@ -111,13 +153,21 @@ void Attempt::keep_time() {
         ending_.end_now(now);
     }
     if (const int signal = ending_.due(now)) send_all(signal);
+    for (const auto &worker : workers_)
+        for (WorkerStream *stream : {&worker->output(), &worker->errors()})
+            if (stream->held_until() && now >= *stream->held_until()) stream->show_held(console_);
 }
 
 int Attempt::poll_timeout_ms() const {
-    std::optional<Time> next = ending_.next();
-    if (deadline_ && (!next || *deadline_ < *next)) next = deadline_;
-    if (!next) return -1;
-    const double left_ms = std::chrono::duration<double, std::milli>(*next - Clock::now()).count();
+    Time next = Time::max();
+    for (const std::optional<Time> &due : {ending_.next(), deadline_})
+        if (due) next = std::min(next, *due);
+    if (verdict_.has_failed() && !told_failure_) next = std::min(next, verdict_.due());
+    for (const auto &worker : workers_)
+        for (const WorkerStream *stream : {&worker->output(), &worker->errors()})
+            if (stream->held_until()) next = std::min(next, *stream->held_until());
+    if (next == Time::max()) return -1;
+    const double left_ms = std::chrono::duration<double, std::milli>(next - Clock::now()).count();
     return static_cast<int>(std::clamp(std::ceil(left_ms), 0.0, 1e9));
 }
 
@@ -142,13 +192,15 @@ bool Attempt::all_ended() const {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto &worker) { return worker->ended(); });
 }
 
-/// Nothing runs any more; or what does has been killed twice and is only waiting for somebody else to notice.
+/// Whether nothing runs any more. Processes that were killed twice count as ended; they only wait for another process
+/// to reap them.
 bool Attempt::finished() {
     const bool gone = std::all_of(workers_.begin(), workers_.end(), [](const auto &worker) { return worker->gone(); });
     return gone || (clearing_ && ending_.kills() > 1);
 }
 
-/// What is in the pipes still; not what those who left a group on purpose may go on to write.
+/// Reads what is still in the pipes. It does not wait for processes that left their group on purpose and may go on to
+/// write.
 void Attempt::drain() {
     constexpr int kFullPipes = 16;
     for (const auto &worker : workers_) {
@@ -168,6 +220,7 @@ Outcome Attempt::run() {
         reap();
     } while (!finished());
     drain();
+    outcome_.first_failure = verdict_.cause(first_gone_());
     outcome_.all_ended_well =
         std::all_of(workers_.begin(), workers_.end(), [](const auto &worker) { return worker->ended_well(); });
     return outcome_;

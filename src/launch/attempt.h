@@ -1,43 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attempt: one start of the whole job, from the first worker's start until nothing of it runs any more. Main thread.
+// Attempt: one run of the whole job, from the first worker's start until none of its processes run. Main thread.
 #pragma once
 
 #include "launch/console.h"
+#include "launch/deaths.h"
 #include "launch/ending.h"
 #include "launch/signals.h"
 #include "launch/variables.h"
+#include "launch/verdict.h"
 #include "launch/worker.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace mdist {
 
-/// What brought a job to its end: its workers themselves, a signal to the launcher, or the time it had.
+/// Why a job ended: its workers, a signal to the launcher, or its time limit.
 enum class Cause { kWorkers, kSignal, kTimeout };
 
 constexpr int kTimedOut = 124; // as timeout(1)
 
 struct Outcome {
     Cause cause = Cause::kWorkers;
-    int signal = 0;                        // of kSignal
-    const Worker *first_failure = nullptr; // before signal or timeout, if there was one
+    int signal = 0;                        // set for kSignal
+    const Worker *first_failure = nullptr; // before the signal or timeout, if there was one
     bool all_ended_well = false;
     int exit_code() const;
 };
 
 class Attempt {
   public:
-    /// `deadline`: of the job; none if empty.
-    Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline);
+    /// `deadline`: the job's; none if empty.
+    /// `first_gone`: the worker that left the others first according to the store, or -1.
+    Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
+            std::function<int32_t()> first_gone);
     ~Attempt();
     Attempt(const Attempt &) = delete;
     Attempt &operator=(const Attempt &) = delete;
 
-    /// Throws std::system_error where one cannot be started; what runs by then is killed.
+    /// Throws std::system_error if a worker cannot be started, and kills those that run by then.
     void start(std::vector<WorkerStart> starts);
-    /// Returns when every worker has ended, with all that it started, and what they wrote has been passed on.
+    /// Returns when every worker and all its processes have ended and their output has been passed on.
     Outcome run();
     const std::vector<std::unique_ptr<Worker>> &workers() const { return workers_; }
 
@@ -46,7 +51,9 @@ class Attempt {
     void take_signals();
     void handle(int signal, Time now);
     void reap();
+    bool reap_one(pid_t pid);
     void note_end(Worker &worker);
+    void tell_failure(Time now);
     void keep_time();
     void wait_and_move();
     bool all_ended() const;
@@ -60,8 +67,13 @@ class Attempt {
     std::optional<Time> deadline_;
     Ending ending_;
     Outcome outcome_;
-    bool asked_ = false;    // by a signal, to end
-    bool clearing_ = false; // all workers have ended; what they left running goes
+    Deaths deaths_;
+    std::function<int32_t()> first_gone_;
+    Verdict verdict_;
+    bool told_failure_ = false;
+    int asked_ = 0; // the first signal that requested an end, or 0
+    Time asked_at_;
+    bool clearing_ = false; // all workers have ended; their remaining processes are being ended
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 

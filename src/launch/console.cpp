@@ -14,11 +14,16 @@
 namespace mdist {
 namespace {
 
-bool wants_colours(int fd) {
-    const char *refused = std::getenv("NO_COLOR");
+constexpr Clock::duration kLongestHold = std::chrono::milliseconds(200);
+
+bool knows_escapes() {
     const char *terminal = std::getenv("TERM");
-    return isatty(fd) != 0 && (refused == nullptr || *refused == '\0') && terminal != nullptr &&
-           std::string_view(terminal) != "dumb";
+    return terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+bool wants_colours() {
+    const char *refused = std::getenv("NO_COLOR");
+    return refused == nullptr || *refused == '\0';
 }
 
 /// "2026-11-22 00:15:01.123", local time.
@@ -36,14 +41,18 @@ std::string time_text() {
 
 } // namespace
 
-OutputQueue::OutputQueue(int fd) : fd_(fd), colours_(wants_colours(fd)) {}
+OutputQueue::OutputQueue(int fd)
+    : fd_(fd),
+      terminal_(isatty(fd) != 0),
+      erases_(terminal_ && knows_escapes()),
+      colours_(erases_ && wants_colours()) {}
 
 void OutputQueue::add(std::string_view bytes) {
     if (!broken_) bytes_.append(bytes);
 }
 
 void OutputQueue::write_some() {
-    // A pipe that poll calls ready takes PIPE_BUF bytes without waiting.
+    // A pipe that poll calls ready accepts PIPE_BUF bytes without waiting.
     const std::size_t most = std::min<std::size_t>(bytes_.size() - written_, PIPE_BUF);
     const ssize_t count = write(fd_, bytes_.data() + written_, most);
     if (count < 0 && errno != EINTR && errno != EAGAIN) {
@@ -63,19 +72,51 @@ std::string Console::prefix(const OutputQueue &queue, uint32_t rank) const {
     std::string text;
     if (style_.timestamps) text = time_text() + " ";
     if (!style_.prefix) return text;
-    // Six colours that can be read on dark and on bright.
+    // Six colours that are readable on dark and on bright backgrounds.
     if (queue.colours()) text.append("\033[").append(std::to_string(31 + rank % 6)).append("m");
     text.append("[").append(std::to_string(rank)).append("]");
     if (queue.colours()) text.append("\033[0m");
     return text.append(" ");
 }
 
-void Console::worker_line(Stream stream, uint32_t rank, std::string_view line) {
+Console::Line &Console::line_of(Stream stream) {
+    return lines_[output_.is_terminal() && errors_.is_terminal() ? 0 : static_cast<int>(stream)];
+}
+
+/// Leaves the current line so that another line can begin.
+void Console::leave_line(Stream stream) {
+    Line &line = line_of(stream);
+    if (line.open) queue(stream).add(line.bar && queue(stream).erases() ? "\r\033[K" : "\n");
+    line = Line();
+}
+
+void Console::worker_line(Stream stream, uint32_t rank, std::string_view text, LineEnd end) {
     if (style_.quiet[rank]) return;
     OutputQueue &to = queue(stream);
-    to.add(prefix(to, rank));
-    to.add(line);
-    to.add("\n");
+    Line &line = line_of(stream);
+    if (line.open && (line.rank != rank || line.stream != stream)) leave_line(stream);
+    const bool only_ends = line.open && text.empty();
+    const bool at_start = !line.open || line.returned;
+    if (at_start && !only_ends && !(text.empty() && end == LineEnd::kReturn)) to.add(prefix(to, rank));
+    to.add(text);
+    if (end == LineEnd::kNewline) {
+        to.add("\n");
+        line = Line();
+        return;
+    }
+    if (end == LineEnd::kReturn) to.add("\r");
+    line = Line{true, stream, rank, end == LineEnd::kReturn, line.bar || end == LineEnd::kReturn};
+}
+
+std::optional<Clock::duration> Console::longest_hold(Stream stream) const {
+    if (style_.one_worker) return Clock::duration::zero();
+    const bool terminal = (stream == Stream::kOutput ? output_ : errors_).is_terminal();
+    return terminal ? std::optional(kLongestHold) : std::nullopt;
+}
+
+void Console::write_errors(std::string_view text) {
+    if (!text.empty()) leave_line(Stream::kErrors);
+    errors_.add(text);
 }
 
 void Console::add_to(std::vector<pollfd> &fds) const {
@@ -90,6 +131,7 @@ void Console::write_ready(const std::vector<pollfd> &fds) {
 }
 
 void Console::notice(const std::string &sentence) {
+    leave_line(Stream::kErrors);
     errors_.add((style_.timestamps ? time_text() + " " : std::string()) + "mdist: " + sentence + "\n");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/dry_run.h"
 
+#include "counted.h"
 #include "launch/remote.h"
 
 #include <iostream>
@@ -9,8 +10,10 @@ namespace mdist {
 
 void print_dry_run(const LaunchOptions &options, const Job &job, uint32_t usable_cpus) {
     const Placement &placement = job.placement();
-    std::cout << "# " << placement.size << " workers on " << placement.nodes << " nodes, " << placement.places.size()
-              << " started here; " << usable_cpus << " CPUs are usable on this one\n";
+    std::cout << "# " << counted(placement.size, "worker") << " on " << counted(placement.nodes, "node") << ", "
+              << placement.places.size() << " started here; " << counted(usable_cpus, "usable CPU") << " on this one\n";
+    if (job.session().store.ends_with(":0"))
+        std::cout << "# MDIST_STORE gets its port, and for other hosts its address, when the job starts\n";
     for (const WorkerStart &start : job.starts()) {
         std::cout << "# rank " << start.place.rank << " on " << start.place.host << "\n";
         std::string line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mdist launch --dry-run`: the commands that would be run, as a shell reads them. Main thread.
+// `mdist launch --dry-run`: prints the commands that would run, quoted for a shell. Main thread.
 #pragma once
 
 #include "launch/job.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ending: how a job that does not end by itself is brought to its end: time to do so, SIGTERM, time again, SIGKILL.
-// Says what to send and when; sends nothing. Plain data; any thread.
+// Ending: brings a job to its end that does not end by itself. The steps are time to end, SIGTERM, more time, SIGKILL.
+// It tells what to send and when, and sends nothing itself. Plain data; any thread.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
 inline Clock::duration seconds(double count) {
-    // A century is for ever, and does not overflow.
+    // A limit of about a century, which does not overflow.
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(count, 3e9)));
 }
 
@@ -24,27 +24,27 @@ class Ending {
   public:
     explicit Ending(double grace_s) : grace_(seconds(grace_s)) {}
 
-    /// A worker failed: the others find out by themselves; SIGTERM for those that do not.
+    /// A worker failed. The others should find out by themselves; those that do not get SIGTERM.
     void let_end(Time now) { begin(SIGTERM, now + grace_); }
-    /// Somebody wants an end and has told the workers; SIGKILL for those that do not listen.
+    /// A signal requested an end and has reached the workers. Those that do not end get SIGKILL.
     void have_asked(Time now) { begin(SIGKILL, now + grace_); }
     void end_now(Time now) { begin(SIGTERM, now); }
     void kill_now(Time now) { begin(SIGKILL, now); }
 
-    /// When due() will have something.
+    /// When due() will next return a signal.
     std::optional<Time> next() const { return signal_ != 0 ? std::optional(when_) : std::nullopt; }
-    /// The signal that is to be sent now, or 0. SIGKILL comes again and again.
+    /// The signal to send now, or 0. SIGKILL is repeated.
     int due(Time now) {
         if (signal_ == 0 || now < when_) return 0;
         kills_ += signal_ == SIGKILL ? 1 : 0;
         when_ = now + (kills_ == 0 ? grace_ : std::chrono::seconds(1));
         return std::exchange(signal_, SIGKILL);
     }
-    /// How often due() has said SIGKILL.
+    /// How often due() has returned SIGKILL.
     int kills() const { return kills_; }
 
   private:
-    /// Never puts off what is on its way.
+    /// Never delays a signal that is already planned.
     void begin(int signal, Time when) {
         if (signal_ != SIGKILL) {
             signal_ = signal;
@@ -55,7 +55,7 @@ class Ending {
     }
 
     Clock::duration grace_;
-    int signal_ = 0; // the next; 0: none
+    int signal_ = 0; // to send next; 0: none
     Time when_;
     int kills_ = 0;
 };

@@ -17,7 +17,6 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kSecretBytes = 32;
 constexpr const char *kSecretInTheMaking = "made at the start";
 
 std::string variable(const char *name) {
@@ -25,7 +24,7 @@ std::string variable(const char *name) {
     return value != nullptr ? value : "";
 }
 
-/// The launcher's own environment with `variables` over it; nothing is left of a launcher further out.
+/// The launcher's environment with `variables` added. Variables of an outer launcher are removed.
 std::vector<std::string> environment_with(const Variables &variables) {
     std::map<std::string, std::string> all;
     for (char **entry = environ; *entry != nullptr; ++entry) {
@@ -41,19 +40,31 @@ std::vector<std::string> environment_with(const Variables &variables) {
 
 std::string job_name(const LaunchOptions &options) {
     if (!options.job.empty()) return options.job;
-    // Launchers that know of each other by the store alone have to come to the same name.
+    // Launchers that share nothing but the store must choose the same name.
     if (options.nodes > 1) return "mdist-" + options.store;
     return "mdist-" + random_hex(4);
+}
+
+/// The address at which workers find this machine. A dry run asks no resolver, since names may be unknown where it
+/// runs.
+std::string store_host(const LaunchOptions &options, const Placement &placement) {
+    const bool remote =
+        std::any_of(placement.places.begin(), placement.places.end(), [](const Place &place) { return place.remote; });
+    if (!options.dry_run || !remote) return own_address_for(placement);
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    return own;
 }
 
 void check_store(const LaunchOptions &options) {
     if (options.store.empty()) {
         if (options.nodes == 1) return;
-        throw UsageError("--nodes: say with --store HOST:PORT where the launcher of node 0 is to be reached");
+        throw UsageError("--nodes needs --store HOST:PORT, where all nodes can reach the launcher of node 0");
     }
     try {
         if (split_address(options.store).port == "0" && options.nodes > 1)
-            throw UsageError("--store " + options.store + ": the launchers of other nodes have to know the port");
+            throw UsageError("--store " + options.store +
+                             ": give a port other than 0, since the launchers of other nodes must know it");
     } catch (const BadAddress &problem) {
         throw UsageError("--store: " + std::string(problem.what()));
     }
@@ -65,21 +76,24 @@ Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usab
     : options_(options), placement_(placement), usable_cpus_(usable_cpus) {
     check_store(options);
     session_.job = job_name(options);
-    session_.store = options.store.empty() ? own_address_for(placement) + ":0" : options.store;
+    session_.store = options.store.empty() ? store_host(options, placement) + ":0" : options.store;
     if (options.no_secret) return;
     session_.secret_file = options.secret_file.empty() ? variable("MDIST_SECRET_FILE") : options.secret_file;
-    // Launchers of several nodes cannot make one together.
+    // Launchers on several nodes cannot make one secret together.
     if (session_.secret_file.empty() && options.nodes == 1 && mdist_has("secret") != 0)
         session_.secret_file = kSecretInTheMaking;
 }
 
-void Job::open() {
+void Job::make_secret() {
     if (session_.secret_file == kSecretInTheMaking) {
         session_.secret = random_hex(kSecretBytes);
         session_.secret_file = own_secret_.emplace(session_.secret).path();
     } else if (!session_.secret_file.empty()) {
         session_.secret = read_secret(session_.secret_file);
     }
+}
+
+void Job::open() {
     if (!options_.log_dir.empty()) std::filesystem::create_directories(options_.log_dir);
     if (options_.node_rank != 0) return;
     store_.emplace(JobStoreOptions{session_.store, placement_.size, session_.job, session_.secret});
@@ -97,7 +111,7 @@ WorkerStart Job::start_of(const Place &place) const {
     start.place = place;
     start.words = place.remote ? remote_words(options_, place, variables, sends_secret(place)) : options_.program;
     start.environment = environment_with(place.remote ? Variables{} : variables);
-    // A terminal is not for processes behind others: reading from it would stop them.
+    // Background processes must not read from a terminal: that would stop them.
     const bool reads = place.rank == 0 && !options_.no_input && isatty(STDIN_FILENO) == 0;
     start.input = place.remote ? Input::kPipe : reads ? Input::kInherited : Input::kNone;
     if (sends_secret(place)) start.greeting = session_.secret + "\n";

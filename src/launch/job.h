@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job: what is to be started, and what it needs while it runs: the store and the secret. Main thread.
+// Job: what the launcher starts, and what it needs while it runs: the store and the secret. Main thread.
 #pragma once
 
 #include "launch/secret.h"
@@ -19,11 +19,16 @@ class Job {
     /// Both must outlive the job. Throws UsageError, std::runtime_error, std::system_error.
     Job(const LaunchOptions &options, const Placement &placement, uint32_t usable_cpus);
 
-    /// Binds the store and makes the secret's file.
+    /// Makes the secret's file, unless there is one. If this process forks afterwards, the last process to end removes
+    /// it.
+    void make_secret();
+    /// Binds the store.
     void open();
-    /// The job is about to be started, for the first time (0) or again.
+    /// Begins a start of the job: the first (0) or a restart.
     void begin(uint32_t restart);
-    /// One per place, for the start that began last.
+    /// The worker that left the others first, according to the store; -1: none, or another launcher has the store.
+    int32_t first_gone() const { return store_ ? store_->first_gone() : -1; }
+    /// What to start, one per place, for the last begin().
     std::vector<WorkerStart> starts() const;
 
     const Placement &placement() const { return placement_; }

@@ -4,6 +4,7 @@
 #include "launch/attempt.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/keeper.h"
 #include "launch/summary.h"
 #include "machine.h"
 
@@ -14,7 +15,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 namespace mdist {
@@ -23,28 +23,23 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-/// What a program expects of its first three descriptors, the launcher's pipes must not be.
+/// Opens descriptors 0 to 2, which programs expect. The launcher's pipes must not get these numbers.
 void open_standard_streams() {
     int fd = 0;
     while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
     close(fd);
 }
 
-/// Children of a worker that has ended become this process's, so that it can tell when they are gone.
-void adopt_orphans() {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-/// Each worker takes three while it runs, and a few more for a moment.
+/// Allows enough descriptors. Each worker takes four while it runs, and a few more for a moment.
 void allow_descriptors(std::size_t workers) {
-    const rlim_t needed = 64 + 4 * workers;
+    const rlim_t needed = 64 + 5 * workers;
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
     limit.rlim_cur = std::min(limit.rlim_max, needed);
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Waits before another start. The job's exit status if there is to be none, because of a signal or its time.
+/// Waits before another start. Returns the job's exit status if a signal or its time limit forbids another start.
 std::optional<int> back_off(Clock::duration time, Console &console, Signals &signals, std::optional<Time> deadline) {
     const Time until = std::min(Clock::now() + time, deadline.value_or(Time::max()));
     for (Time now = Clock::now(); now < until; now = Clock::now()) {
@@ -59,18 +54,18 @@ std::optional<int> back_off(Clock::duration time, Console &console, Signals &sig
     return deadline && Clock::now() >= *deadline ? std::optional(kTimedOut) : std::nullopt;
 }
 
-/// Half a second, doubling, so that a job that cannot start does not keep the machine busy.
+/// Half a second, doubled each time, so that a job that cannot start does not keep the machine busy.
 Clock::duration pause_before(uint32_t restart) {
     return seconds(std::min(0.25 * (1u << std::min(restart, 10u)), 30.0));
 }
 
-/// Starts the job, and again while it fails and may be; returns the exit status.
+/// Starts the job, and restarts it while it fails and restarts are left. Returns the exit status.
 int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &signals) {
     std::optional<Time> deadline;
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
     for (uint32_t restart = 0;;) {
         job.begin(restart);
-        Attempt attempt(options, console, signals, deadline);
+        Attempt attempt(options, console, signals, deadline, [&job] { return job.first_gone(); });
         attempt.start(job.starts());
         const Outcome outcome = attempt.run();
         console.write_errors(summary_of(outcome, attempt.workers()));
@@ -82,7 +77,7 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
     }
 }
 
-/// All that is left, waiting for whoever reads it; signals end the launcher again as they end any program.
+/// Writes all that is left, waiting for its readers. Signals end the launcher again as they end any program.
 void flush(Console &console) {
     while (!console.empty()) {
         std::vector<pollfd> fds;
@@ -94,29 +89,34 @@ void flush(Console &console) {
 } // namespace
 
 int run_launch(const LaunchOptions &options) {
-    if (options.program.empty()) throw UsageError("which program? mdist launch -n 4 -- ./program arguments");
+    if (options.program.empty())
+        throw UsageError("no program given; write, for example: mdist launch -n 4 ./program arguments");
     const uint32_t usable_cpus = this_machine().usable_cpus;
     const Placement placement = place_workers(options, usable_cpus);
-    Console console({!options.no_prefix, options.timestamps, parse_ranks(options.quiet_ranks, placement.size)});
+    Console console({!options.no_prefix, options.timestamps, parse_ranks(options.quiet_ranks, placement.size),
+                     placement.places.size() == 1});
     open_standard_streams();
-    adopt_orphans();
     allow_descriptors(placement.places.size());
     Job job(options, placement, usable_cpus);
     if (options.dry_run) {
         print_dry_run(options, job, usable_cpus);
         return 0;
     }
-    int code = 0;
-    try {
-        Signals signals; // before the store, whose thread is not to receive any
-        job.open();
-        code = run_job(options, job, console, signals);
-    } catch (const CannotRun &problem) {
-        console.notice(problem.what());
-        code = problem.code().value() == ENOENT ? kNotFound : kNotExecutable;
-    }
-    flush(console);
-    return code;
+    job.make_secret();
+    Signals signals; // before the store, whose thread must not receive signals
+    return run_in_keeper(signals, [&] {
+        int code = 0;
+        try {
+            job.open();
+            code = run_job(options, job, console, signals);
+        } catch (const CannotRun &problem) {
+            console.notice(problem.what());
+            code = problem.code().value() == ENOENT ? kNotFound : kNotExecutable;
+        }
+        signals.release();
+        flush(console);
+        return code;
+    });
 }
 
 } // namespace mdist

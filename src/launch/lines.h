@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineCutter: cuts what a worker writes, piece by piece, into lines. Any bytes may be in a line; one thread at a time.
+// LineCutter: cuts a worker's output, which comes in pieces, into lines. A line may contain any bytes. One thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -8,35 +9,60 @@
 
 namespace mdist {
 
+/// How a piece of a line ends.
+enum class LineEnd {
+    kNewline,
+    kReturn, // '\r', written by progress bars: the next piece overwrites this one
+    kOpen,   // not at all so far
+};
+
 class LineCutter {
   public:
-    /// A longer line comes in pieces of this size, so that a worker that writes no newline cannot fill the memory.
+    /// The longest line. Longer ones are cut, so that a worker that writes no newline cannot fill the memory.
     static constexpr std::size_t kLongest = 1 << 20;
 
-    /// Calls take(line), without newline, for each line that is complete.
+    /// Calls take(text, end) for each complete line, without the character at its end.
     template <class Take>
     void feed(std::string_view bytes, Take &&take) {
-        for (std::size_t end; (end = bytes.find('\n')) != std::string_view::npos; bytes.remove_prefix(end + 1)) {
+        for (std::size_t at; (at = bytes.find_first_of("\n\r")) != std::string_view::npos;
+             bytes.remove_prefix(at + 1)) {
+            const LineEnd end = bytes[at] == '\n' ? LineEnd::kNewline : LineEnd::kReturn;
             if (rest_.empty()) {
-                take(bytes.substr(0, end));
+                take(bytes.substr(0, at), end);
             } else {
-                rest_.append(bytes.substr(0, end));
-                finish(take);
+                rest_.append(bytes.substr(0, at));
+                flush(end, take);
             }
+            open_ = end != LineEnd::kNewline;
         }
         rest_.append(bytes);
-        if (rest_.size() >= kLongest) finish(take);
+        if (rest_.size() >= kLongest) flush(LineEnd::kNewline, take);
     }
 
-    /// The end of the stream: what is left is a line too.
+    /// Whether part of a line is held back.
+    bool holds() const { return !rest_.empty(); }
+    /// Passes on the part that is held back, although its line goes on.
+    template <class Take>
+    void flush_part(Take &&take) {
+        if (holds()) flush(LineEnd::kOpen, take);
+    }
+
+    /// Ends the stream. A part that is left becomes a line.
     template <class Take>
     void finish(Take &&take) {
-        if (!rest_.empty()) take(std::string_view(rest_));
-        rest_.clear();
+        if (holds() || open_) flush(LineEnd::kNewline, take);
     }
 
   private:
+    template <class Take>
+    void flush(LineEnd end, Take &&take) {
+        take(std::string_view(rest_), end);
+        rest_.clear();
+        open_ = end != LineEnd::kNewline;
+    }
+
     std::string rest_;
+    bool open_ = false; // the last piece did not end its line
 };
 
 } // namespace mdist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line of `mdist launch` says, as it says it. Main thread.
+// The options of `mdist launch`, as given on the command line. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class App;
 
 namespace mdist {
 
-/// A command line that cannot be followed; the sentence says what would be right.
+/// A wrong command line. The message says what would be right.
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -36,17 +36,18 @@ struct LaunchOptions {
     bool no_prefix = false;
     std::string quiet_ranks;
     double timeout_s = 0; // 0: none
-    // Longer than the library's heartbeat_timeout, so that the others find out by themselves, and say so.
+    // Longer than the library's heartbeat_timeout, so that other workers detect the failure and report it themselves.
     double grace_s = 15;
     uint32_t max_restarts = 0;
     bool dry_run = false;
     std::vector<std::string> program;
 };
 
-/// Declares the options of `launch` on its subcommand; `options` must outlive the parsing.
+/// Adds the options of `launch` to its subcommand. `options` must outlive the parsing.
 void add_launch_options(CLI::App &launch, LaunchOptions &options);
 
-/// Takes the program from where `--` stands in the command line of `mdist launch`, and leaves what is before it.
-void take_program(std::vector<std::string> &arguments, LaunchOptions &options);
+/// Moves the program out of the command line of `mdist launch`. The program begins with the first word that belongs to
+/// no option, or after `--`.
+void take_program(const CLI::App &launch, std::vector<std::string> &arguments, LaunchOptions &options);
 
 } // namespace mdist

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/placement.h"
 
+#include "counted.h"
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -17,19 +19,19 @@ struct Host {
     uint32_t workers = 1;
 };
 
-/// Whole text as a number up to kMostWorkers; `what` is for the message.
+/// Parses a whole text as a number up to kMostWorkers. `what` names it in the error.
 uint32_t parse_number(const std::string &text, const std::string &what) {
     uint32_t number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc() || end != text.data() + text.size() || number > kMostWorkers)
-        throw UsageError(what + ": \"" + text + "\" is no number up to " + std::to_string(kMostWorkers));
+        throw UsageError(what + ": \"" + text + "\" is not a number from 0 to " + std::to_string(kMostWorkers));
     return number;
 }
 
 uint32_t parse_workers(const std::string &text, uint32_t usable_cpus) {
     if (text == "auto") return usable_cpus;
     const uint32_t workers = parse_number(text, "-n");
-    if (workers == 0) throw UsageError("-n 0: a job has at least one worker");
+    if (workers == 0) throw UsageError("-n 0: a job needs at least one worker");
     return workers;
 }
 
@@ -52,7 +54,7 @@ Host parse_host(const std::string &text) {
     const bool complete = colon != std::string::npos || !brackets || closing + 1 == text.size();
     if (!complete || host.name.empty() || host.name.starts_with('-') || host.workers == 0)
         throw UsageError("--hosts: \"" + text +
-                         "\" is no host; write alpha:2,beta:2, IPv6 addresses as in [fe80::1]:2");
+                         "\" is not a valid host; write alpha:2,beta:2, or an IPv6 address as in [fe80::1]:2");
     return host;
 }
 
@@ -66,13 +68,12 @@ bool is_this_host(const std::string &name) {
 
 Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
     if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
-        throw UsageError("--hosts says which nodes there are; leave out --per-node, --nodes and --node-rank");
+        throw UsageError("--hosts already names the nodes; leave out --per-node, --nodes and --node-rank");
     std::vector<Host> hosts;
     uint32_t room = 0;
     for (const std::string &part : split(options.hosts)) room += hosts.emplace_back(parse_host(part)).workers;
     uint32_t left = options.workers.empty() ? room : parse_workers(options.workers, usable_cpus);
-    if (left > room)
-        throw UsageError("-n " + options.workers + ": --hosts has room for " + std::to_string(room) + " workers");
+    if (left > room) throw UsageError("-n " + options.workers + ": --hosts has room for " + counted(room, "worker"));
     if (room > kMostWorkers) throw UsageError("--hosts: more than " + std::to_string(kMostWorkers) + " workers");
     Placement placement;
     placement.nodes = 0;
@@ -95,10 +96,11 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
                          std::to_string(options.nodes) + " nodes, counted from 0");
     if (options.workers.empty() == (options.per_node == 0))
-        throw UsageError("say how many workers: -n 4 or -n auto, --per-node 2 on each of several nodes, or --hosts");
+        throw UsageError(
+            "give the number of workers: -n 4 or -n auto, --per-node 2 on each of several nodes, or --hosts");
     const uint32_t given = options.workers.empty() ? 0 : parse_workers(options.workers, usable_cpus);
     if (given % options.nodes != 0)
-        throw UsageError("-n " + options.workers + " does not divide among " + std::to_string(options.nodes) +
+        throw UsageError("-n " + options.workers + " cannot be divided evenly among " + std::to_string(options.nodes) +
                          " nodes");
     const uint32_t here = given != 0 ? given / options.nodes : options.per_node;
     if (uint64_t{here} * options.nodes > kMostWorkers)
@@ -120,7 +122,7 @@ std::vector<bool> parse_ranks(const std::string &list, uint32_t size) {
         uint32_t last = first;
         if (dash != std::string::npos)
             last = dash + 1 == part.size() ? std::max(first, size - 1) : parse_number(part.substr(dash + 1), what);
-        if (last < first) throw UsageError(what + ": \"" + part + "\" runs backwards");
+        if (last < first) throw UsageError(what + ": \"" + part + "\" ends before it begins");
         for (uint32_t rank = first; rank <= last && rank < size; ++rank) chosen[rank] = true;
     }
     return chosen;

@@ -16,14 +16,14 @@ struct Place {
     uint32_t local_rank = 0;
     uint32_t local_size = 1;
     uint32_t node_rank = 0;
-    std::string host;    // as the user wrote it; "localhost" without hosts
+    std::string host;    // as the user wrote it; "localhost" if there are no hosts
     bool remote = false; // started by --rsh
 };
 
 struct Placement {
-    uint32_t size = 0; // workers of the job, on all nodes
+    uint32_t size = 0; // workers of the job on all nodes
     uint32_t nodes = 1;
-    std::vector<Place> places; // those that this launcher starts, by rank
+    std::vector<Place> places; // the places that this launcher starts, by rank
 };
 
 /// Throws UsageError.

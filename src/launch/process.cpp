@@ -32,21 +32,21 @@ std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
     return pointers;
 }
 
-/// What the child needs, made before the fork: after it, only what is safe in a signal handler may be called.
+/// What the child needs, made before the fork. After the fork it may only call what is safe in a signal handler.
 struct Child {
     std::vector<char *> words;
     std::vector<char *> environment;
     int input; // -1: the launcher's
     int output;
     int errors;
-    int report; // gets errno if there will be no program
+    int report; // receives errno if the program cannot run
     const sigset_t *mask;
     pid_t parent;
 
     [[noreturn]] void run() const {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGPIPE, SIG_DFL);
+        for (const int raised : {SIGPIPE, SIGXFSZ}) signal(raised, SIG_DFL);
         // The parent may have gone before the kernel was asked to watch it.
         const bool ready = getppid() == parent && (input < 0 || dup2(input, STDIN_FILENO) >= 0) &&
                            dup2(output, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0 &&
@@ -58,7 +58,7 @@ struct Child {
     }
 };
 
-/// 0 once the program runs; else the errno that the child left.
+/// Waits until the program runs. Returns 0, or the errno that the child reported.
 int await_program(int report) {
     int problem = 0;
     ssize_t got;
@@ -95,7 +95,7 @@ Process start_process(const std::vector<std::string> &words, const std::vector<s
     process.pid = fork();
     if (process.pid < 0) fail("fork");
     if (process.pid == 0) child.run();
-    setpgid(process.pid, process.pid); // as the child does: whoever comes first
+    setpgid(process.pid, process.pid); // the child does the same; either may come first
     report.write.close();
     if (const int problem = await_program(report.read.get())) {
         waitpid(process.pid, nullptr, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process: a child in a process group of its own, with pipes for what it writes. Main thread, which must be the one
-// that lives longest: the kernel kills the child when the thread that started it ends.
+// Process: a child in its own process group, with pipes for its output. Main thread, which must outlive all other
+// threads: the kernel kills the child when the thread that started it ends.
 #pragma once
 
 #include "descriptor.h"
@@ -14,7 +14,7 @@
 
 namespace mdist {
 
-/// The system will not run this program; code() says why.
+/// The system cannot run this program; code() says why.
 struct CannotRun : std::system_error {
     using std::system_error::system_error;
 };
@@ -26,14 +26,14 @@ enum class Input {
 };
 
 struct Process {
-    pid_t pid = -1; // and the id of its group
+    pid_t pid = -1; // also the id of its group
     Descriptor input;
-    Descriptor output; // non-blocking, as `errors`
+    Descriptor output; // non-blocking, like `errors`
     Descriptor errors;
 };
 
-/// Runs words[0], looked for in PATH, in the given environment ("NAME=VALUE") and with the given mask of signals.
-/// Throws CannotRun, and std::system_error where not even a child could be made; there is none then.
+/// Runs words[0], found in PATH, with this environment ("NAME=VALUE") and signal mask. Throws CannotRun if it cannot
+/// run, and std::system_error if no child could be made. There is no child in either case.
 Process start_process(const std::vector<std::string> &words, const std::vector<std::string> &environment, Input input,
                       const sigset_t &mask);
 

@@ -8,18 +8,18 @@
 namespace mdist {
 namespace {
 
-constexpr const char *kRemedy = "; say with --store where workers find this machine";
+constexpr const char *kRemedy = "; set --store to an address where workers can reach this machine";
 
 std::string own_address_towards(const std::string &host) {
     std::vector<Endpoint> endpoints;
     try {
         endpoints = resolve({host, "9"});         // any port: nothing is sent
-    } catch (const std::runtime_error &unknown) { // perhaps --rsh knows the name
+    } catch (const std::runtime_error &unknown) { // --rsh may know the name
         throw std::runtime_error("--hosts: " + std::string(unknown.what()) + kRemedy);
     }
     for (const Endpoint &far : endpoints)
         if (std::string near = near_end(far); !near.empty()) return near;
-    throw std::runtime_error("--hosts: there is no way to " + host + kRemedy);
+    throw std::runtime_error("--hosts: this machine has no route to " + host + kRemedy);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which address of this machine workers on other hosts find the launcher. Asks the system; any thread.
+// Finds the address of this machine under which workers on other hosts reach the launcher. Asks the system; any thread.
 #pragma once
 
 #include "launch/placement.h"
@@ -8,8 +8,8 @@
 
 namespace mdist {
 
-/// Numeric, IPv6 in brackets: the address from which this machine speaks to the first remote host; 127.0.0.1 if there
-/// is none. Throws std::runtime_error where the host's name means nothing.
+/// Returns the numeric address, IPv6 in brackets, from which this machine speaks to the first remote host. Without
+/// remote hosts returns 127.0.0.1. Throws std::runtime_error if the host's name is unknown.
 std::string own_address_for(const Placement &placement);
 
 } // namespace mdist

@@ -7,8 +7,8 @@
 namespace mdist {
 namespace {
 
-/// Takes the folder, the grace, "secret" or "", and then NAME=VALUE words and the program with its arguments. The
-/// worker runs in front, since a shell lets what it runs behind ignore INT and QUIT.
+/// Takes the folder, the grace, "secret" or "", then NAME=VALUE words, then the program with its arguments. The worker
+/// runs in the foreground, since a shell makes background processes ignore INT and QUIT.
 constexpr const char *kScript = R"(cd "$1" || exit 126
 grace=$2 secret=$3
 shift 3
@@ -23,7 +23,7 @@ fi
 tell() { read -r worker <"$own/worker" && kill -s "$1" -- "-$worker"; }
 {
     while read -r signal <&3; do tell "$signal"; done
-    tell TERM; sleep "$grace"; tell KILL
+    tell TERM; tell CONT; sleep "$grace"; tell KILL
     rm -rf "$own"
 } >/dev/null 2>&1 & watcher=$!
 setsid sh -c "echo \$\$ >\"\$0\"; exec \"\$@\"" "$own/worker" env "$@" </dev/null 3<&-

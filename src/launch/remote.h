@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker on another host: what a remote shell is given to run, and how the launcher speaks to it. Any thread.
+// A worker on another host: what its remote shell runs, and how the launcher talks to that shell. Any thread.
 #pragma once
 
 #include "launch/variables.h"
@@ -9,12 +9,12 @@
 
 namespace mdist {
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 std::string quoted_for_shell(const std::string &word);
 
-/// `--rsh` and its arguments that run the program on the place's host. The shell there keeps reading its stdin: first
-/// the secret, if one comes, then a signal's name per line, for the worker's group; at its end it ends the group. That
-/// way nothing is left running when the connection goes.
+/// The words that run the program on the place's host: `--rsh` with its arguments. The remote shell keeps reading its
+/// stdin. It reads the secret first, if there is one, then one signal name per line, which it sends to the worker's
+/// group. When stdin ends, it ends the group, so nothing keeps running after the connection is lost.
 std::vector<std::string> remote_words(const LaunchOptions &options, const Place &place, const Variables &variables,
                                       bool sends_secret);
 

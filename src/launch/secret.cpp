@@ -5,13 +5,15 @@
 
 #include <cerrno>
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 namespace mdist {
 namespace {
@@ -33,14 +35,24 @@ std::string random_hex(std::size_t bytes) {
     return text;
 }
 
+void write_secret(const std::string &path, const std::string &secret) {
+    const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.is_open()) fail(path);
+    const std::string text = secret + "\n";
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written == static_cast<ssize_t>(text.size())) return;
+    if (written >= 0) errno = ENOSPC;
+    const int error = errno;
+    unlink(path.c_str()); // an incomplete secret is useless
+    errno = error;
+    fail(path);
+}
+
 SecretFile::SecretFile(const std::string &secret) {
     std::string folder = (std::filesystem::temp_directory_path() / "mdist-XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) fail(folder);
     folder_ = folder;
-    const Descriptor file(open(path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    const std::string text = secret + "\n";
-    if (!file.is_open() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        fail(path());
+    write_secret(path(), secret);
 }
 
 SecretFile::~SecretFile() {
@@ -50,13 +62,17 @@ SecretFile::~SecretFile() {
 
 std::string read_secret(const std::string &path) {
     std::ifstream file(path);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
+    std::string secret(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open() || file.bad()) {
         errno = errno != 0 ? errno : EIO;
         fail(path);
     }
-    std::string secret = text.str();
-    if (secret.ends_with('\n')) secret.pop_back();
+    while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
+    if (secret.size() < kSecretBytes)
+        throw std::runtime_error("the secret in " + path + " has " + std::to_string(secret.size()) +
+                                 " bytes; it needs at least " + std::to_string(kSecretBytes) +
+                                 " random ones, since shorter secrets and passwords can be guessed. Write one with: " +
+                                 "mdist secret " + path + " --force");
     return secret;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The job's secret: a file of random text that only this user can read, gone when the job is over. Main thread.
+// The job's secret: a file of random text that only this user can read. It is removed when the job is over. Main
+// thread.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +8,19 @@
 
 namespace mdist {
 
-/// So many random bytes as hexadecimal digits.
+/// Random bytes of a secret made here. Shorter secrets are refused, since they could be guessed.
+inline constexpr std::size_t kSecretBytes = 32;
+
+/// Returns this many random bytes as hexadecimal digits.
 std::string random_hex(std::size_t bytes);
+
+/// Writes the secret and a newline to a new file that only its owner can read. Throws std::system_error, also if the
+/// file exists.
+void write_secret(const std::string &path, const std::string &secret);
 
 class SecretFile {
   public:
-    /// In a folder of its own among the temporary files. Throws std::system_error.
+    /// Makes the file in its own folder among the temporary files. Throws std::system_error.
     explicit SecretFile(const std::string &secret);
     ~SecretFile();
     SecretFile(const SecretFile &) = delete;
@@ -24,7 +32,8 @@ class SecretFile {
     std::filesystem::path folder_;
 };
 
-/// The content without the newline at its end, as workers read it. Throws std::system_error.
+/// Returns the content without the newline at its end, as workers read it. Throws std::system_error,
+/// std::runtime_error.
 std::string read_secret(const std::string &path);
 
 } // namespace mdist

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 namespace mdist {
 namespace {
@@ -17,28 +18,43 @@ bool is_ignored(int signal) {
 
 } // namespace
 
-Signals::Signals() {
-    // Whoever started this with a signal ignored (nohup) means it, for the workers too.
+Signals::Signals() : launcher_(getpid()) {
+    // If the launcher was started with a signal ignored (nohup), the signal stays ignored, for the workers too.
     ::signal(SIGCHLD, SIG_DFL);
     sigset_t handled;
     sigemptyset(&handled);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, launchers_end()})
         if (!is_ignored(signal)) sigaddset(&handled, signal);
     sigprocmask(SIG_BLOCK, &handled, &original_);
+    // Terminals may stop a background process that writes to them, and the keeper is one.
+    sigset_t unwanted;
+    sigemptyset(&unwanted);
+    sigaddset(&unwanted, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &unwanted, nullptr);
     arrivals_ = Descriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!arrivals_.is_open()) throw std::system_error(errno, std::generic_category(), "signalfd");
-    ::signal(SIGPIPE, SIG_IGN); // a closed log is an errno here
+    for (const int raised : {SIGPIPE, SIGXFSZ}) ::signal(raised, SIG_IGN); // writing to a full log then sets errno
 }
 
 Signals::~Signals() {
+    release();
+}
+
+void Signals::release() {
     sigprocmask(SIG_SETMASK, &original_, nullptr);
 }
 
 std::vector<int> Signals::take() {
     std::vector<int> signals;
     signalfd_siginfo arrival;
-    while (read(arrivals_.get(), &arrival, sizeof arrival) == sizeof arrival)
-        signals.push_back(static_cast<int>(arrival.ssi_signo));
+    while (read(arrivals_.get(), &arrival, sizeof arrival) == sizeof arrival) {
+        const int signal = static_cast<int>(arrival.ssi_signo);
+        if (signal != launchers_end()) {
+            signals.push_back(signal);
+        } else if (getpid() != launcher_ && getppid() != launcher_) {
+            throw LauncherGone();
+        }
+    }
     return signals;
 }
 

@@ -23,6 +23,13 @@ std::string JobStore::address() const {
     return text.data();
 }
 
+int32_t JobStore::first_gone() const {
+    mdist_error_t *error = nullptr;
+    int32_t worker = -1;
+    require_ok(mdist_store_first_gone(store_.get(), &worker, &error), error);
+    return worker;
+}
+
 void JobStore::restart(uint32_t restart) {
     mdist_error_t *error = nullptr;
     require_ok(mdist_store_restart(store_.get(), size_, restart, &error), error);

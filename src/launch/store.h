@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobStore: where the workers of this job meet, for as long as it lives. A thread of the library serves it. Main
+// JobStore: the store where the workers of this job meet, served by a thread of the library as long as it lives. Main
 // thread.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace mdist {
 
 struct JobStoreOptions {
-    std::string address; // host:port, port 0 for any
+    std::string address; // host:port, port 0 for any free port
     uint32_t size = 1;
     std::string job;
     std::string secret; // empty: none
@@ -22,9 +22,11 @@ class JobStore {
     /// Throws std::runtime_error.
     explicit JobStore(const JobStoreOptions &options);
 
-    /// With the true port.
+    /// The address with its actual port.
     std::string address() const;
-    /// The workers of another start of the job are awaited.
+    /// The worker whose leaving ended the session that all had joined; or -1.
+    int32_t first_gone() const;
+    /// Prepares for the workers of another start of the job.
     void restart(uint32_t restart);
 
   private:

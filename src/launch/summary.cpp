@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/summary.h"
 
+#include "counted.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -38,12 +40,12 @@ std::string summary_of(const Outcome &outcome, const std::vector<std::unique_ptr
     std::vector<const Worker *> failed;
     for (const auto &worker : workers)
         if (!worker->ended_well()) failed.push_back(worker.get());
-    std::string text = "mdist: " + std::to_string(failed.size()) + " of " + std::to_string(workers.size()) +
-                       " workers failed" + (failed.size() < workers.size() ? "; the others ended with 0\n" : "\n");
+    std::string text = "mdist: " + std::to_string(failed.size()) + " of " + counted(workers.size(), "worker") +
+                       " failed" + (failed.size() < workers.size() ? "; the others ended with 0\n" : "\n");
     if (failed.empty()) return text;
     text += "   rank  host                  pid   seconds  how it ended\n";
     for (const Worker *worker : failed) text += row(outcome, *worker);
-    // The first failure explains most, those that were ended from outside nothing.
+    // The first failure explains the most. Workers ended from outside explain nothing.
     std::stable_partition(failed.begin(), failed.end(),
                           [&](const Worker *worker) { return worker == outcome.first_failure; });
     std::size_t quoted = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong, once all is over: one line per rank that failed, and what they said last. Main thread.
+// Sums up what went wrong after the job: one line per failed rank, and the last output of these ranks. Main thread.
 #pragma once
 
 #include "launch/attempt.h"
@@ -8,7 +8,7 @@
 
 namespace mdist {
 
-/// Several lines, for stderr; empty if every worker ended well and nobody interrupted.
+/// Several lines for stderr. Empty if every worker ended well and the job was not interrupted.
 std::string summary_of(const Outcome &outcome, const std::vector<std::unique_ptr<Worker>> &workers);
 
 } // namespace mdist

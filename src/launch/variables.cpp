@@ -12,9 +12,9 @@ bool is_set(const Variables &variables, const std::string &name) {
            std::any_of(variables.begin(), variables.end(), [&](const auto &entry) { return entry.first == name; });
 }
 
-/// Math libraries take all the CPUs each, unless they are told that others are here.
+/// Each worker gets its share of the CPUs, because math libraries otherwise use all of them.
 void share_cpus(Variables &variables, const Place &place, uint32_t usable_cpus) {
-    if (place.remote) return; // who knows how many that host has
+    if (place.remote) return; // the number of CPUs there is unknown
     const std::string threads = std::to_string(std::max(1u, usable_cpus / place.local_size));
     for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"})
         if (!is_set(variables, name)) variables.emplace_back(name, threads);
@@ -25,7 +25,7 @@ void share_cpus(Variables &variables, const Place &place, uint32_t usable_cpus) 
 Variables worker_variables(const LaunchOptions &options, const Placement &placement, const Place &place,
                            const Session &session, uint32_t usable_cpus) {
     Variables variables{
-        {"MDIST_BOOTSTRAP", "env"}, // an outer launcher's variables are not about this job
+        {"MDIST_BOOTSTRAP", "env"}, // variables of an outer launcher do not apply to this job
         {"MDIST_RANK", std::to_string(place.rank)},
         {"MDIST_SIZE", std::to_string(placement.size)},
         {"MDIST_LOCAL_RANK", std::to_string(place.local_rank)},

@@ -32,11 +32,23 @@ std::string log_path(const std::string &base, const char *stream) {
 WorkerStream::WorkerStream(Stream kind, uint32_t rank, Descriptor pipe, const std::string &path)
     : kind_(kind), rank_(rank), pipe_(std::move(pipe)), log_(open_log(path)) {}
 
-void WorkerStream::take_line(Console &console, std::string_view line) {
-    console.worker_line(kind_, rank_, line);
-    if (kind_ == Stream::kOutput || line.empty()) return;
+void WorkerStream::take_line(Console &console, std::string_view text, LineEnd end) {
+    held_until_.reset();
+    console.worker_line(kind_, rank_, text, end);
+    if (kind_ == Stream::kErrors) remember(text, end);
+}
+
+void WorkerStream::remember(std::string_view text, LineEnd end) {
+    if (returned_ && !text.empty()) last_line_.clear();
+    last_line_.append(text.substr(0, kLongestLastLine - last_line_.size()));
+    returned_ = end == LineEnd::kReturn;
+    if (end != LineEnd::kNewline || last_line_.empty()) return;
     if (last_lines_.size() == kLastLines) last_lines_.pop_front();
-    last_lines_.emplace_back(line.substr(0, kLongestLastLine));
+    last_lines_.push_back(std::exchange(last_line_, {}));
+}
+
+void WorkerStream::show_held(Console &console) {
+    cutter_.flush_part([&](std::string_view text, LineEnd end) { take_line(console, text, end); });
 }
 
 bool WorkerStream::pump(Console &console) {
@@ -54,12 +66,14 @@ bool WorkerStream::pump(Console &console) {
         console.notice("rank " + std::to_string(rank_) + ": its log ends here: " + std::strerror(errno));
         log_.reset();
     }
-    cutter_.feed(piece, [&](std::string_view line) { take_line(console, line); });
+    cutter_.feed(piece, [&](std::string_view text, LineEnd end) { take_line(console, text, end); });
+    const auto longest = console.longest_hold(kind_);
+    if (cutter_.holds() && !held_until_ && longest) held_until_ = Clock::now() + *longest;
     return true;
 }
 
 void WorkerStream::close(Console &console) {
-    cutter_.finish([&](std::string_view line) { take_line(console, line); });
+    cutter_.finish([&](std::string_view text, LineEnd end) { take_line(console, text, end); });
     pipe_.close();
 }
 
@@ -70,7 +84,7 @@ Worker::Worker(WorkerStart start, const sigset_t &mask)
       errors_(Stream::kErrors, place_.rank, std::move(process_.errors), log_path(start.log_base, ".stderr")),
       began_(Clock::now()),
       end_(began_) {
-    // The shell at the other end may be gone already; then so is the worker.
+    // The remote shell may have gone already; then the worker has gone, too.
     if (!start.greeting.empty() && write(process_.input.get(), start.greeting.data(), start.greeting.size()) < 0)
         process_.input.close();
 }
@@ -79,14 +93,17 @@ void Worker::send(int signal) {
     const bool ends = asks_to_end(signal) || signal == SIGKILL;
     if (!ended_ && ends) told_ = signal;
     if (gone_) return;
+    const bool wakes = asks_to_end(signal);
     if (!place_.remote) {
         kill(-process_.pid, signal);
+        if (wakes) kill(-process_.pid, SIGCONT);
         return;
     }
-    const std::string line = signal_name(signal).substr(3) + "\n";
+    const std::string line = signal_name(signal).substr(3) + (wakes ? "\nCONT\n" : "\n");
     const bool told = write(process_.input.get(), line.data(), line.size()) > 0;
     if (signal != SIGKILL) return;
-    // The end of its input makes the shell there end the group; if it cannot be reached any more, the connection goes.
+    // At the end of its input, the remote shell ends the group. If the shell cannot be reached, the connection is
+    // closed.
     process_.input.close();
     if (!told) kill(-process_.pid, SIGKILL);
 }
@@ -107,6 +124,11 @@ bool Worker::ended_well() const {
     return WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
 }
 
+bool Worker::was_killed() const {
+    const int signal = code() - 128; // a shell reports a signal like this, here or on another host
+    return signal > 0 && signal != SIGABRT && sigabbrev_np(signal) != nullptr;
+}
+
 int Worker::code() const {
     return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
@@ -116,7 +138,7 @@ std::string Worker::how() const {
         return "killed by " + signal_name(WTERMSIG(status_)) + (WCOREDUMP(status_) ? " (core dumped)" : "");
     const int code = WEXITSTATUS(status_);
     const std::string text = "exit code " + std::to_string(code);
-    // A shell says so of what it ran, be it here or on another host.
+    // A shell reports a signal like this, here or on another host.
     if (code > 128 && sigabbrev_np(code - 128) != nullptr) return text + " (" + signal_name(code - 128) + ")";
     return text;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: one process of the job as the launcher sees it, with all that it started (its group), what it writes, and how
-// it ended. Main thread.
+// Worker: one process of the job with everything that it started (its group), its output, and how it ended. Main
+// thread.
 #pragma once
 
 #include "launch/console.h"
@@ -12,11 +12,12 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mdist {
 
-/// One of a worker's two streams, on its way to the console, and to its log file if it has one.
+/// One of a worker's two output streams. It goes to the console, and to the worker's log file if there is one.
 class WorkerStream {
   public:
     WorkerStream(Stream kind, uint32_t rank, Descriptor pipe, const std::string &log_path);
@@ -25,24 +26,31 @@ class WorkerStream {
     bool is_open() const { return pipe_.is_open(); }
     Stream kind() const { return kind_; }
     const std::deque<std::string> &last_lines() const { return last_lines_; }
-    /// Moves what is there, up to a limit that keeps one worker from holding up the others; closes at the stream's end.
-    /// Whether there may be more.
+    /// Reads what is available, up to a limit that keeps one worker from delaying the others. Closes at the stream's
+    /// end. Returns whether there may be more.
     bool pump(Console &console);
-    /// The end, though somebody may still hold the other side.
+    /// Ends the stream, even if a process still holds the other side.
     void close(Console &console);
+    /// When show_held() next has something to do.
+    std::optional<Time> held_until() const { return held_until_; }
+    void show_held(Console &console);
 
   private:
     struct CloseFile {
         void operator()(std::FILE *file) const { std::fclose(file); }
     };
-    void take_line(Console &console, std::string_view line);
+    void take_line(Console &console, std::string_view text, LineEnd end);
+    void remember(std::string_view text, LineEnd end);
 
     Stream kind_;
     uint32_t rank_;
     Descriptor pipe_;
     std::unique_ptr<std::FILE, CloseFile> log_;
     LineCutter cutter_;
+    std::optional<Time> held_until_;
     std::deque<std::string> last_lines_;
+    std::string last_line_; // as far as it has come
+    bool returned_ = false; // the next text overwrites it
 };
 
 struct WorkerStart {
@@ -51,12 +59,12 @@ struct WorkerStart {
     std::vector<std::string> environment;
     Input input = Input::kNone;
     std::string greeting; // first line on the input of a remote worker; empty: none
-    std::string log_base; // path of its log files but for what says the stream; empty: none
+    std::string log_base; // path of its log files without the stream's suffix; empty: none
 };
 
 class Worker {
   public:
-    /// Throws std::system_error where the program cannot be run or a log file not be written.
+    /// Throws std::system_error if the program cannot run or a log file cannot be written.
     Worker(WorkerStart start, const sigset_t &mask);
 
     const Place &place() const { return place_; }
@@ -65,21 +73,26 @@ class Worker {
     WorkerStream &errors() { return errors_; }
     const WorkerStream &errors() const { return errors_; }
 
-    /// To its whole group; for a remote worker, to the group there.
+    /// Sends a signal to its whole group; for a remote worker, to the group on its host. Also continues a stopped group
+    /// if the signal asks it to end.
     void send(int signal);
-    /// wait() returned this worker.
+    /// Records that wait() returned this worker.
     void set_ended(int status, Time now);
     bool ended() const { return ended_; }
-    /// Whether its group is empty: nothing that it started still runs. Asks the system, once children are reaped.
+    /// Whether its group is empty, so that nothing it started runs any more. Asks the system, after children were
+    /// reaped.
     bool gone();
 
     bool ended_well() const;
+    /// Whether another process killed it. SIGABRT does not count: a process sends it to itself, as after an uncaught
+    /// exception.
+    bool was_killed() const;
     /// The exit code, or 128 + the signal.
     int code() const;
     /// "exit code 3", "killed by SIGSEGV (core dumped)"
     std::string how() const;
     double seconds_run() const;
-    /// The signal by which the launcher, or whoever asked it to end, had told this worker to end before it did; or 0.
+    /// The signal by which the launcher or a user told this worker to end, before it did; or 0.
     int told() const { return told_; }
 
   private:

@@ -46,7 +46,8 @@ bool FileRecords::next(std::string_view &record) {
 
 mdist_compression_t compression_of(const std::string &path) {
     FileRecords bytes(path, MDIST_COMPRESSION_NONE, 0, 1);
-    for (const std::string_view wanted : {"\x1f", "\x8b", "\x08"}) { // the third says how: no length begins so
+    // The first bytes of GZIP; the third one is the method. No length of a record begins like this.
+    for (const std::string_view wanted : {"\x1f", "\x8b", "\x08"}) {
         std::string_view byte;
         if (!bytes.next(byte) || byte != wanted) return MDIST_COMPRESSION_NONE;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files through the library's own sources: what is between a header and the end, in records. By one thread at a time.
+// Reads files through the library's own dataset sources: the bytes after a header, record by record. One thread at a
+// time.
 #pragma once
 
 #include "handles.h"
@@ -10,15 +11,15 @@
 
 namespace mdist {
 
-/// As the first two bytes say.
+/// The compression that the file's first two bytes indicate.
 mdist_compression_t compression_of(const std::string &path);
 
 class FileRecords {
   public:
-    /// Of `record_bytes` each, or TFRecords where that is 0. Throws std::runtime_error, and so does next().
+    /// Reads records of `record_bytes` each, or TFRecords if that is 0. Throws std::runtime_error, and so does next().
     FileRecords(const std::string &path, mdist_compression_t compression, uint64_t header_bytes, uint64_t record_bytes);
 
-    /// Whether there was one more; good until the next call.
+    /// Returns false at the end. `record` is valid until the next call.
     bool next(std::string_view &record);
 
   private:

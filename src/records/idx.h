@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdxFile: the items of an IDX file of unsigned bytes. By one thread at a time.
+// IdxFile: the items of an IDX file of unsigned bytes. One thread at a time.
 #pragma once
 
 #include "records/bytes.h"
@@ -12,15 +12,15 @@ namespace mdist {
 
 class IdxFile {
   public:
-    /// Throws std::runtime_error for another kind of file, and so does next() where it is cut off or damaged.
+    /// Throws std::runtime_error for another kind of file. next() throws it if the file is cut off or damaged.
     explicit IdxFile(const std::string &path);
 
     const std::string &path() const { return path_; }
     uint64_t count() const { return count_; }
     uint64_t item_bytes() const { return item_bytes_; }
-    /// Of the `count` items, one after the other; good until the next call.
+    /// Returns one of the `count` items after the other, valid until the next call.
     std::string_view next();
-    /// Throws std::runtime_error if there is more.
+    /// Throws std::runtime_error if there are bytes left.
     void end();
 
   private:

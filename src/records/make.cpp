@@ -35,7 +35,8 @@ int make_records(const RecordsOptions &options) {
     IdxFile images(options.images), labels(options.labels);
     if (images.count() != labels.count())
         throw std::runtime_error(images.path() + " has " + std::to_string(images.count()) + " items and " +
-                                 labels.path() + " has " + std::to_string(labels.count()) + "; they go in pairs");
+                                 labels.path() + " has " + std::to_string(labels.count()) +
+                                 "; both files need the same number of items");
     const std::vector<RecordWriterHandle> shards = open_shards(options);
     mdist_error_t *error = nullptr;
     std::string record;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mdist records`: TFRecord files made from IDX files, in which MNIST and its siblings come, and looked through.
+// `mdist records`: makes TFRecord files from IDX files, the format of MNIST and similar datasets, and verifies them.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace mdist {
 
 struct RecordsOptions {
     std::string images, labels; // IDX files, plain or GZIP
-    std::string out;            // how the new files' names begin
+    std::string out;            // prefix of the new files' names
     uint32_t shards = 1;
     bool gzip = false;
-    std::vector<std::string> check; // TFRecord files to look through instead
+    std::vector<std::string> check; // TFRecord files to verify instead
 };
 
-/// Record i is image i and its label, in file i modulo `shards`: files that are read in turns, one record each, give
-/// the original order. No file has its name before all are written. Throws std::runtime_error.
+/// Writes image i and its label as record i, in file i modulo `shards`. Reading the files in turns, one record each,
+/// gives the original order. The files get their names only after all are written. Throws std::runtime_error.
 int make_records(const RecordsOptions &options);
 
-/// Counts and verifies; 1 if a file is damaged.
+/// Counts and verifies records. Returns 1 if a file is damaged.
 int check_records(const RecordsOptions &options);
 
 } // namespace mdist

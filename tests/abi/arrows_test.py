@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the library see only those below them, and each third-party library is known to one place."""
+"""Layers of the library see only those below them, no units or folders see each other in a circle, and each third-party
+library is known to one place."""
 import pathlib
 import re
 import sys
@@ -13,18 +14,31 @@ SEES = {
     "reduce": {"util", "reduce"},
     "device": {"util", "reduce", "device"},
     "cuda": {"device", "cuda"},
-    "comm": MIDDLE | {"comm"},
+    "membership": {"util", "membership"},
+    "comm": MIDDLE | {"membership", "comm"},
     "data": MIDDLE | {"data"},
     "cluster": MIDDLE | {"cluster"},
-    "strategy": MIDDLE | {"comm", "data", "cluster", "strategy"},
+    "strategy": MIDDLE | {"membership", "comm", "data", "cluster", "strategy"},
     "checkpoint": MIDDLE | {"comm", "data", "strategy", "checkpoint"},
-    "api": MIDDLE | {"comm", "data", "cluster", "strategy", "checkpoint", "api"},
+    "api": MIDDLE | {"membership", "comm", "data", "cluster", "strategy", "checkpoint", "api"},
+}
+
+# The parts of strategy/ that others see, and who sees of it what; nobody but the api sees the strategy itself.
+PARTS = {
+    "strategy/job": {"job"},
+    "strategy/values": {"job", "values"},
+    "strategy/variables": {"job", "values", "variables"},
+    "strategy/gradients": {"job", "values", "gradients"},
+    "strategy/input": {"job", "input"},
+    "strategy/steps": {"job", "values", "variables", "steps"},
+    "strategy/serve": {"job", "values", "variables", "steps", "serve"},
+    "checkpoint": {"job", "variables"},
 }
 
 # Headers of other projects, by how they begin, and the files that may include them.
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
-    "sodium.h": r"lib/comm/membership/secret\.cpp",
+    "sodium.h": r"lib/membership/secret\.cpp",
     "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|tests/gpu/.*|examples/math/.*",
     "nccl": r"lib/cuda/\w+\.(cpp|h)",
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
@@ -33,7 +47,7 @@ THIRD_PARTY = {
     "cublas": r"examples/math/.*",
     "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp|lib/data/files/(un)?pack\.cpp",
     "CLI/": r"src/.*",
-    "nlohmann/": r"src/.*|lib/util/json\.cpp",
+    "nlohmann/": r"src/.*|lib/util/json\.cpp|tests/golden/.*",
     "cmocka.h": r"tests/.*",
     "dlpack/": r"tests/api/dlpack_\w+\.h",
 }
@@ -41,7 +55,7 @@ SYSTEM_HEADERS = re.compile(
     r"(sys|netinet|arpa|net|linux|asm)/[\w/]+\.h|"
     r"(std(arg|atomic|def|int|io|lib|bool|align)|string|strings|errno|fcntl|unistd|pthread|poll|signal|time|math|limits|sched|"
     r"dirent|dlfcn|glob|cxxabi|malloc|xmmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_sve|float|fenv|ctype|inttypes|assert|setjmp|"
-    r"locale|semaphore|spawn|netdb|getopt|termios|ifaddrs|syslog|endian|elf|link|execinfo|ucontext)\.h|[a-z_]+"
+    r"locale|semaphore|spawn|netdb|getopt|termios|ifaddrs|syslog|endian|elf|link|execinfo|ucontext|unwind)\.h|[a-z_]+"
 )
 
 
@@ -60,6 +74,9 @@ def check_lib(path, name, quoted, header):
             return f'"{header}" is not a path from lib/'
         if folder not in SEES[layer]:
             return f"{layer} must not see {folder}"
+        seen = PARTS.get(path.parent.relative_to(LIB).as_posix())
+        if seen and folder == "strategy" and (header.count("/") == 1 or header.split("/")[1] not in seen):
+            return f"{path.parent.name} must not see {header}"
     return None
 
 
@@ -105,10 +122,53 @@ def check_names():
                     yield f"{path.relative_to(ROOT)}: {name} is a class of {first.relative_to(ROOT)}, too"
 
 
+def circles(sees):
+    """The sets of nodes that reach each other, of two or more (Tarjan's algorithm)."""
+    numbers, lowest, path, found = {}, {}, [], []
+
+    def visit(node):
+        numbers[node] = lowest[node] = len(numbers)
+        path.append(node)
+        for other in sorted(sees[node]):
+            if other not in numbers:
+                visit(other)
+            if other in path:
+                lowest[node] = min(lowest[node], lowest[other])
+        if lowest[node] == numbers[node]:
+            circle = path[path.index(node):]
+            del path[path.index(node):]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for node in sorted(sees):
+        if node not in numbers:
+            visit(node)
+    return found
+
+
+def check_circles():
+    """A header and its source are one unit. What it sees is one graph of units, and one of their folders."""
+    units = {}
+    for path in LIB.rglob("*"):
+        if path.suffix in (".h", ".cpp"):
+            unit = path.relative_to(LIB).with_suffix("").as_posix()
+            seen = {header.rsplit(".", 1)[0] for _, mark, header in includes(path) if mark == '"'}
+            units.setdefault(unit, set()).update(seen - {unit})
+    units = {unit: seen & units.keys() for unit, seen in units.items()}
+    folders = {}
+    for unit, seen in units.items():
+        folder = unit.rpartition("/")[0]
+        folders.setdefault(folder, set()).update({other.rpartition("/")[0] for other in seen} - {folder})
+    for what, graph in (("units", units), ("folders", folders)):
+        for circle in circles(graph):
+            yield f"lib/: these {what} see each other in a circle: {', '.join(circle)}"
+
+
 def main():
     files = [path for folder in ("lib", "src", "examples", "include", "tests") for path in (ROOT / folder).rglob("*")
              if path.suffix in (".h", ".c", ".cpp", ".cu")]
-    problems = [problem for path in files for problem in check(path)] + list(check_names())
+    problems = [problem for path in files for problem in check(path)]
+    problems += list(check_names()) + list(check_circles())
     for problem in problems:
         print(problem)
     print(f"{len(files)} files checked, {len(problems)} wrong")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed library can be found, compiled against and run by a program that knows pkg-config alone."""
+"""An installed library can be found, compiled against and run by a program that knows pkg-config alone. So can libmdist.a."""
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,6 +18,36 @@ def run(command, **arguments):
     return subprocess.run(command, check=True, text=True, **arguments)
 
 
+def printed(command, **arguments):
+    return run(command, stdout=subprocess.PIPE, **arguments).stdout
+
+
+def first_program():
+    guide = (pathlib.Path(__file__).resolve().parents[2] / "docs/guide.md").read_text()
+    return re.search(r"^```c\n(.*?)^```", guide, re.S | re.M).group(1)
+
+
+def check_static(stage, archive, environment):
+    """The guide's C program with libmdist.a in it, beside the system's shared libraries and without any."""
+    source = stage / "first.c"
+    source.write_text(first_program())
+    flags = printed(["pkg-config", "--cflags", "--libs", "--static", "mdist"], env=environment).split()
+    ways = {"beside-shared": [str(archive) if flag == "-lmdist" else flag for flag in flags]}
+    if sys.argv[3] == "libstdc++":  # Debian's libc++ cannot be linked statically with gcc's unwinder
+        ways["all-static"] = [*flags, "-static"]
+    for name, options in ways.items():
+        program = stage / name
+        run(["cc", source, "-o", program, *options])
+        assert "libmdist" not in printed(["readelf", "--dynamic", program])
+        said = printed([program], env=dict(os.environ, MDIST_DEVICES="cpu*4"))
+        assert sorted(said.splitlines()) == [f"replica {i} of 4: 10" for i in range(4)], said
+    if "all-static" in ways:
+        module = archive.with_name("libmdist.so.0")  # any file that could be loaded
+        asked = dict(os.environ, MDIST_DEVICES="gpu:0", MDIST_CUDA_MODULE=str(module))
+        refused = subprocess.run([stage / "all-static"], env=asked, text=True, capture_output=True)
+        assert refused.returncode == 1 and "linked with -static" in refused.stderr, refused
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     if not shutil.which("meson") or not shutil.which("pkg-config"):
@@ -28,7 +59,7 @@ def main():
         library = next(pathlib.Path(stage).rglob("libmdist.so.0"))
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=stage)
         environment.pop("PKG_CONFIG_PATH", None)
-        flags = run(["pkg-config", "--cflags", "--libs", "mdist"], env=environment, stdout=subprocess.PIPE).stdout.split()
+        flags = printed(["pkg-config", "--cflags", "--libs", "mdist"], env=environment).split()
         print("flags:", flags)
         strange = [flag for flag in flags if flag[:2] not in ("-I", "-L", "-l")]
         if strange or "-lmdist" not in flags:
@@ -42,6 +73,8 @@ def main():
             run([compiler, "-x", language, SOURCE, "-o", program, "-Wall", "-Wextra", "-Werror", *sanitizers, "-x", "none",
                  *flags])
             run([program], env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
+        if not sanitizers:  # their libraries are shared
+            check_static(pathlib.Path(stage), library.with_name("libmdist.a"), environment)
     return 0
 
 

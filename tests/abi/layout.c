@@ -78,6 +78,16 @@ FIELD(mdist_input_context_t, pipeline_count, 4);
 FIELD(mdist_input_context_t, pipeline, 8);
 FIELD(mdist_input_context_t, replica_count, 12);
 
+SIZE(mdist_config_key_t, 56);
+FIELD(mdist_config_key_t, struct_size, 0);
+FIELD(mdist_config_key_t, reserved, 4);
+FIELD(mdist_config_key_t, name, 8);
+FIELD(mdist_config_key_t, environment, 16);
+FIELD(mdist_config_key_t, kind, 24);
+FIELD(mdist_config_key_t, choices, 32);
+FIELD(mdist_config_key_t, default_text, 40);
+FIELD(mdist_config_key_t, help, 48);
+
 SIGNED_INT32(mdist_reduce_op_t);
 SIGNED_INT32(mdist_log_level_t);
 SIGNED_INT32(mdist_status_t);

@@ -127,7 +127,7 @@ static void iterators_that_one_side_lacks_are_named(void **state) {
     assert_int_equal(mdist_checkpoint_restore(other.checkpoint, 1, NULL, NULL, &error), MDIST_ERR_MISMATCH);
     assert_string_equal(mdist_error_reason(error), "different_variables");
     WORDS(error, "1 missing in the file: iterator \"another\"");
-    WORDS(error, "1 in the file alone: iterator \"train\"");
+    WORDS(error, "1 only in the file: iterator \"train\"");
     mdist_error_free(error);
     error = NULL;
     const mdist_restore_options_t partial = {.struct_size = sizeof partial, .flags = MDIST_RESTORE_PARTIAL};

@@ -238,7 +238,7 @@ static void other_variables_than_the_files_are_named_and_nothing_changes(void **
                                   scalar_variable(strategy, "c", 8, W, NONE)};
     checkpoint = checkpoint_of(strategy, folder, 0, wanted, 2);
     assert_int_equal(mdist_checkpoint_restore(checkpoint, 1, NULL, NULL, &error), MDIST_ERR_MISMATCH);
-    WORDS(error, "1 missing in the file: \"c\"; 1 in the file alone: \"a\"");
+    WORDS(error, "1 missing in the file: \"c\"; 1 only in the file: \"a\"");
     assert_string_equal(mdist_error_reason(error), "different_variables");
     mdist_error_free(error);
     expect_copies(wanted[0], 7, 7);

@@ -168,6 +168,28 @@ static void tf_config_is_read_by_tensorflows_rules(void **state) {
     assert_null(out);
 }
 
+static void a_sparse_list_is_read_and_ranked(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = from_tf_config(
+        "{\"cluster\": {\"worker\": {\"0\": \"a:1\", \"5\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": "
+        "5}}");
+    assert_task(cluster, MDIST_TASK_WORKER, 5);
+    assert_count(cluster, MDIST_TASK_WORKER, 2);
+    uint32_t id = 7, count = 7, index = 7;
+    int32_t chief = 7;
+    mdist_task_type_t type = MDIST_TASK_NONE;
+    OK(mdist_cluster_worker_id(cluster, MDIST_TASK_NONE, 0, &id, &error));
+    OK(mdist_cluster_worker_count(cluster, MDIST_TASK_NONE, &count, &error));
+    OK(mdist_cluster_is_chief(cluster, MDIST_TASK_NONE, 0, &chief, &error));
+    OK(mdist_cluster_leader(cluster, &type, &index, &error));
+    assert_true(id == 1 && count == 2 && chief == 0 && type == MDIST_TASK_WORKER && index == 0);
+    char master[8];
+    OK(mdist_cluster_master(cluster, MDIST_TASK_NONE, 0, master, sizeof master, NULL, &error));
+    assert_string_equal(master, "b:1");
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_WORKER, 1, &id, &error));
+    mdist_cluster_destroy(cluster);
+}
+
 static void the_environment_is_resolved_and_explained(void **state) {
     (void)state;
     mdist_cluster_t *cluster = NULL;
@@ -237,11 +259,15 @@ static void a_config_takes_a_cluster(void **state) {
     assert_count(again, MDIST_TASK_NONE, 3);
     mdist_cluster_destroy(again);
 
-    // Lists with gaps cannot be said; the config stays as it was.
+    // Lists with gaps cannot be said, nor a task beside no tasks at all; the config stays as it was.
     mdist_cluster_t *sparse = from_tf_config(
         "{\"cluster\": {\"worker\": {\"0\": \"a:1\", \"2\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": "
         "0}}");
     FAILS(MDIST_ERR_CONFIG, mdist_config_set_cluster(config, sparse, &error));
+    mdist_cluster_t *bare =
+        from_tf_config("{\"cluster\": {\"worker\": []}, \"task\": {\"type\": \"evaluator\", \"index\": 0}}");
+    FAILS(MDIST_ERR_CONFIG, mdist_config_set_cluster(config, bare, &error));
+    mdist_cluster_destroy(bare);
     assert_key(config, "cluster.worker", "h1:1,h2:1");
     mdist_cluster_t *none = empty_cluster();
     OK(mdist_config_set_cluster(config, none, &error));
@@ -338,6 +364,7 @@ int main(void) {
         cmocka_unit_test(the_own_task_is_asked_about_by_none),
         cmocka_unit_test(without_tasks_a_process_is_on_its_own),
         cmocka_unit_test(tf_config_is_read_by_tensorflows_rules),
+        cmocka_unit_test(a_sparse_list_is_read_and_ranked),
         cmocka_unit_test(the_environment_is_resolved_and_explained),
         cmocka_unit_test(launchers_that_know_ranks_only_make_workers_without_addresses),
         cmocka_unit_test(a_config_takes_a_cluster),

@@ -221,7 +221,7 @@ static void arguments_no_call_can_accept_are_named(void **state) {
     REFUSED(in_list[1].dtype = 0, "input 1 has dtype 0");
     REFUSED(in_list[1].dtype = 11, "11");
     REFUSED(out_list[0].dtype = -7, "-7");
-    REFUSED(out_list[0].dtype = MDIST_INT32, "input 0 is float32 and output 0 int32");
+    REFUSED(out_list[0].dtype = MDIST_INT32, "input 0 is float32 but output 0 int32");
     REFUSED(in_list[2].reserved = 3, "input 2 has reserved 3");
     REFUSED(out_list[2].reserved = -3, "output 2 has reserved -3");
     REFUSED(wrong.op = 0, "op is 0");
@@ -229,7 +229,7 @@ static void arguments_no_call_can_accept_are_named(void **state) {
     REFUSED(wrong.op = -1, "op is -1");
     REFUSED((wrong.op = 0, wrong.count = 0), "op is 0");
     REFUSED((wrong.op = 9, wrong.kind = REDUCE_SCATTER), "op is 9");
-    REFUSED(out_list[1].elements = 5, "input 1 has 6 elements and output 1 5");
+    REFUSED(out_list[1].elements = 5, "input 1 has 6 elements but output 1 5");
     REFUSED((in_list[0].elements = UINT64_MAX, out_list[0].elements = UINT64_MAX), "18446744073709551615");
     REFUSED((in_list[0].elements = (uint64_t)1 << 62, out_list[0].elements = (uint64_t)1 << 62), "4611686018427387904");
     REFUSED((in_list[0].elements = (uint64_t)1 << 61, out_list[0].elements = (uint64_t)1 << 61), "2305843009213693952");

@@ -9,6 +9,11 @@ CALL(config_create) {
     mdist_config_destroy(out);
     return status;
 }
+CALL(config_key_describe) {
+    (void)w;
+    mdist_config_key_t key = {.struct_size = sizeof key};
+    return mdist_config_key_describe(0, &key, error);
+}
 CALL(config_set) {
     return mdist_config_set(w->config, "devices", "cpu*2", error);
 }
@@ -122,6 +127,11 @@ CALL(store_progress) {
     const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
+CALL(store_first_gone) {
+    int32_t worker = 7;
+    const mdist_status_t status = mdist_store_first_gone(w->store, &worker, error);
+    return status == MDIST_OK && worker != -1 ? MDIST_ERR_INTERNAL : status;
+}
 CALL(gpu_count) {
     (void)w;
     uint32_t count = 7;
@@ -131,6 +141,7 @@ CALL(gpu_count) {
 
 static const Entry entries[] = {
     ENTRY(config_create, ANYWHERE),
+    ENTRY(config_key_describe, ANYWHERE),
     ENTRY(config_set, ANYWHERE),
     ENTRY(config_get, ANYWHERE),
     ENTRY(config_load_text, ANYWHERE),
@@ -155,6 +166,7 @@ static const Entry entries[] = {
     ENTRY(store_address, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),
     ENTRY(store_progress, ANYWHERE),
+    ENTRY(store_first_gone, ANYWHERE),
     ENTRY(gpu_count, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -25,6 +25,8 @@ CALL(queries) {
     mdist_checkpoint_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
+    if (mdist_config_key_count() == 0) return MDIST_ERR_INTERNAL;
+    mdist_fail_because(NULL);
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
                      mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
                      mdist_strategy_replica_count(w->strategy) == 2 &&
@@ -73,6 +75,8 @@ static const Entry entries[] = {
     QUERY(error_worker),
     QUERY(error_native),
     QUERY(error_free),
+    QUERY(config_key_count),
+    QUERY(fail_because),
     QUERY(config_destroy),
     QUERY(cluster_destroy),
     QUERY(strategy_destroy),

@@ -312,6 +312,7 @@ static void a_replica_is_only_its_own(void **state) {
 static int takes_no_handle(const char *name) {
     static const char *const names[] = {
         "mdist_config_create",
+        "mdist_config_key_describe",
         "mdist_alloc_pinned",
         "mdist_gpu_count",
         "mdist_tensor_copy",

@@ -68,10 +68,10 @@ static void components_are_known_beforehand(void **state) {
     (void)state;
     expect_component(source(), 0, shaped(NULL, MDIST_FLOAT32, 2, NO, NO), "0", MDIST_VALUE_PLAIN);
     expect_component(source(), 1, shaped(NULL, MDIST_INT64, NO, NO, NO), "1", MDIST_VALUE_PLAIN);
-    // Whether the last batch is full: known by the number of rows, or since it is dropped.
-    expect_component(batched(source(), 6, 0), 0, shaped(NULL, MDIST_FLOAT32, 6, 2, NO), "0", MDIST_VALUE_PLAIN);
-    expect_component(batched(source(), 5, 0), 0, shaped(NULL, MDIST_FLOAT32, MDIST_UNKNOWN, 2, NO), "0",
-                     MDIST_VALUE_PLAIN);
+    // Batches are of one length only where a shorter last one is dropped: how many rows there are must not matter.
+    for (uint64_t size = 5; size <= 6; ++size)
+        expect_component(batched(source(), size, 0), 0, shaped(NULL, MDIST_FLOAT32, MDIST_UNKNOWN, 2, NO), "0",
+                         MDIST_VALUE_PLAIN);
     expect_component(batched(source(), 5, 1), 1, shaped(NULL, MDIST_INT64, 5, NO, NO), "1", MDIST_VALUE_PLAIN);
     expect_component(batched(batched(source(), 5, 0), 2, 1), 0, shaped(NULL, MDIST_FLOAT32, 2, MDIST_UNKNOWN, 2), "0",
                      MDIST_VALUE_PLAIN);
@@ -108,7 +108,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
     const char *path = NULL;
     for (int i = 0; i < 2; ++i) OK(mdist_dataset_component(batches, i, &components[i], NULL, NULL, &error));
     OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, &error)); // a description is one
-    expect_component(batches, 1, shaped(NULL, MDIST_INT64, 4, NO, NO), "a.c", MDIST_VALUE_PLAIN);
+    expect_component(batches, 1, shaped(NULL, MDIST_INT64, MDIST_UNKNOWN, NO, NO), "a.c", MDIST_VALUE_PLAIN);
     OK(mdist_dataset_component(mapped, 1, &components[0], &path, NULL, &error));
     assert_string_equal(path, "1");
     mdist_dataset_destroy(mapped);

@@ -105,7 +105,7 @@ static const struct {
     mdist_status_t status;
     const char *reason, *words;
 } cases[] = {
-    {on_cuda, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 2 (CUDA), id 3, and this process has no GPU"},
+    {on_cuda, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 2 (CUDA), id 3, but this process has no GPU"},
     {on_metal, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 8, id 0;"},
     {bools, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 6 (bool) with 8 bits"},
     {complex_numbers, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 5 (complex) with 64 bits"},
@@ -113,12 +113,13 @@ static const struct {
     {bfloat32, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 4 (bfloat) with 32 bits"},
     {int4, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 0 (int) with 4 bits"},
     {float8, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 10 with 8 bits"},
-    {vectors, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "have 4 lanes; they must have 1"},
-    {no_lanes, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "have 0 lanes; they must have 1"},
-    {too_many_dimensions, MDIST_ERR_UNSUPPORTED, "dlpack_rank", "has 9 dimensions; 8 are the most"},
+    {vectors, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "have 4 lanes; only 1 is supported"},
+    {no_lanes, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "have 0 lanes; only 1 is supported"},
+    {too_many_dimensions, MDIST_ERR_UNSUPPORTED, "dlpack_rank", "has 9 dimensions; 8 is the maximum"},
     {negative_rank, MDIST_ERR_INVALID_ARGUMENT, "", "has ndim -1"},
-    {transposed, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "shape [2, 3] has strides [1, 2]; dense and row-major they"},
-    {every_other, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "strides [6, 2]; dense and row-major they are [3, 1]"},
+    {transposed, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "shape [2, 3] has strides [1, 2]; a dense row-major tensor"},
+    {every_other, MDIST_ERR_UNSUPPORTED, "dlpack_strides",
+     "strides [6, 2]; a dense row-major tensor has strides [3, 1]"},
     {padded, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "strides [4, 1]"},
     {upside_down, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "strides [-3, 1]"},
     {spread, MDIST_ERR_UNSUPPORTED, "dlpack_strides", "strides [0, 1]"},
@@ -131,8 +132,8 @@ static const struct {
     {no_data, MDIST_ERR_INVALID_ARGUMENT, "", "shape [2, 3] has data NULL"},
     {no_data_but_an_offset, MDIST_ERR_INVALID_ARGUMENT, "", "shape [2, 3] has data NULL"},
     {out_of_memory, MDIST_ERR_INVALID_ARGUMENT, "", "byte_offset is 18446744073709551607"},
-    {next_version, MDIST_ERR_UNSUPPORTED, "dlpack_version", "laid out by DLPack 2.0; this version of the library"},
-    {no_version, MDIST_ERR_UNSUPPORTED, "dlpack_version", "laid out by DLPack 0.8; this version of the library"},
+    {next_version, MDIST_ERR_UNSUPPORTED, "dlpack_version", "uses DLPack 2.0; this version of the library"},
+    {no_version, MDIST_ERR_UNSUPPORTED, "dlpack_version", "uses DLPack 0.8; this version of the library"},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -111,9 +111,32 @@ void an_exception_at_any_place_and_replica_is_told(void **) {
     }
 }
 
+int32_t say_and_throw(mdist_replica_t *, void *user_data) {
+    mdist_fail_because("batch 41");
+    if (user_data != nullptr) throw std::runtime_error("no \xff luck");
+    throw 42;
+}
+
+void what_is_said_before_an_exception_is_told_too(void **) {
+    mdist_strategy_t *strategy = make_strategy(1, nullptr);
+    int any = 0;
+    for (int *user_data : {&any, static_cast<int *>(nullptr)}) {
+        mdist_error_t *error = nullptr;
+        mdist_run(strategy, say_and_throw, user_data, nullptr, 0, nullptr, 0, nullptr, &error);
+        assert_int_equal(mdist_error_status(error), MDIST_ERR_CALLBACK);
+        assert_string_equal(mdist_error_message(error),
+                            user_data != nullptr
+                                ? "the step of replica 0 threw: no \\xff luck: batch 41"
+                                : "the step of replica 0 threw something that is not a std::exception: batch 41");
+        mdist_error_free(error);
+    }
+    mdist_strategy_destroy(strategy);
+}
+
 } // namespace
 
 int main() {
-    const CMUnitTest tests[] = {cmocka_unit_test(an_exception_at_any_place_and_replica_is_told)};
+    const CMUnitTest tests[] = {cmocka_unit_test(an_exception_at_any_place_and_replica_is_told),
+                                cmocka_unit_test(what_is_said_before_an_exception_is_told_too)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -123,7 +123,7 @@ typedef struct Told {
 static Told told_of(Fault fault, uint32_t n) {
     switch (fault) {
         case TWICE:
-            return (Told){MDIST_ERR_FAILED_PRECONDITION, "ready_twice", "is ready already"};
+            return (Told){MDIST_ERR_FAILED_PRECONDITION, "ready_twice", "is already ready in this round"};
         case NO_SUCH_INDEX:
             return (Told){MDIST_ERR_INVALID_ARGUMENT, "", "index is 5; there are 5 gradients"};
         case LATE_ACCUMULATE:

@@ -90,8 +90,8 @@ static void pointers_and_forged_ids_are_refused(void **state) {
 static void a_handle_of_another_kind_is_refused(void **state) {
     mdist_config_t *config = new_config();
     (void)state;
-    for (uint64_t kind = 2; kind <= 7; ++kind) check_bad_config(forged(config, (kind ^ 1) << 52), "expected a config");
-    check_bad_config(forged(config, (UINT64_C(4) ^ 1) << 52), "got a value handle");
+    for (uint64_t kind = 3; kind <= 8; ++kind) check_bad_config(forged(config, (kind ^ 2) << 51), "expected a config");
+    check_bad_config(forged(config, (UINT64_C(5) ^ 2) << 51), "got a value handle");
     assert_int_equal(mdist_config_set(config, "devices", "cpu:0", NULL), MDIST_OK);
     mdist_config_destroy(config);
 }

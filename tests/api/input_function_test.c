@@ -53,6 +53,8 @@ static void replicas_take_elements_in_turn(void **state) {
     assert_int_equal(maker.calls, 1);
     const mdist_input_context_t wanted = {sizeof wanted, 1, 0, 2};
     assert_memory_equal(&maker.contexts[0], &wanted, sizeof wanted);
+    Maker even = {.rows = 10, .batch = 2};
+    expect_made(3, &even, NULL, "[0,1] [2,3] [4,5] | [6,7] [8,9] []");
     Maker full = {.rows = 9, .batch = 2, .drop_remainder = 1};
     expect_made(2, &full, NULL, "[0,1] [2,3] | [4,5] [6,7]");
     Maker scalars = {.rows = 4};

@@ -50,6 +50,41 @@ static void elements_go_to_replicas_in_turn_where_nothing_is_split(void **state)
     expect_dealt(3, numbers_in_batches(7, 2, 0), &turns, "[0,1] [2,3] [4,5] | [6] [] []", "2 2 2 | 1 0 0");
 }
 
+static int32_t keep_all(const mdist_tensor_t *inputs, size_t count, int32_t *keep, void *user_data) {
+    (void)inputs, (void)count, (void)user_data;
+    *keep = 1;
+    return 0;
+}
+
+/// Whether the last batch is full says nothing of whether the last step is: batches that come out even are dealt out
+/// like others.
+static void rows_that_fill_their_batches_are_not_lost(void **state) {
+    (void)state;
+    const mdist_input_options_t turns = {.struct_size = sizeof turns, .flags = MDIST_INPUT_NO_SPLIT};
+    const char *const five = "[0,1] [2,3] [4,5] | [6,7] [8,9] []";
+    mdist_error_t *error = NULL;
+    mdist_dataset_t *source = numbers_in_batches(10, 2, 0), *kept = NULL, *ahead = NULL;
+    OK(mdist_dataset_filter(source, keep_all, NULL, NULL, &kept, &error));
+    OK(mdist_dataset_prefetch(source, 2, &ahead, &error));
+    expect_dealt(3, source, &turns, five, "2 2 2 | 2 2 0");
+    expect_dealt(3, kept, &turns, five, "2 2 2 | 2 2 0");
+    expect_dealt(3, ahead, &turns, five, "2 2 2 | 2 2 0");
+    expect_dealt(3, numbers_in_batches(4, 1, 0), &turns, "[0] [1] [2] | [3] [] []", "1 1 1 | 1 0 0");
+    expect_dealt(4, numbers_in_batches(10, 2, 0), NULL,
+                 "[0] [1] [] [] | [2] [3] [] [] | [4] [5] [] [] | [6] [7] [] [] "
+                 "| [8] [9] [] []",
+                 "1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0");
+    expect_dealt(1, numbers_in_batches(4, 2, 0), &turns, "[0,1] | [2,3]", "2 | 2");
+    mdist_dataset_t *pairs = numbers_in_batches(12, 2, 0), *batches_of_pairs = NULL;
+    OK(mdist_dataset_batch(pairs, 3, 1, &batches_of_pairs, &error)); // the pairs might be shorter
+    mdist_dataset_destroy(pairs);
+    mdist_strategy_t *strategy = make_strategy(3, "threads");
+    mdist_dataset_t *distributed = dealt_out(strategy, batches_of_pairs, &turns);
+    expect_text(dealt_by(strategy, distributed).rows, "3 3 0");
+    mdist_dataset_destroy(distributed);
+    mdist_strategy_destroy(strategy);
+}
+
 static void rows_can_be_shared_otherwise(void **state) {
     (void)state;
     const double weights[] = {1, 2, 1};
@@ -225,6 +260,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_are_cut_over_replicas),
         cmocka_unit_test(elements_go_to_replicas_in_turn_where_nothing_is_split),
+        cmocka_unit_test(rows_that_fill_their_batches_are_not_lost),
         cmocka_unit_test(rows_can_be_shared_otherwise),
         cmocka_unit_test(elements_of_one_shape_come_in_whole_steps),
         cmocka_unit_test(the_next_elements_are_made_ahead),

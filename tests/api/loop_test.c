@@ -169,18 +169,18 @@ static void outputs_that_cannot_be_are_refused_when_they_are_set(void **state) {
     float many[2] = {1, 2};
     const mdist_tensor_t integers[] = {tensor_of(&whole, MDIST_INT32, 0), tensor_of(&whole, MDIST_INT32, 0)};
     enum { NONE = MDIST_AGGREGATION_NONE, SUM = MDIST_AGGREGATION_SUM, MEAN = MDIST_AGGREGATION_MEAN };
-    expect_refused(strategy, NULL, "", number(1), NONE, MDIST_ERR_INVALID_ARGUMENT, "has a name");
+    expect_refused(strategy, NULL, "", number(1), NONE, MDIST_ERR_INVALID_ARGUMENT, "needs a name");
     expect_refused(strategy, NULL, "a..b", number(1), NONE, MDIST_ERR_INVALID_ARGUMENT, "empty name");
     expect_refused(strategy, NULL, "a", number(1), 4, MDIST_ERR_INVALID_ARGUMENT, "aggregation is 4");
-    expect_refused(strategy, NULL, "a", number(1), SUM, MDIST_ERR_INVALID_ARGUMENT, "cannot be reduced with SUM");
+    expect_refused(strategy, NULL, "a", number(1), SUM, MDIST_ERR_INVALID_ARGUMENT, "SUM needs a per-replica value");
     expect_refused(strategy, NULL, "a", per_replica(strategy, integers), MEAN, MDIST_ERR_INVALID_ARGUMENT,
                    "MEAN of int32");
     expect_refused(strategy, initial, "g.2", number(1), NONE, MDIST_ERR_NOT_FOUND, "initial outputs: ");
     expect_refused(strategy, initial, "g.0", make_value(&whole, MDIST_INT32, 0), NONE, MDIST_ERR_MISMATCH,
-                   "is int32 [], and its initial value float32");
+                   "is int32 [], but its initial value is float32");
     expect_refused(strategy, initial, "g.0", make_value(many, MDIST_FLOAT32, 2), NONE, MDIST_ERR_MISMATCH,
-                   "it keeps its type and shape");
-    expect_refused(strategy, initial, "g", number(1), NONE, MDIST_ERR_MISMATCH, "initial value 2");
+                   "an output must keep its type and shape");
+    expect_refused(strategy, initial, "g", number(1), NONE, MDIST_ERR_MISMATCH, "initial value has 2");
 
     mdist_iterator_t *iterator = data_for(strategy);
     mdist_loop_t *loop = NULL;

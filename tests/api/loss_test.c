@@ -147,7 +147,7 @@ static void what_has_no_examples_to_count_is_refused(void **state) {
         {{.per_example = tensor_of(room, MDIST_FLOAT32, 0)}, "per_example is a scalar"},
         {{.per_example = tensor_of(room, MDIST_INT32, 4)}, "per_example is int32"},
         {{.per_example = tensor_of(NULL, MDIST_FLOAT32, 4)}, "data NULL"},
-        {{.per_example = four, .weighted = 1, .weights = tensor_of(room, MDIST_FLOAT32, 3)}, "weights [4]"},
+        {{.per_example = four, .weighted = 1, .weights = tensor_of(room, MDIST_FLOAT32, 3)}, "weights must be [4]"},
         {{.per_example = four, .weighted = 1, .weights = tensor_of(room, MDIST_FLOAT64, 2)}, "weights is float64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)

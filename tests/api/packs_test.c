@@ -363,15 +363,16 @@ static void bad_keys_are_named(void **state) {
         mdist_status_t status;
         const char *words, *reason;
     } cases[] = {
-        {"communication.num_packs", "-1", NULL, NULL, MDIST_ERR_CONFIG, "communication.num_packs: \"-1\" is no count",
-         "bad_value"},
-        {"communication.bytes_per_pack", "-1", NULL, NULL, MDIST_ERR_CONFIG, "bytes_per_pack: \"-1\" is no size",
-         "bad_value"},
+        {"communication.num_packs", "-1", NULL, NULL, MDIST_ERR_CONFIG,
+         "communication.num_packs: \"-1\" is not a valid count", "bad_value"},
+        {"communication.bytes_per_pack", "-1", NULL, NULL, MDIST_ERR_CONFIG,
+         "bytes_per_pack: \"-1\" is not a valid size", "bad_value"},
         {"communication.num_packs", "2", "communication.bytes_per_pack", "1MiB", MDIST_ERR_CONFIG,
          "communication.num_packs 2", "contradiction"},
         {"cross_device_ops", "fast", NULL, NULL, MDIST_ERR_CONFIG, "hierarchical_copy", "bad_value"},
         {"cross_device_ops", "nccl", NULL, NULL, MDIST_ERR_UNSUPPORTED, "cross_device_ops = \"nccl\"", "not_built"},
-        {"reduce_to_device", "cpu:0", NULL, NULL, MDIST_ERR_CONFIG, "it is for one_device", "contradiction"},
+        {"reduce_to_device", "cpu:0", NULL, NULL, MDIST_ERR_CONFIG, "reduce_to_device works only with one_device",
+         "contradiction"},
         {"cross_device_ops", "one_device", "reduce_to_device", "cpu:2", MDIST_ERR_CONFIG, "reduce_to_device is cpu:2",
          "bad_value"},
         {"num_gpus", "1", NULL, NULL, MDIST_ERR_CONFIG, "devices (mdist_config_set) and num_gpus (mdist_config_set)",

@@ -211,7 +211,7 @@ static void rows_that_do_not_fit_are_refused_and_nothing_is_written(void **state
         {matrix, 8, right, good, "assign is 8"},
         {matrix, 0, right, good, "assign is 0"},
         {scalar, MDIST_ASSIGN_ADD, right, tensor_of(numbers, MDIST_FLOAT32, 2), "\"scalar\" is float32 []"},
-        {whole, MDIST_ASSIGN_DIV, right, shaped(wholes, MDIST_INT32, 2, 2, NO), "have a 0"},
+        {whole, MDIST_ASSIGN_DIV, right, shaped(wholes, MDIST_INT32, 2, 2, NO), "contain a 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         mdist_value_t *which = make_value(cases[i].indices, MDIST_INT64, 2), *values = plain(cases[i].rows),
@@ -233,7 +233,7 @@ static void rows_that_do_not_fit_are_refused_and_nothing_is_written(void **state
     // Of whole tensors there is SET, ADD and SUB.
     mdist_value_t *value = plain(good);
     const mdist_status_t status = mdist_variable_assign(matrix, MDIST_ASSIGN_MUL, value, &error);
-    WORDS(error, "the others are for rows");
+    WORDS(error, "the others work only with rows");
     assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
     mdist_error_free(error);
     mdist_value_destroy(value);
@@ -269,7 +269,7 @@ static void what_one_replica_does_otherwise_is_told(void **state) {
         const char *words;
     } wanted[] = {{MDIST_ERR_MISMATCH, "SUM, ADD"},
                   {MDIST_ERR_INVALID_ARGUMENT, "index 0 of the rows is 9"},
-                  {MDIST_ERR_INVALID_ARGUMENT, "must stand apart"}};
+                  {MDIST_ERR_INVALID_ARGUMENT, "must be separate memory"}};
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_error_t *error = NULL;
     float zeros[2] = {0, 0};

@@ -278,7 +278,7 @@ static void what_replicas_disagree_about_is_told(void **state) {
         const char *words;
     } cases[] = {{MDIST_SUM, 1, MDIST_ERR_MISMATCH, "float32 [*, 1]"},
                  {MDIST_SUM, 2, MDIST_ERR_INVALID_ARGUMENT, "come with 1 indices"},
-                 {MDIST_MIN, 0, MDIST_ERR_UNSUPPORTED, "SUM and MEAN"},
+                 {MDIST_MIN, 0, MDIST_ERR_UNSUPPORTED, "SUM or MEAN"},
                  {77, 0, MDIST_ERR_INVALID_ARGUMENT, "op is 77"}};
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

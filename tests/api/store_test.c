@@ -43,6 +43,10 @@ static void progress_names_the_missing(void **state) {
     OK(mdist_store_restart(store, 3, 2, &error));
     OK(mdist_store_progress(store, NULL, text, sizeof text, NULL, &error));
     assert_string_equal(text, "0 of 3 workers have joined; missing: 0, 1, 2");
+    int32_t worker = 7;
+    OK(mdist_store_first_gone(store, &worker, &error));
+    assert_int_equal(worker, -1);
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_first_gone(store, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_restart(store, 3, 2, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_restart(store, 0, 3, &error));
     mdist_store_destroy(store);
@@ -59,6 +63,7 @@ static void what_cannot_be_served_is_refused(void **state) {
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_create("127.0.0.1:0", 0, "", 0, NULL, &store, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_create("127.0.0.1:0", 2, job, 0, NULL, &store, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_create("127.0.0.1:0", 2, "", 0, NULL, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_create("127.0.0.1:0", 2, "", 0, "hunter2", &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("127.0.0.1", 2, "", 0, NULL, &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("::1:4400", 2, "", 0, NULL, &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("127.0.0.1:65536", 2, "", 0, NULL, &store, &error));

@@ -76,7 +76,7 @@ static void what_this_build_lacks_is_refused_by_name(void **state) {
     }
 
     assert_int_equal(create_on("cpu:0,gpu:0", &strategy, &error), MDIST_ERR_CONFIG);
-    WORDS(error, "all on the CPU or all on GPUs");
+    WORDS(error, "cannot mix CPU and GPU replicas");
     mdist_error_free(error);
     error = NULL;
 

@@ -126,7 +126,7 @@ static void what_does_not_fit_together_is_refused(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = of_two = make_strategy(2, NULL);
-    expect_refused(strategy, give_nothing, MDIST_ERR_CALLBACK, 0, "replica 1 returned 0 without a value");
+    expect_refused(strategy, give_nothing, MDIST_ERR_CALLBACK, 0, "replica 1 returned 0 but made no value");
     expect_refused(strategy, give_and_fail, MDIST_ERR_CALLBACK, 77, "replica 1 returned 77");
     expect_refused(strategy, give_other_paths, MDIST_ERR_MISMATCH, 0, "\"b\" on replica 0 and not on replica 1");
     expect_refused(strategy, give_other_kind, MDIST_ERR_MISMATCH, 0, "a tensor without a path on replica 1");

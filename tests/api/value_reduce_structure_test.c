@@ -118,7 +118,8 @@ static void a_leaf_that_cannot_be_reduced_is_named(void **state) {
     }
     mdist_value_t *const leaves[] = {per_replica(strategy, alike), number(5)};
     mdist_value_t *value = structure(good_bad, leaves, 2);
-    expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, "leaf \"b.0\": a plain value");
+    expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value,
+                   "leaf \"b.0\": SUM needs a per-replica value; this one is plain");
     mdist_value_t *mean = reduced(strategy, MDIST_MEAN, value, NULL, 0);
     assert_true(scalar_at(mean, "a", 0) == 1.5f && scalar_at(mean, "b.0", 0) == 5);
     mdist_value_destroy(mean);

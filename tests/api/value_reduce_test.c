@@ -336,8 +336,8 @@ static void one_content_for_all_reduces_to_itself_or_is_refused(void **state) {
     const int itself[] = {MDIST_MEAN, MDIST_MIN, MDIST_MAX};
     for (int i = 0; i < 3; ++i) expect_plain(reduced(two, itself[i], value, NULL, 0), scalar);
     for (int op = 1; op <= OPS; ++op) expect_plain(reduced(one, op, value, NULL, 0), scalar);
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "plain value");
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "plain value");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is plain");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "this one is plain");
     mdist_value_destroy(value);
 
     value = plain(tensor_of(zeros, MDIST_FLOAT32, 2));
@@ -348,21 +348,21 @@ static void one_content_for_all_reduces_to_itself_or_is_refused(void **state) {
     value = plain(tensor_of(pair, MDIST_FLOAT32, 2));
     expect_plain(reduced(two, MDIST_MEAN, value, &axis0, 1), tensor_of(&x1_5, MDIST_FLOAT32, 0));
     expect_plain(reduced(one, MDIST_SUM, value, &axis0, 1), tensor_of(&x3, MDIST_FLOAT32, 0));
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, &axis0, 1, "plain value");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, &axis0, 1, "this one is plain");
     mdist_value_destroy(value);
 
     value = mirrored(two, tensor_of(pair, MDIST_FLOAT32, 2));
     for (int i = 0; i < 3; ++i)
         expect_plain(reduced(two, itself[i], value, NULL, 0), tensor_of(pair, MDIST_FLOAT32, 2));
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "mirrored value");
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "mirrored value");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is mirrored");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "this one is mirrored");
     expect_plain(reduced(two, MDIST_SUM, value, &axis0, 1), tensor_of(&x6, MDIST_FLOAT32, 0)); // each equal copy counts
     expect_plain(reduced(two, MDIST_MEAN, value, &axis0, 1), tensor_of(&x1_5, MDIST_FLOAT32, 0));
     expect_plain(reduced(two, MDIST_PROD, value, &axis0, 1), tensor_of(&x4, MDIST_FLOAT32, 0));
     mdist_value_destroy(value);
 
     value = mirrored(two, tensor_of(zeros, MDIST_FLOAT32, 2));
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "mirrored value");
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is mirrored");
     mdist_value_destroy(value);
     mdist_strategy_destroy(one);
     mdist_strategy_destroy(two);

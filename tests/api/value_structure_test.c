@@ -89,10 +89,10 @@ static void paths_that_make_no_tree_are_named(void **state) {
     expect_no_structure("a", "a", "\"a\" is given twice");
     expect_no_structure("a.b", "a", "\"a.b\" lies below \"a\", which is a leaf");
     expect_no_structure("a.0", "a.2",
-                        "path \"a.2\": positions in \"a\" go up from 0 without gaps, and the next is 1, not 2");
-    expect_no_structure("1", "2", "path \"1\": positions in the value go up from 0 without gaps, and the next is 0");
+                        "path \"a.2\": positions in \"a\" go up from 0 without gaps, so the next is 1, not 2");
+    expect_no_structure("1", "2", "path \"1\": positions in the value go up from 0 without gaps, so the next is 0");
     expect_no_structure("a.0", "a.01", "the next is 1, not 01");
-    expect_no_structure("a.0", "a.x", "\"a\" has names or positions, not both, and \"a.0\" is there");
+    expect_no_structure("a.0", "a.x", "\"a\" cannot have both names and positions, and \"a.0\" exists already");
     expect_no_structure("a.0.x.1", "b", "positions in \"a.0.x\" go up");
     expect_no_structure("a", "b..c", "\"b..c\" has an empty name");
     expect_no_structure("a", ".b", "\".b\" has an empty name");

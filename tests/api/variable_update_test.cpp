@@ -81,7 +81,7 @@ void every_copy_is_updated_with_its_own_arguments(void **) {
 }
 
 void the_first_failure_stops_the_update_and_is_told(void **) {
-    const char *words[] = {"42", "out of patience", "no std::exception"};
+    const char *words[] = {"42", "out of patience", "not a std::exception"};
     for (int how = 0; how < 3; ++how) {
         World world;
         Seen seen{&world, {}, 1, how};

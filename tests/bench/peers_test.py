@@ -23,6 +23,15 @@ def run(*arguments):
     return result.stdout
 
 
+class Picture(unittest.TestCase):
+    def test_it_shows_the_figures_beside_it(self):
+        pictures = pathlib.Path(RUN).resolve().parents[3] / "docs/pictures"
+        for data in pictures.glob("*.json"):
+            drawn = subprocess.run([sys.executable, pathlib.Path(RUN).parent / "plot", data], capture_output=True,
+                                   text=True, check=True).stdout
+            self.assertEqual(drawn, data.with_suffix(".svg").read_text())
+
+
 class Quick(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -111,11 +111,11 @@ class Records(Folder):
             "empty": (b"", "IDX file"),
             "cut": (whole[:-1], "/cut"),
             "short": (whole[:-6], "ends before its last item"),
-            "long": (whole + bytes(6), "goes on after its last item"),
+            "long": (whole + bytes(6), "continues after its last item"),
             "endless": (struct.pack(">BBBB3I", 0, 0, 8, 3, 7, 1 << 31, 1 << 31), "more than"),
-            "hollow": (struct.pack(">BBBB3I", 0, 0, 8, 3, 7, 0, 3), "no bytes"),
+            "hollow": (struct.pack(">BBBB3I", 0, 0, 8, 3, 7, 0, 3), "have 0 bytes"),
             "headless": (whole[:9], "too short"),
-            "fewer": (idx(self.images[1:], 2, 3), "they go in pairs"),
+            "fewer": (idx(self.images[1:], 2, 3), "both files need the same number of items"),
             "cut.gz": (whole[:-1], "cut.gz"),
         }
         before = self.names()

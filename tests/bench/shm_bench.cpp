@@ -5,6 +5,7 @@
 // Each figure is the median of some rounds, then the least, as rank 0 sees it. float32, SUM, out of place.
 #include "comm/shm/arena.h"
 #include "comm/shm/group.h"
+#include "strategy/job/call_functions.h"
 #include "util/clock.h"
 #include "util/failure.h"
 
@@ -47,13 +48,13 @@ struct Figure {
 
 class Worker {
   public:
-    Worker(Board &board, uint32_t rank, const ShmSizes &sizes)
-        : mates_(std::make_shared<ShmMates>(rank, sizes, 1)) {
+    Worker(Board &board, uint32_t rank, const ShmSizes &sizes) : mates_(std::make_shared<ShmMates>(rank, sizes, 1)) {
         const auto workers = static_cast<uint32_t>(sizes.workers);
         const auto offers = board.exchange(workers, rank, 0, mates_->offer());
         mates_->settle(board.exchange(workers, rank, 1, mates_->open(offers)));
         if (!mates_->all_share()) throw Failure(MDIST_ERR_UNSUPPORTED, mates_->reason(rank == 0));
-        group_ = std::make_unique<ShmGroup>(mates_, std::make_shared<ShmBell>(mates_), 1);
+        group_ =
+            std::make_unique<ShmGroup>(mates_, std::make_shared<ShmBell>(mates_), Spans::even(mates_->workers(), 1));
         arena_ = ShmArena::of(*mates_);
     }
 
@@ -65,7 +66,7 @@ class Worker {
         const mdist_buffer_t input = {in.get(), bytes / 4, MDIST_FLOAT32, 0};
         const mdist_buffer_t output = {out.get(), bytes / 4, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = &input;
         call.outputs = &output;

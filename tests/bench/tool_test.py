@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -13,6 +14,7 @@ MDIST, PAGE = sys.argv[1], sys.argv[2]
 NUMBERS = ["replicas", "bytes", "library_ns", "library_best_ns", "rounds"]
 COMPARED = ["floor_ns", "floor_best_ns", "ratio"]
 JUDGED = ["value", "goal"]
+COMMANDS = ["env", "keys", "version", "bench", "launch", "check", "records", "secret", "completions", "man"]
 
 
 def mdist(*arguments, **environment):
@@ -82,11 +84,10 @@ class Bench(unittest.TestCase):
 
 
 class Environment(unittest.TestCase):
-    def test_shows_every_documented_key(self):
-        with open(PAGE, encoding="utf-8") as page:
-            documented = re.findall(r"^\| `([a-z_.]+)` \| `MDIST_[A-Z_]+` \|", page.read(), re.MULTILINE)
+    def test_shows_every_key_with_its_default(self):
+        rows = re.findall(r"^\| `(.+?)` \| `.+?` \| (?:`(.+?)`|–) \|", mdist("keys", "--markdown").stdout, re.MULTILINE)
         shown = json.loads(mdist("env", "--json").stdout)["config"]
-        self.assertEqual(list(shown), documented)
+        self.assertEqual(list(shown.items()), rows)
 
     def test_shows_what_the_environment_sets(self):
         result = mdist("env", "--json", MDIST_DEVICES="cpu*3", MDIST_EXECUTOR="caller")
@@ -108,10 +109,21 @@ class Environment(unittest.TestCase):
         self.assertIn("cluster   worker 1 (h1:1), rank 1 of 2, by tf_config (TF_CONFIG)\n", text)
         self.assertIn("    not by torch: RANK and WORLD_SIZE are not set\n", text)
 
+    def test_shows_which_links_would_be_used_and_why(self):
+        two = json.dumps({"cluster": {"worker": ["h0:1", "h1:1"]}, "task": {"type": "worker", "index": 1}})
+        self.assertIn("links     none: there is one worker", mdist("env").stdout)
+        text = mdist("env", TF_CONFIG=two).stdout
+        self.assertIn("links     shared memory with workers of this host (communication.implementation is auto)\n", text)
+        self.assertIn("links     tcp with workers of other hosts\n", text)
+        self.assertIn("links     no gloo: ", text)
+        links = json.loads(mdist("env", "--json", TF_CONFIG=two, MDIST_COMMUNICATION_IMPLEMENTATION="tcp").stdout)["links"]
+        self.assertEqual(links[:2], ["no shared memory: communication.implementation is tcp",
+                                     "tcp with all workers: communication.implementation is tcp"])
+
     def test_shows_the_gpus_or_why_there_are_none(self):
         nowhere = {"MDIST_CUDA_MODULE": "/nowhere/module.so"}
         shown = json.loads(mdist("env", "--json", **nowhere).stdout)
-        self.assertEqual(shown["gpus"], {"count": 0, "told": ["MDIST_CUDA_MODULE names /nowhere/module.so, which is not there"]})
+        self.assertEqual(shown["gpus"], {"count": 0, "told": ["MDIST_CUDA_MODULE names /nowhere/module.so, which does not exist"]})
         self.assertFalse(shown["features"]["cuda"] or shown["features"]["nccl"])
         self.assertIn("GPUs      none: MDIST_CUDA_MODULE names", mdist("env", **nowhere).stdout)
 
@@ -132,6 +144,22 @@ class Environment(unittest.TestCase):
         self.assertIn(version, mdist("env").stdout)
 
 
+class Keys(unittest.TestCase):
+    def test_the_manual_has_the_table_that_is_made_of_the_keys(self):
+        with open(PAGE, encoding="utf-8") as page:
+            table = re.search(r"^## Keys\n\n((?:\|.*\n)+)", page.read(), re.MULTILINE)[1]
+        self.assertEqual(table, mdist("keys", "--markdown").stdout,
+                         "put the output of `mdist keys --markdown` in its place, behind \"## Keys\"")
+
+    def test_people_read_what_a_key_takes(self):
+        text = mdist("keys").stdout
+        self.assertIn("communication.timeout (MDIST_COMMUNICATION_TIMEOUT)\n"
+                      "    How long a collective may wait for others.\n"
+                      "    Takes: duration. Default: 600s.\n", text)
+        self.assertIn("    Takes: threads, caller. Default: threads.\n", text)
+        self.assertIn("    Takes: count. Default: none.\n", text)
+
+
 class CommandLine(unittest.TestCase):
     def test_unknown_words_are_refused(self):
         for arguments in (["toast"], [], ["bench", "--frobnicate"], ["env", "extra"]):
@@ -140,6 +168,64 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(result.returncode, 2)
                 self.assertNotEqual(result.stderr, "")
                 self.assertEqual(result.stdout, "")
+
+    def test_no_word_at_all_shows_the_commands(self):
+        for subcommand in ("bench", "check", "env", "keys", "launch", "records", "version"):
+            self.assertIn(subcommand, mdist().stderr)
+
+    def test_a_command_that_is_not_there_is_named_with_the_nearest(self):
+        self.assertIn('mdist: "lanch" is not a command; did you mean "launch"?\n', mdist("lanch").stderr)
+        self.assertIn('mdist: "bogus" is not a command; the commands are env, keys, ', mdist("bogus", "x").stderr)
+
+    def test_the_version_is_an_option_too(self):
+        result = mdist("--version")
+        self.assertEqual((result.returncode, result.stdout), (0, mdist("version").stdout))
+        self.assertNotEqual(result.stdout, "")
+
+    def test_help_speaks_of_no_types_of_the_parser(self):
+        for subcommand in ("bench", "check", "env", "keys", "launch", "records", "version"):
+            self.assertNotRegex(mdist(subcommand, "--help").stdout, r"\b(UINT|FLOAT|BOOLEAN|INT:|TEXT:|INT in)|\{")
+
+    def test_help_fits_80_columns_and_shows_an_example(self):
+        for page in [mdist("--help").stdout] + [mdist(command, "--help").stdout for command in COMMANDS]:
+            self.assertLessEqual(max(map(len, page.splitlines())), 80, page)
+            self.assertRegex(page, r"(?m)^Examples:\n\n    .*mdist")
+
+    def test_help_is_a_command_too(self):
+        self.assertEqual(mdist("help").stdout, mdist("--help").stdout)
+        self.assertEqual(mdist("help", "launch").stdout, mdist("launch", "--help").stdout)
+
+    def test_the_manual_names_every_option(self):
+        for command in COMMANDS:
+            page = mdist("man", command).stdout
+            self.assertTrue(page.startswith(f".TH MDIST\\-{command.upper()} 1 "), page)
+            for option in set(re.findall(r"--[a-z-]+", mdist(command, "--help").stdout)) - {"--"}:
+                self.assertIn(option.replace("-", "\\-"), page)
+        self.assertEqual(mdist("man", "toast").returncode, 2)
+
+    def completed(self, *words):
+        script = (mdist("completions", "bash").stdout +
+                  'COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _mdist; printf "%s\\n" "${COMPREPLY[@]}"')
+        result = subprocess.run(["bash", "-c", script, "bash", "mdist", *words], capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout.split()
+
+    def test_bash_completes_commands_and_options(self):
+        self.assertEqual(self.completed("la"), ["launch"])
+        self.assertEqual(set(self.completed("")) & set(COMMANDS), set(COMMANDS))
+        self.assertEqual(self.completed("launch", "--no-"), ["--no-secret", "--no-input", "--no-prefix"])
+        self.assertEqual(self.completed("launch", "--log-dir", ""), [])  # files, by readline
+        self.assertEqual(self.completed("launch", "./tr"), [])
+
+    def test_other_shells_read_their_completions(self):
+        for shell, check in (("zsh", "-n"), ("fish", "--no-execute")):
+            script = mdist("completions", shell).stdout
+            for command in COMMANDS:
+                self.assertIn(command, script)
+            if shutil.which(shell):
+                result = subprocess.run([shell, check, "/dev/stdin"], input=script, capture_output=True, text=True)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), shell)
+        self.assertEqual(mdist("completions", "toast").returncode, 2)
 
     def test_help_is_no_error(self):
         result = mdist("--help")

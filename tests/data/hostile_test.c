@@ -266,7 +266,7 @@ static void compressed_files_cut_off_or_changed_are_corrupt(void **state) {
     ends(lines(file(write_text("text.z", "no such thing")), &options), MDIST_ERR_DATA_LOSS, "/text.z", "ZLIB");
     text = packed("one\n", 4, 15);
     put(&text, "more");
-    ends(lines(file(write_out("more.z", text)), &options), MDIST_ERR_DATA_LOSS, "/more.z", "goes on");
+    ends(lines(file(write_out("more.z", text)), &options), MDIST_ERR_DATA_LOSS, "/more.z", "has more bytes after");
 }
 
 /// Megabytes of one letter, a thousandth of it on the disk, is one line too long: read through, not kept.
@@ -281,6 +281,35 @@ static void unpacked_data_without_end_of_line_is_not_kept(void **state) {
     options.max_record_bytes = 1000;
     leaves_out(lines(file(write_out("bomb.gz", packed(data, LARGE, 31))), &options), "'end'", 1);
     free(data);
+}
+
+/// Both are followed by more than a buffer of bytes, and then by compressed data that is cut off: whoever reads on
+/// before it refuses tells of that instead.
+static void what_is_refused_costs_no_more_than_what_stands_before_it(void **state) {
+    (void)state;
+    enum { MORE = 4 << 20 };
+    char *more = malloc(MORE);
+    uint32_t number = 1;
+    for (size_t i = 0; i < MORE; ++i) more[i] = (char)('a' + ((number = number * 1664525 + 1013904223) >> 24) % 23);
+    mdist_read_options_t options = reading();
+    options.compression = MDIST_COMPRESSION_GZIP;
+    options.max_record_bytes = 1000;
+    static const uint64_t lengths[] = {1001, MORE, UINT64_MAX};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
+        Text text = records_of(greek, 3);
+        put_record_claiming(&text, lengths[i], more, MORE);
+        Text small = packed(text.data, text.length, 31);
+        small.length /= 2;
+        char words[64];
+        snprintf(words, sizeof words, "a record of %llu bytes; 1000 are allowed", (unsigned long long)lengths[i]);
+        ends(tfrecords(file(write_out("claim.gz", small)), &options), MDIST_ERR_DATA_LOSS, "/claim.gz", words);
+        free(text.data);
+    }
+    Text small = packed(more, MORE, 31);
+    small.length /= 2;
+    ends(lines(file(write_out("line.gz", small)), &options), MDIST_ERR_DATA_LOSS, "/line.gz",
+         "a line of more than 1000 bytes");
+    free(more);
 }
 
 static void skipped_records_are_counted_per_iteration(void **state) {
@@ -315,6 +344,7 @@ int main(void) {
         cmocka_unit_test(fixed_records_have_to_fill_the_file),
         cmocka_unit_test(compressed_files_cut_off_or_changed_are_corrupt),
         cmocka_unit_test(unpacked_data_without_end_of_line_is_not_kept),
+        cmocka_unit_test(what_is_refused_costs_no_more_than_what_stands_before_it),
         cmocka_unit_test(skipped_records_are_counted_per_iteration),
     };
     // And all of it again with files that are read ahead: nothing else may come of it.

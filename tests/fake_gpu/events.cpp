@@ -105,9 +105,10 @@ int event_destroy(int32_t device, mdist_gpu_event *event) {
 int event_query(int32_t device, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
     if (mark == nullptr) return kInvalidHandle;
+    const bool happened = mark->happened(); // asked first: what failed is told by the question that finds it done
     if (const int error = reported_error(device)) return error;
     if (mark->capture != nullptr) return mark->capture->ended() ? kCapturedEvent : mark->capture->spoil(kCapturedEvent);
-    return mark->happened() ? kOk : kNotReady;
+    return happened ? kOk : kNotReady;
 }
 
 int event_elapsed(mdist_gpu_event *from, mdist_gpu_event *to, float *milliseconds) {

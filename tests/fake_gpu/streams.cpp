@@ -153,6 +153,11 @@ int join(const Shared &stream, const Mark &mark) {
     return kOk;
 }
 
+bool is_done(mdist_gpu_stream &stream) {
+    const std::lock_guard guard(stream.lock);
+    return stream.done == stream.given;
+}
+
 void wait_until_done(mdist_gpu_stream &stream) {
     std::unique_lock guard(stream.lock);
     const uint64_t wanted = stream.given;
@@ -220,10 +225,10 @@ int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
 int stream_query(int32_t device, mdist_gpu_stream *handle) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
+    const bool done = is_done(*stream); // asked first: what failed is told by the question that finds it done
     if (const int error = reported_error(device)) return error;
     if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureUnsupported);
-    const std::lock_guard guard(stream->lock);
-    return stream->done == stream->given ? kOk : kNotReady;
+    return done ? kOk : kNotReady;
 }
 
 int push(int32_t device, mdist_gpu_stream *stream, Job job) {

@@ -161,6 +161,27 @@ void errors_of_jobs_are_for_good(void **) {
     assert_int_equal(finish(0, worker.stream), 0);
 }
 
+/// However the question and the failure meet.
+void a_stream_that_is_done_tells_what_failed_on_it(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    mdist_gpu_event *event = nullptr;
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    for (int round = 0; round < 500; ++round, fake().controls.reset()) {
+        fake().controls.plan("job@1");
+        assert_int_equal(gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
+        const auto ask = [&] {
+            return round % 2 == 0 ? gpu.stream_query(0, worker.stream) : gpu.event_query(0, event);
+        };
+        if (round % 2 != 0 && gpu.kind(gpu.event_record(0, event, worker.stream)) != MDIST_GPU_OK)
+            continue; // it failed before it was asked
+        int error = ask();
+        while (gpu.kind(error) == MDIST_GPU_NOT_READY) error = ask();
+        assert_int_equal(gpu.kind(error), MDIST_GPU_FATAL);
+    }
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+}
+
 void faults_come_with_the_call_they_were_planned_for(void **) {
     const mdist_gpu_api &gpu = fake().gpu;
     Worker worker(0, 1);
@@ -274,6 +295,7 @@ int main() {
         cmocka_unit_test(a_destroyed_stream_does_what_it_was_given),
         cmocka_unit_test(kernels_compute_what_the_cpu_does),
         cmocka_unit_test(errors_of_jobs_are_for_good),
+        cmocka_unit_test(a_stream_that_is_done_tells_what_failed_on_it),
         cmocka_unit_test(faults_come_with_the_call_they_were_planned_for),
         cmocka_unit_test(what_hangs_does_so_until_it_is_let_go),
         cmocka_unit_test(what_is_recorded_is_done_when_it_is_launched),

@@ -154,7 +154,7 @@ static void each_call_may_fail_while_restoring(void **state) {
         if (status == MDIST_OK) break;
         expect_disk_error(error);
         // All has been read and verified once before the first variable changes.
-        if (strstr(mdist_error_message(error), "some variables") != NULL)
+        if (strstr(mdist_error_message(error), "Some variables") != NULL)
             ++begun;
         else
             assert_true(are(&w, 9));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For builds where a sanitizer owns malloc: what C++ allocates is refused here, and the sanitizer sees the rest.
+// Refuses what C++ allocates whenever shortage_refuses_memory() says so. For builds where a sanitizer owns malloc and sees
+// the rest, and for tests of C++ code.
 #include <cstdlib>
 #include <new>
 

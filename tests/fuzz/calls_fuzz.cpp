@@ -92,6 +92,13 @@ mdist_tensor_t any_tensor(Input &input) {
     return tensor;
 }
 
+/// For what reads the memory itself, later: no promise holds for memory that is not there.
+mdist_tensor_t within_memory(mdist_tensor_t tensor) {
+    const uint64_t most = sizeof memory / sizeof memory[0];
+    if (mdist_tensor_elements(&tensor) > most) tensor.rank = 0;
+    return tensor;
+}
+
 mdist_buffer_t any_buffer(Input &input, void *data) {
     return {data, input.below(5), static_cast<int32_t>(1 + input.below(10)), input.below(64) == 0};
 }
@@ -155,7 +162,7 @@ void make(Input &input, Pool &pool) {
     mdist_error_t *error = nullptr;
     void *made = nullptr;
     mdist_status_t status = MDIST_OK;
-    const mdist_tensor_t tensor = any_tensor(input);
+    const mdist_tensor_t tensor = any_tensor(input), borrowed = within_memory(tensor);
     auto *dataset = reinterpret_cast<mdist_dataset_t **>(&made);
     auto *value = reinterpret_cast<mdist_value_t **>(&made);
     switch (input.below(13)) {
@@ -163,7 +170,7 @@ void make(Input &input, Pool &pool) {
             status = mdist_value_create(&tensor, value, &error);
             break;
         case 1:
-            status = mdist_value_wrap(&tensor, nullptr, nullptr, value, &error);
+            status = mdist_value_wrap(&borrowed, nullptr, nullptr, value, &error);
             break;
         case 2:
             status =
@@ -174,7 +181,7 @@ void make(Input &input, Pool &pool) {
                                            reinterpret_cast<mdist_variable_t **>(&made), nullptr, &error);
             break;
         case 4:
-            status = mdist_dataset_from_tensors(&tensor, input.below(2), nullptr, nullptr, dataset, &error);
+            status = mdist_dataset_from_tensors(&borrowed, input.below(2), nullptr, nullptr, dataset, &error);
             break;
         case 5:
             status =

@@ -9,8 +9,8 @@
 #include <set>
 #include <string_view>
 
-#include "comm/membership/secret.h"
-#include "comm/membership/store.h"
+#include "membership/secret.h"
+#include "membership/store.h"
 #include "util/log.h"
 
 using namespace mdist;
@@ -32,7 +32,8 @@ class Nowhere final : public World {
         for (std::size_t i = 0; i < count; ++i) static_cast<unsigned char *>(bytes)[i] = next++;
     }
     ConnectionId connect(const Endpoint &) override { return 1; }
-    uint16_t listen(ConnectionId) override { return 1; }
+    Endpoint listen(ConnectionId) override { return {}; }
+    void send_datagram(const Endpoint &, std::string_view) override {}
     void send(ConnectionId, std::string_view) override {}
     void close(ConnectionId connection) override { closed.insert(connection); }
     void watch(ConnectionId, uint64_t) override {}

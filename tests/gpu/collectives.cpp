@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "comm/device/nccl_start.h"
+#include "strategy/job/call_functions.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -25,24 +26,25 @@ std::string first_of(const Told &told) {
     return "";
 }
 
-Told all_reduce_on(GpuParties &world, Group &group, const std::vector<void *> &in, const std::vector<void *> &out,
-                   std::size_t elements, int32_t op) {
-    return on_all(group.parties(), [&](uint32_t r) {
+Told all_reduce_on(GpuParties &world, Executors &executors, const std::vector<void *> &in,
+                   const std::vector<void *> &out, std::size_t elements, int32_t op) {
+    return on_all(executors.group().parties(), [&](uint32_t r) {
         const mdist_buffer_t input = {in[r], elements, MDIST_FLOAT32, 0}, output = {out[r], elements, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = op;
         call.inputs = &input;
         call.outputs = &output;
         call.buffer_count = 1;
-        all_reduce(group, r, call, kTimeout_ns);
-        if (&group == &world.group) world.gpus[r]->finish();
+        all_reduce(executors, r, call, kTimeout_ns);
+        if (&executors == &world.executors) world.gpus[r]->finish();
     });
 }
 
 void check_bits(Checks &checks, uint32_t parties, std::size_t elements) {
     GpuParties world(parties, 1);
-    Group plain(parties, Patience{}, kTimeout_ns);
+    Group group(parties, Patience{}, kTimeout_ns);
+    Executors plain(group);
     std::mt19937_64 random(parties);
     std::vector<Twin> twins(parties);
     for (const int32_t op : {MDIST_SUM, MDIST_MEAN}) {
@@ -58,7 +60,7 @@ void check_bits(Checks &checks, uint32_t parties, std::size_t elements) {
             there.push_back(twins[r].on_gpu());
         }
         std::string wrong = first_of(all_reduce_on(world, plain, here, here, elements, op));
-        if (wrong.empty()) wrong = first_of(all_reduce_on(world, world.group, there, there, elements, op));
+        if (wrong.empty()) wrong = first_of(all_reduce_on(world, world.executors, there, there, elements, op));
         for (uint32_t r = 0; r < parties && wrong.empty(); ++r)
             if (twins[r].from_gpu(*world.gpus[r]) != twins[r].host) wrong = text("replica ", r, " has other bits");
         checks.check(wrong.empty(), text("logical devices ", parties, op == MDIST_SUM ? " sum" : " mean"),
@@ -73,7 +75,8 @@ void check_nccl(Checks &checks, std::size_t elements) {
     const uint64_t begin = monotonic_clock().now_ns();
     {
         GpuParties world(1, 1);
-        world.lanes.set_nccl(start_nccl(world.group, world.lanes, kTimeout_ns, wrong));
+        world.lanes.set_nccl(
+            start_nccl(&calls::kCreateStrategy, world.group, nullptr, world.lanes.lanes(), kTimeout_ns, wrong));
         const double started = seconds_since(begin);
         checks.check(wrong.empty(), "NCCL starts", wrong.empty() ? text(started, " s, not blocking") : wrong);
         if (!wrong.empty()) return;
@@ -82,7 +85,7 @@ void check_nccl(Checks &checks, std::size_t elements) {
         twin.to_gpu(*world.gpus[0]);
         const std::vector<void *> data = {twin.on_gpu()};
         for (const int32_t op : {MDIST_SUM, MDIST_MEAN}) {
-            wrong = first_of(all_reduce_on(world, world.group, data, data, elements, op));
+            wrong = first_of(all_reduce_on(world, world.executors, data, data, elements, op));
             if (wrong.empty() && twin.from_gpu(*world.gpus[0]) != twin.host) wrong = "the elements have changed";
             checks.check(wrong.empty(), text("NCCL with one rank ", op == MDIST_SUM ? "sum" : "mean"), wrong);
         }
@@ -98,7 +101,8 @@ void check_abort(Checks &checks) {
     std::string wrong;
     {
         GpuParties world(1, 1);
-        world.lanes.set_nccl(start_nccl(world.group, world.lanes, kTimeout_ns, wrong));
+        world.lanes.set_nccl(
+            start_nccl(&calls::kCreateStrategy, world.group, nullptr, world.lanes.lanes(), kTimeout_ns, wrong));
         if (!wrong.empty()) return checks.failed("NCCL aborted in flight", wrong);
         mdist::Gpu &gpu = *world.gpus[0];
         const mdist::Memory memory = gpu.allocate(4096);
@@ -106,11 +110,11 @@ void check_abort(Checks &checks) {
         gpu.physical().check(gpu.physical().api().spin(gpu.index(), 2'000'000, gpu.stream()), "spinning");
         const mdist_buffer_t buffer = {memory.get(), 1024, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.group, 0, call, 200'000'000);
+        all_reduce(world.executors, 0, call, 200'000'000);
         while (!world.group.failed() && seconds_since(begin) < 30) std::this_thread::yield();
         if (!world.group.failed())
             wrong = "nobody noticed that the time was up";

@@ -100,12 +100,12 @@ static void copies_that_cannot_be_are_refused(void **state) {
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_tensor_copy(&there, &wrong, &error));
     wrong = on_gpu(room, MDIST_FLOAT32, 8, 1); // what it is not
     assert_int_equal(mdist_tensor_copy(&there, &wrong, &error), MDIST_ERR_INVALID_ARGUMENT);
-    WORDS(error, "from is said to lie on gpu:1, and its memory is the host's");
+    WORDS(error, "from is said to lie on gpu:1, but its memory is the host's");
     mdist_error_free(error);
     wrong = there;
     wrong.device_index = 0;
     assert_int_equal(mdist_tensor_copy(&wrong, &here, &error), MDIST_ERR_INVALID_ARGUMENT);
-    WORDS(error, "to is said to lie on gpu:0, and its memory is gpu:1's");
+    WORDS(error, "to is said to lie on gpu:0, but its memory is gpu:1's");
     mdist_error_free(error);
     wrong.device_index = 5;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_tensor_copy(&wrong, &here, &error));

@@ -63,8 +63,8 @@ static void what_there_is_not_is_refused(void **state) {
     refused("devices", "gpu:2", "there is no gpu:2; this process has gpu:0 to gpu:1");
     refused("devices", "gpu:0,gpu:7", "there is no gpu:7");
     refused("num_gpus", "3", "num_gpus is 3 (mdist_config_set): there is no gpu:2");
-    refused("devices", "cpu:0,gpu:0", "all on the CPU or all on GPUs");
-    refused("devices", "gpu:1,cpu:0", "all on the CPU or all on GPUs");
+    refused("devices", "cpu:0,gpu:0", "cannot mix CPU and GPU replicas");
+    refused("devices", "gpu:1,cpu:0", "cannot mix CPU and GPU replicas");
 }
 
 static void gpus_are_counted(void **state) {

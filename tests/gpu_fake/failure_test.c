@@ -100,7 +100,7 @@ static void what_hangs_ends_by_the_deadline_of_the_run(void **state) {
         options.timeout_ns = 200000000;
         assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, &options, &error),
                          MDIST_ERR_TIMEOUT);
-        WORDS(error, "replica 1: gpu:1: the work of its stream was not done within 200 ms");
+        WORDS(error, "replica 1: gpu:1: the work of its stream did not finish within 200 ms");
         assert_int_equal(mdist_error_replica(error), 1);
         mdist_error_free(error);
         error = NULL;
@@ -178,7 +178,7 @@ static void the_deadline_of_a_run_ends_with_it(void **state) {
         assert_int_equal(i == 0 ? mdist_variable_assign(variable, MDIST_ASSIGN_SET, value, &error)
                                 : mdist_tensor_copy(&memory, &host, &error),
                          MDIST_ERR_TIMEOUT);
-        WORDS(error, "was not done within 300 ms");
+        WORDS(error, "did not finish within 300 ms");
         mdist_error_free(error);
         error = NULL;
         fake->reset();

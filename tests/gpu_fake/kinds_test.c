@@ -28,7 +28,7 @@ static int joins_in_vain(int rank, const char *devices, uint16_t port, mdist_sta
     setenv("MDIST_SIZE", "2", 1);
     setenv("MDIST_RANK", rank == 0 ? "0" : "1", 1);
     setenv("MDIST_DEVICES", devices, 1);
-    setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", rank == 0 ? "4s" : "60s", 1);
+    setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", rank == 0 ? "10s" : "90s", 1);
     quiet_log();
     const mdist_status_t got = mdist_strategy_create(NULL, &strategy, &error);
     const int wrong = got != status || strstr(mdist_error_message(error), words) == NULL;

@@ -141,7 +141,7 @@ static void a_call_cannot_do_without_nccl_where_the_strategy_uses_it(void **stat
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
     assert_int_equal(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, 0, NULL, 0, NULL, &error),
                      MDIST_ERR_UNSUPPORTED);
-    WORDS(error, "communication.implementation says ring");
+    WORDS(error, "communication.implementation to ring");
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 

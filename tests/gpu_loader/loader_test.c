@@ -68,30 +68,30 @@ static void expect(const char *module, const char *fake, uint32_t count, const c
 
 static void without_a_module_there_are_no_gpus(void **state) {
     (void)state;
-    expect("/nowhere/module.so", NULL, 0, "MDIST_CUDA_MODULE names /nowhere/module.so, which is not there");
+    expect("/nowhere/module.so", NULL, 0, "MDIST_CUDA_MODULE names /nowhere/module.so, which does not exist");
     expect("/etc", NULL, 0, "/etc");
 }
 
 static void a_path_must_be_absolute(void **state) {
     (void)state;
     assert_int_equal(chdir(MDIST_TEST_FOLDER), 0);
-    expect("libdummy-abi.so", NULL, 0, "\"libdummy-abi.so\", which is no absolute path");
-    expect("./libdummy-abi.so", NULL, 0, "no absolute path");
+    expect("libdummy-abi.so", NULL, 0, "\"libdummy-abi.so\", which is not an absolute path");
+    expect("./libdummy-abi.so", NULL, 0, "not an absolute path");
 }
 
 static void what_is_no_module_is_refused(void **state) {
     (void)state;
     expect("/etc/passwd", NULL, 0, "/etc/passwd: ");
     expect(DUMMY("no_symbol"), NULL, 0, "has no symbol mdist_gpu_module");
-    expect(DUMMY("nothing"), NULL, 0, "does not fit: it offers nothing");
+    expect(DUMMY("nothing"), NULL, 0, "does not match this libmdist: it does not offer an interface");
 }
 
 static void a_module_of_another_build_is_refused(void **state) {
     (void)state;
-    expect(DUMMY("abi"), NULL, 0, "does not fit: its interface has number 99, this library's has ");
-    expect(DUMMY("size"), NULL, 0, "does not fit: its description has 8 bytes, this library's has ");
-    expect(DUMMY("table_size"), NULL, 0, "does not fit: its table has 16 bytes, this library's has ");
-    expect(DUMMY("version"), NULL, 0, "does not fit: it was built with libmdist 0.0.9, this is 0.1.0");
+    expect(DUMMY("abi"), NULL, 0, "does not match this libmdist: its interface has version 99, this library's has ");
+    expect(DUMMY("size"), NULL, 0, "does not match this libmdist: its description has 8 bytes, this library's has ");
+    expect(DUMMY("table_size"), NULL, 0, "does not match this libmdist: its table has 16 bytes, this library's has ");
+    expect(DUMMY("version"), NULL, 0, "does not match this libmdist: it was built with libmdist 0.0.9, this is 0.1.0");
 }
 
 static void drivers_without_gpus_are_told_apart(void **state) {

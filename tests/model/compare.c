@@ -41,7 +41,7 @@ static int differs_anew(const char *devices, Program *program, Performance *perf
     return found;
 }
 
-/// Drops each operation of a block, last first, that the difference does not need.
+/// Drops the operations of a block that the difference does not need, starting with the last.
 static void shrink_block(const char *devices, Program *program, Block *block) {
     Performance performance;
     for (int i = block->count; i-- > 0;) {

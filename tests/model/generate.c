@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs. An operation is drawn blindly, but for a palette of shapes and types that a program keeps to; then
-// the model says what it would give: what cannot be said is drawn again, and so are most errors.
+// Generates random programs. An operation is drawn blindly, except that a program keeps to a few shapes and types. Then
+// the model computes what it would give. If the model cannot tell, another operation is drawn. Most errors are also
+// drawn again.
 #include "model.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ typedef struct Generator {
     int32_t dtypes[2];
     int32_t ranks[2];
     uint64_t shapes[2][MOST_DIMENSIONS];
-    uint64_t row_count; // of most rows
+    uint64_t row_count; // the usual number of rows
     int whole;          // numbers are small whole ones
 } Generator;
 
@@ -57,7 +58,7 @@ static Tensor draw_tensor(Generator *self, int32_t dtype, int32_t rank, const ui
     return tensor;
 }
 
-/// Of int64, mostly those of rows that there are.
+/// Draws int64 indices. Most are of rows that exist.
 static Tensor draw_indices(Generator *self, uint64_t count, uint64_t rows) {
     Tensor tensor = make_tensor(MDIST_INT64, 1, &count);
     for (uint64_t i = 0; i < count; ++i)
@@ -66,7 +67,7 @@ static Tensor draw_indices(Generator *self, uint64_t count, uint64_t rows) {
     return tensor;
 }
 
-/// What a leaf is like: a variable, or one of the program's shapes and types.
+/// Draws what a leaf looks like: like a variable, or one of the program's shapes and types.
 static Tensor draw_pattern(Generator *self) {
     const Variable *const variable = &self->model.variables[draw(self, MOST_VARIABLES)];
     if (variable->there && !one_in(self, 3)) return variable->copies[0];
@@ -76,8 +77,8 @@ static Tensor draw_pattern(Generator *self) {
     return pattern;
 }
 
-/// A tensor for each replica: alike, or of different lengths; the same for all, or for all of one worker. Rows and
-/// indices of one program go together more often than not.
+/// Draws a tensor for each replica. Shapes are alike or differ in length. The numbers are the same for all replicas,
+/// for all of one worker, or for none. Rows and indices of one program fit together more often than not.
 static Leaf draw_leaf(Generator *self, mdist_value_kind_t kind) {
     const Model *const model = &self->model;
     Tensor pattern = draw_pattern(self);
@@ -86,7 +87,8 @@ static Leaf draw_leaf(Generator *self, mdist_value_kind_t kind) {
     const uint64_t first = rows || indices ? self->row_count : height;
     Leaf leaf = {.kind = kind};
     for (uint32_t r = 0; r < model->replicas; ++r) {
-        const int again = kind == MDIST_VALUE_MIRRORED ? r > 0 : kind == MDIST_VALUE_PLAIN && r % model->locals != 0;
+        const int again =
+            kind == MDIST_VALUE_MIRRORED ? r > 0 : kind == MDIST_VALUE_PLAIN && r != first_beside(&model->layout, r);
         if (pattern.rank > 0 && (rows || ragged)) pattern.shape[0] = (first + (ragged ? r : 0)) % 4;
         leaf.tensors[r] = again     ? leaf.tensors[r - 1]
                           : indices ? draw_indices(self, (first + (ragged ? r : 0)) % 4, height)
@@ -105,7 +107,7 @@ static Value draw_literal(Generator *self, int step) {
 
 // ---- Operations.
 
-/// A register that holds rows; -1: none.
+/// Returns a register that holds rows; -1: none does.
 static int find_rows(Generator *self, const Block *block) {
     const int first = (int)draw(self, REGISTERS);
     for (int i = 0; i < REGISTERS; ++i)
@@ -113,7 +115,7 @@ static int find_rows(Generator *self, const Block *block) {
     return -1;
 }
 
-/// Indices first, then rows, of another type if there is one.
+/// Draws a register for indices, then one for rows, of another type if there is one.
 static int draw_for_rows(Generator *self, const Block *block, int indices) {
     int which = 0;
     for (int i = 0; i < 12; ++i) {
@@ -128,7 +130,7 @@ static int draw_register(Generator *self, const Block *block, Kind kind) {
     const int takes_rows = kind == ASSIGN || kind == UPDATE || (kind >= REDUCE && kind <= BATCH_REDUCE_TO);
     int which = takes_rows && one_in(self, 2) ? find_rows(self, block) : -1;
     if (which >= 0) return which;
-    for (int i = 0; i < 4; ++i) { // rather one that holds something
+    for (int i = 0; i < 4; ++i) { // prefer a register that holds something
         which = (int)draw(self, REGISTERS);
         if (block->registers[which].there) break;
     }
@@ -164,7 +166,7 @@ static int draw_from_count(Generator *self, Kind kind) {
     }
 }
 
-/// What programs are about more often than others.
+/// Draws a kind that programs should have more often than others.
 static Kind draw_favourite(Generator *self, const Block *block) {
     const int step = block->place == IN_STEP;
     static const Kind kOutside[] = {ROWS, ROWS, ASSIGN, REDUCE, REDUCE_TO, UPDATE};
@@ -220,7 +222,7 @@ static Operation *draw_operation(Generator *self, const Block *block) {
     operation->axis_count = kind == REDUCE ? (int)draw(self, 3) : 0;
     operation->synchronization = (int)draw(self, one_in(self, 10) ? 4 : 3);
     operation->aggregation = (int)draw(self, one_in(self, 10) ? 5 : 4);
-    const int32_t axes = one_in(self, 4) ? 4 : 1; // more than most have, or not
+    const int32_t axes = one_in(self, 4) ? 4 : 1; // 4 is more than most tensors have
     for (int i = 0; i < 2; ++i) {
         const int for_rows = kind == ROWS || kind == ALL_REDUCE_ROWS || kind == STEP_ASSIGN_ROWS;
         operation->from[i] = for_rows ? draw_for_rows(self, block, i == 0) : draw_register(self, block, kind);
@@ -241,13 +243,13 @@ static int has_errors(const Generator *self, const Operation *operation) {
     return operation->kind == RETURN;
 }
 
-/// Arguments that are wrong are found easily by chance; what is refused for another reason is not.
+/// Tells whether an error is rare. Chance finds wrong arguments easily, but seldom calls that fail for other reasons.
 static int is_rare(const Operation *operation) {
     const mdist_status_t status = operation->statuses[0];
     return status == MDIST_ERR_UNSUPPORTED || status == MDIST_ERR_FAILED_PRECONDITION || status == MDIST_ERR_MISMATCH;
 }
 
-/// An operation that the model can tell of, evaluated; NULL if there was none in many.
+/// Draws operations until the model can evaluate one; NULL after many attempts.
 static Operation *draw_possible(Generator *self, Block *block) {
     for (int tries = 0; tries < 40; ++tries) {
         Operation *const operation = draw_operation(self, block);
@@ -263,7 +265,7 @@ static Operation *draw_possible(Generator *self, Block *block) {
     return NULL;
 }
 
-/// What a merge hands on to the replicas.
+/// Draws what a merge hands on to the replicas.
 static void draw_merge_results(Generator *self, Operation *merge) {
     merge->index = 0;
     for (int tries = 0; tries < 4 && merge->index < 2; ++tries) {
@@ -290,14 +292,13 @@ static void fill_block(Generator *self, Block *block) {
     }
 }
 
-Program *make_program(uint64_t seed, uint32_t workers, uint32_t locals) {
+Program *make_program(uint64_t seed, const Layout *layout) {
     forget_tensors();
     Program *const program = take_memory(sizeof *program);
-    Generator self = {.state = seed * 1000003 + workers * 101 + locals};
+    Generator self = {.state = seed * 1000003 + layout->workers * 101 + layout->replicas / layout->workers};
     program->seed = seed;
-    program->workers = workers;
-    program->locals = locals;
-    begin_model(&self.model, workers, locals);
+    program->layout = *layout;
+    begin_model(&self.model, layout);
     self.whole = one_in(&self, 2);
     self.row_count = draw(&self, 4);
     for (int i = 0; i < 2; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs against the model, on logical devices of one GPU and on two GPUs. Operands lie on the host or on the
-// GPUs, by chance. On the fake, whose memory the host cannot touch, and whose streams are late.
+// Compares random programs with the model, on logical devices of one GPU and on two GPUs. Operands lie on the host or
+// on the GPUs, by chance. The GPUs are fake ones. The host cannot touch their memory, and their streams run late.
 #include "random_programs.h"
 
 static void programs_on_gpus_do_what_the_model_says(void **state) {

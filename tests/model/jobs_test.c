@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs against the model, in jobs of several worker processes: every worker makes the same programs, goes
-// through them in the model, and compares what its own replicas get. No program has a failure that ends the job.
+// Compares random programs with the model, in jobs of several worker processes. Every worker makes the same programs,
+// evaluates them in the model, and compares what its own replicas get. No program has a failure that ends the job.
 #include "../multi/multi.h"
 #include "compare.h"
 
 #include <time.h>
 
-static const char *environment[3]; // of the workers, beside what describes the job
+static const char *environment[4]; // of the workers, besides the variables that describe the job
+
+static Layout layout_of_job(void) {
+    uint32_t counts[MOST_REPLICAS];
+    REQUIRE(first_replica_of[worker_count] <= MOST_REPLICAS);
+    for (uint32_t i = 0; i < worker_count; ++i) counts[i] = first_replica_of[i + 1] - first_replica_of[i];
+    return layout_of(worker_count, counts);
+}
 
 static void performs_programs(void) {
     mdist_strategy_t *const strategy = join();
-    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
+    const Layout layout = layout_of_job();
     const uint64_t first = strtoull(getenv("TEST_FIRST_SEED"), NULL, 10);
     const uint64_t count = strtoull(getenv("TEST_PROGRAMS"), NULL, 10);
     for (uint64_t seed = first; seed < first + count; ++seed)
-        if (differs_and_print(strategy, make_program(seed, worker_count, locals))) GIVE_UP("a program differs");
+        if (differs_and_print(strategy, make_program(seed, &layout))) GIVE_UP("a program differs");
     forget_tensors();
     mdist_strategy_destroy(strategy);
 }
 
-static void check(uint32_t workers, const char *devices) {
+static void check(uint32_t workers, const char *devices, const char *way) {
     const char *const given = getenv("MDIST_TEST_SEED");
     static char first[64], count[64];
     snprintf(first, sizeof first, "TEST_FIRST_SEED=%llu",
@@ -33,6 +40,7 @@ static void check(uint32_t workers, const char *devices) {
                   strchr(first, '=') + 1);
     environment[0] = first;
     environment[1] = count;
+    environment[2] = way;
     const Workers job = {
         .scenario = "performs_programs", .count = workers, .devices = devices, .environment = environment};
     assert_int_equal(run_workers(&job), 0);
@@ -40,17 +48,29 @@ static void check(uint32_t workers, const char *devices) {
 
 static void two_workers_do_what_the_model_says(void **state) {
     (void)state;
-    check(2, "cpu*1");
+    check(2, "cpu*1", NULL);
 }
 
 static void two_workers_of_two_replicas_do_what_the_model_says(void **state) {
     (void)state;
-    check(2, "cpu*2");
+    check(2, "cpu*2", NULL);
 }
 
 static void three_workers_do_what_the_model_says(void **state) {
     (void)state;
-    check(3, "cpu*1");
+    check(3, "cpu*1", NULL);
+}
+
+static void seven_replicas_on_three_workers_do_what_the_model_says(void **state) {
+    (void)state;
+    check(3, "cpu*3|cpu*3|cpu*1", NULL);
+    check(3, "cpu*1|cpu*4|cpu*2", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp");
+}
+
+static void five_replicas_on_four_workers_do_what_the_model_says(void **state) {
+    (void)state;
+    check(4, "cpu*2|cpu*1|cpu*1|cpu*1", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp");
+    check(4, "cpu*1|cpu*1|cpu*1|cpu*2", NULL);
 }
 
 static int test_all(void) {
@@ -58,6 +78,8 @@ static int test_all(void) {
         cmocka_unit_test(two_workers_do_what_the_model_says),
         cmocka_unit_test(two_workers_of_two_replicas_do_what_the_model_says),
         cmocka_unit_test(three_workers_do_what_the_model_says),
+        cmocka_unit_test(seven_replicas_on_three_workers_do_what_the_model_says),
+        cmocka_unit_test(five_replicas_on_four_workers_do_what_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,36 @@
 
 #include <string.h>
 
-void begin_model(Model *model, uint32_t workers, uint32_t locals) {
-    *model = (Model){.workers = workers, .locals = locals, .replicas = workers * locals};
+Layout layout_of(uint32_t workers, const uint32_t *counts) {
+    Layout layout = {.workers = workers};
+    for (uint32_t worker = 0; worker < workers; ++worker) {
+        layout.first[worker] = layout.replicas;
+        layout.replicas += counts[worker];
+    }
+    layout.first[workers] = layout.replicas;
+    return layout;
+}
+
+uint32_t local_count(const Layout *layout, uint32_t worker) {
+    return layout->first[worker + 1] - layout->first[worker];
+}
+
+uint32_t first_beside(const Layout *layout, uint32_t replica) {
+    uint32_t worker = 0;
+    while (layout->first[worker + 1] <= replica) ++worker;
+    return layout->first[worker];
+}
+
+void begin_model(Model *model, const Layout *layout) {
+    *model = (Model){.layout = *layout, .workers = layout->workers, .replicas = layout->replicas};
 }
 
 int opens_block(const Operation *operation) {
     return operation->kind == RUN || operation->kind == MERGE;
 }
 
-/// What update functions give: each copy, assigned to or, if that was refused, as it was. (They see their arguments
-/// leaf by leaf.)
+/// Computes the result of an update: each copy after the assignment, or unchanged if that was refused. (Update
+/// functions see their arguments leaf by leaf.)
 static int update(Model *model, Operation *operation, const Value *inputs) {
     Variable *const variable = &model->variables[operation->variable];
     const int status = whole_tensors(&inputs[0]);
@@ -28,8 +48,10 @@ static int update(Model *model, Operation *operation, const Value *inputs) {
 }
 
 static int batch_reduce_to(const Model *model, Operation *operation, const Value *inputs) {
-    for (int i = 0; i < operation->from_count; ++i)
-        if (check_destination(model, operation->destinations[i]) != MDIST_OK) return MDIST_ERR_INVALID_ARGUMENT;
+    for (int i = 0; i < operation->from_count; ++i) {
+        const int status = check_destination(model, operation->destinations[i]);
+        if (status != MDIST_OK) return status;
+    }
     for (int i = 0; i < operation->from_count; ++i) {
         const char *const destination = operation->destinations[i];
         const int everywhere = destination == NULL || *destination == '\0';
@@ -107,7 +129,7 @@ static int evaluate_outside(Model *model, Operation *operation, const Value *inp
     }
 }
 
-/// In a job of several workers a failure of one is the end for all: nothing could be tried after it.
+/// In a job of several workers, a failure of one ends the job for all, so nothing could be tried after it.
 static int ends_job(const Model *model, const Operation *operation, int status) {
     const int joint = (operation->kind >= REDUCE && operation->kind <= GATHER) || operation->kind == CREATE;
     return model->workers > 1 && status != MDIST_OK && joint;
@@ -183,7 +205,7 @@ static void evaluate_block(Model *model, Block *block) {
 
 void evaluate_program(Program *program) {
     Model model;
-    begin_model(&model, program->workers, program->locals);
+    begin_model(&model, &program->layout);
     memset(program->block.registers, 0, sizeof program->block.registers);
     program->block.failure = MDIST_OK;
     evaluate_block(&model, &program->block);

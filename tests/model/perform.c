@@ -75,7 +75,7 @@ void expect_copies(Performance *self, const Operation *operation, uint32_t local
 // ---- Values.
 
 static void expect_leaf(Performance *self, const Operation *operation, const Leaf *wanted, const mdist_value_t *value) {
-    const uint32_t locals = self->program->locals;
+    const uint32_t locals = self->locals;
     const uint32_t count = wanted->kind == MDIST_VALUE_PLAIN ? 1 : locals;
     if (mdist_value_kind(value) != wanted->kind || mdist_value_count(value) != count)
         note_difference(self, operation, "\"%s\" is of kind %d with %zu tensors, not of kind %d with %u", wanted->path,
@@ -142,7 +142,7 @@ static int32_t literal_of(uint32_t replica_id, uint32_t replica_count, mdist_val
 static mdist_status_t perform_literal(Performance *self, const Operation *operation, mdist_value_t **out,
                                       mdist_error_t **error) {
     const Leaf *const leaf = &operation->literal.leaves[0];
-    const uint32_t locals = self->program->locals;
+    const uint32_t locals = self->locals;
     Bytes bytes[MOST_REPLICAS];
     mdist_tensor_t tensors[MOST_REPLICAS];
     const int on_gpus = self->gpus[0] >= 0 && operation->code == 0 && leaf->tensors[self->first].elements % 2 == 0;
@@ -172,7 +172,7 @@ typedef struct UpdateCall {
     mdist_value_t *value;
 } UpdateCall;
 
-/// Assigns to the copy, and gives what that makes of it.
+/// Assigns to the copy, and returns the copy afterwards as a result.
 static int32_t update_copy(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     (void)result_count;
@@ -206,12 +206,12 @@ static mdist_status_t perform_create(Performance *self, const Operation *operati
     const mdist_tensor_t initial = fill(&operation->literal.leaves[0].tensors[self->first], &bytes);
     mdist_variable_t *variable = NULL;
     const mdist_status_t status = mdist_variable_create(self->strategy, name, &initial, &variable, &options, error);
-    for (uint32_t i = 0; i < self->program->locals && status == MDIST_OK; ++i)
+    for (uint32_t i = 0; i < self->locals && status == MDIST_OK; ++i)
         self->variables[i][operation->variable] = variable;
     return status;
 }
 
-/// What belongs into a step, in a merge.
+/// Makes a call in a merge that belongs into a step.
 static mdist_status_t perform_misplaced(mdist_replica_t *replica, int code, mdist_error_t **error) {
     mdist_tensor_t tensor;
     switch (code) {
@@ -292,7 +292,7 @@ static void perform(Performance *self, const Operation *operation, Registers *re
             registers->values[operation->to + i] = out[i];
         }
     }
-    for (uint32_t i = 0; i < self->program->locals; ++i) expect_copies(self, operation, i);
+    for (uint32_t i = 0; i < self->locals; ++i) expect_copies(self, operation, i);
 }
 
 int32_t perform_block(Performance *self, const Block *block, Registers *registers, mdist_replica_t *replica) {
@@ -312,11 +312,13 @@ int perform_program(Performance *self, mdist_strategy_t *strategy, const Program
     pthread_mutex_init(&self->mutex, NULL);
     self->strategy = strategy;
     self->program = program;
-    self->first = (uint32_t)mdist_strategy_worker(strategy) * program->locals;
+    const uint32_t worker = (uint32_t)mdist_strategy_worker(strategy);
+    self->first = program->layout.first[worker];
+    self->locals = local_count(&program->layout, worker);
     find_places(self);
     perform_block(self, &program->block, &registers, NULL);
     for (int i = 0; i < REGISTERS; ++i) mdist_value_destroy(registers.values[i]);
-    for (uint32_t i = program->locals; i-- > 0;)
+    for (uint32_t i = self->locals; i-- > 0;)
         for (int v = 0; v < MOST_VARIABLES; ++v)
             if (i == 0 || self->variables[i][v] != self->variables[0][v]) mdist_variable_destroy(self->variables[i][v]);
     pthread_mutex_destroy(&self->mutex);

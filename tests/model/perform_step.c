@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and merges: by mdist_run or, every other run of the program itself, on threads of the test's own.
+// Performs steps and merges, with mdist_run. Every other run of the program itself uses the test's own threads instead.
 #include "places.h"
 
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 typedef struct Step {
     Performance *self;
     const Operation *operation; // the RUN or MERGE
-    int entered;                // on a thread of the test's own, which does not know that it is in a step
+    int entered;                // on a thread of the test's own, which the library does not know to be in a step
     mdist_replica_t *replica;
 } Step;
 
-/// One replica's operation, with its tensors in memory.
+/// The operands of one replica's operation, with its tensors in memory.
 typedef struct Operands {
     uint32_t id, local;
     const Operation *operation;
     int on_gpu, depth;
-    Bytes inputs[2], outputs[2]; // or what stands for them on the GPU
+    Bytes inputs[2], outputs[2]; // on the host; for operands on a GPU, copies of what lies there
     mdist_tensor_t tensors[2];
     mdist_buffer_t from[2], to[2];
 } Operands;
@@ -83,7 +83,7 @@ static int32_t nothing(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// What belongs outside of steps.
+/// Makes a call in a step that belongs outside of steps.
 static mdist_status_t misplaced(Performance *self, int code, mdist_error_t **error) {
     int64_t number = 0;
     const mdist_tensor_t tensor = {.data = &number, .dtype = MDIST_INT64};
@@ -113,7 +113,7 @@ static mdist_status_t reduce_rows(mdist_replica_t *replica, Operands *operands, 
                               &operands->tensors[1], &all, NULL, error);
     if (status == MDIST_OK && mdist_value_indices(all, 0, &seen[0], NULL) == MDIST_OK &&
         mdist_value_tensor(all, 0, &seen[1], NULL) == MDIST_OK) {
-        for (int i = 0; i < 2; ++i) { // they go with the value
+        for (int i = 0; i < 2; ++i) { // read them now: the value owns their memory
             if (!read_tensor_bytes(&seen[i], &operands->outputs[i])) abort();
             seen[i].data = operands->outputs[i].bytes;
             seen[i].device_kind = seen[i].device_index = 0;
@@ -287,11 +287,11 @@ static mdist_status_t run_on_own_threads(const Step *step, mdist_value_t *const 
         mdist_run_begin(self->strategy, arguments, (size_t)step->operation->from_count, 2, NULL, error);
     if (begun != MDIST_OK) return begun;
     OwnThread threads[MOST_REPLICAS];
-    for (uint32_t i = 0; i < self->program->locals; ++i) {
+    for (uint32_t i = 0; i < self->locals; ++i) {
         threads[i] = (OwnThread){.step = step, .local = i};
         if (pthread_create(&threads[i].thread, NULL, enter_and_exit, &threads[i]) != 0) abort();
     }
-    for (uint32_t i = 0; i < self->program->locals; ++i) pthread_join(threads[i].thread, NULL);
+    for (uint32_t i = 0; i < self->locals; ++i) pthread_join(threads[i].thread, NULL);
     return mdist_run_end(self->strategy, results, 2, error);
 }
 

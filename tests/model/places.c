@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-
 static _Thread_local mdist_replica_t *current_replica;
 
 mdist_replica_t *enter_step(mdist_replica_t *replica) {
@@ -15,7 +14,7 @@ mdist_replica_t *enter_step(mdist_replica_t *replica) {
 }
 
 void find_places(Performance *self) {
-    for (uint32_t i = 0; i < self->program->locals; ++i) {
+    for (uint32_t i = 0; i < self->locals; ++i) {
         self->gpus[i] = gpu_of_replica(self->strategy, i);
         if (self->gpus[i] >= 0)
             self->gpu_memory[i] = gpu_allocate(self->gpus[i], sizeof(Bytes) * SLOTS * (DEEPEST + 2));
@@ -25,7 +24,7 @@ void find_places(Performance *self) {
 }
 
 void leave_places(Performance *self) {
-    for (uint32_t i = 0; i < self->program->locals; ++i) gpu_release(self->gpus[i], self->gpu_memory[i]);
+    for (uint32_t i = 0; i < self->locals; ++i) gpu_release(self->gpus[i], self->gpu_memory[i]);
 }
 
 int lies_on_gpus(const Performance *self, const Block *block, int index) {
@@ -65,5 +64,5 @@ int read_tensor_bytes(const mdist_tensor_t *from, Bytes *bytes) {
 const char *destination_here(const Performance *self, const char *destination) {
     if (destination == NULL || strncmp(destination, "cpu:", 4) != 0) return destination;
     const uint32_t local = (uint32_t)(destination[4] - '0');
-    return self->gpus[0] >= 0 && local < self->program->locals ? self->devices[local] : destination;
+    return self->gpus[0] >= 0 && local < self->locals ? self->devices[local] : destination;
 }

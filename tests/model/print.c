@@ -71,7 +71,7 @@ static void print_value(const Value *value, uint32_t replicas) {
     }
 }
 
-/// What it is done with, by what its kind looks at.
+/// Prints the parameters that an operation of this kind uses.
 static void print_parameters(const Operation *operation) {
     static const char *const kAssigns[] = {"0", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
     static const char *const kOps[] = {"0", "SUM", "MEAN", "MIN", "MAX", "PROD"};
@@ -124,7 +124,9 @@ static void print_block(const Block *block, uint32_t replicas, const Operation *
 }
 
 void print_program(const Program *program, const Operation *mark) {
-    fprintf(stderr, "program %llu, %u workers of %u replicas:\n", (unsigned long long)program->seed, program->workers,
-            program->locals);
-    print_block(&program->block, program->workers * program->locals, mark, 0);
+    fprintf(stderr, "program %llu, %u workers of", (unsigned long long)program->seed, program->layout.workers);
+    for (uint32_t worker = 0; worker < program->layout.workers; ++worker)
+        fprintf(stderr, "%s%u", worker == 0 ? " " : "+", local_count(&program->layout, worker));
+    fprintf(stderr, " replicas:\n");
+    print_block(&program->block, program->layout.replicas, mark, 0);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: what a test does with a strategy, as data. The model says what each operation gives (model.h), the library
-// performs them (perform.h), and both must agree.
+// Program: what a test does with a strategy, as data. The model computes what each operation gives (model.h). The
+// library performs it (perform.h). Both must agree.
 //
-// A block is a list of operations with registers of its own. That of the program, and that of a merge, is in
-// cross-replica context: registers hold values. That of a step is run by every replica: registers hold what each
-// replica has. An operation reads registers and variables, and writes some of its own block; whatever it finds there,
-// the model knows what comes of it, so that any list of operations is a program.
+// A block is a list of operations with its own registers:
+// - the block of the program, or of a merge, is in cross-replica context. Its registers hold values;
+// - the block of a step is run by every replica. Its registers hold what each replica has.
+// An operation reads registers and variables, and writes registers of its own block. Whatever it finds there, the model
+// can compute the outcome. So any list of operations is a program.
 #pragma once
 
 #include "tensor.h"
@@ -19,28 +20,40 @@ enum {
     DEEPEST = 4, // a merge within a run within a merge within a run
 };
 
-/// What all replicas of the job have at one place.
+/// Which worker has which replicas.
+typedef struct Layout {
+    uint32_t workers, replicas;
+    uint32_t first[MOST_REPLICAS + 1]; // first replica of each worker, then `replicas`
+} Layout;
+
+/// Makes a layout with counts[i] replicas on worker i.
+Layout layout_of(uint32_t workers, const uint32_t *counts);
+uint32_t local_count(const Layout *layout, uint32_t worker);
+/// Returns the first replica of the worker that has this one.
+uint32_t first_beside(const Layout *layout, uint32_t replica);
+
+/// The tensors that all replicas of the job have at one path of a value.
 typedef struct Leaf {
     char path[MOST_PATH];
     mdist_value_kind_t kind; // a plain one has the same tensor for all replicas of one worker
     int has_rows;
     Tensor tensors[MOST_REPLICAS]; // by replica id
-    Tensor indices[MOST_REPLICAS]; // of rows
+    Tensor indices[MOST_REPLICAS]; // if has_rows
 } Leaf;
 
 typedef struct Value {
     int there;
     int structured;
-    int leaf_count; // of a value without structure: 1, with the path ""
+    int leaf_count; // a value without structure has 1, with the path ""
     Leaf leaves[MOST_LEAVES];
 } Value;
 
 typedef enum Kind {
     // In cross-replica context.
-    LITERAL,   // a value of given numbers; `code`: which of the library's ways
-    STRUCTURE, // of registers at paths
-    AT,        // the leaf, or what lies below, at a path
-    ROWS,      // of indices and rows
+    LITERAL,   // makes a value of given numbers; `code`: by which call of the library
+    STRUCTURE, // makes a structure of registers at paths
+    AT,        // takes the leaf, or the part of the structure, at a path
+    ROWS,      // makes a value of indices and rows
     REDUCE,
     REDUCE_TO,
     BATCH_REDUCE_TO,
@@ -54,7 +67,7 @@ typedef enum Kind {
     // In a step.
     ARGUMENT,
     NUMBERS,
-    COPY, // the replica's own copy of a variable
+    COPY, // takes the replica's own copy of a variable
     ALL_REDUCE,
     BROADCAST,
     ALL_GATHER,
@@ -67,8 +80,8 @@ typedef enum Kind {
     RESULT,
     MERGE,
     // In a step or a merge.
-    MISPLACED, // a call that belongs into the other context; `code`: which
-    RETURN,    // a number other than 0, by one replica or by the merge function
+    MISPLACED, // makes a call that belongs into the other context; `code`: which one
+    RETURN,    // one replica or the merge function returns a number other than 0
     KINDS
 } Kind;
 
@@ -81,22 +94,22 @@ typedef struct Block {
     int depth;
     Operation *operations[MOST_OPERATIONS];
     int count;
-    // While the model is in it:
+    // While the model evaluates the block:
     Value registers[REGISTERS];
     Value arguments[2]; // of a step's run
     int argument_count;
-    Value results[2]; // what a step has set of its run's results
+    Value results[2]; // results of its run that a step has set so far
     int partly_set[2];
-    mdist_status_t failure; // of the run or merge function, once it has failed
+    mdist_status_t failure; // status of the run or merge function, once it has failed
 } Block;
 
 struct Operation {
     Kind kind;
-    int dropped; // no part of the program any more
+    int dropped; // no longer part of the program
     int from[2], from_count;
     int to;
     int variable;
-    int code; // a reduce or assign operation, or as the kind says
+    int code; // a reduce or assign operation; other kinds say what it means
     int root; // a replica; -1: all
     int index;
     int32_t axes[2];
@@ -107,24 +120,23 @@ struct Operation {
     Value literal;
     Block *block; // of RUN and MERGE
 
-    // What the model says of it.
-    int skipped; // it cannot be said, so nobody does it
+    // What the model computes.
+    int skipped; // the model cannot tell the outcome, so nobody performs it
     mdist_status_t statuses[MOST_REPLICAS];
-    mdist_status_t inner[MOST_REPLICAS]; // of the assignment in an update
+    mdist_status_t inner[MOST_REPLICAS]; // status of the assignment in an update
     Value inputs[2];                     // what a step's operation reads
     Value results[2];
-    Tensor copies[MOST_VARIABLES][MOST_REPLICAS]; // of all variables, afterwards
+    Tensor copies[MOST_VARIABLES][MOST_REPLICAS]; // copies of all variables afterwards
 };
 
 typedef struct Program {
     uint64_t seed;
-    uint32_t workers, locals; // replicas are numbered by worker
+    Layout layout;
     Block block;
 } Program;
 
-/// The program of a seed, for a job of that many workers with so many replicas each. One at a time: the next takes its
-/// memory.
-Program *make_program(uint64_t seed, uint32_t workers, uint32_t locals);
-/// As lines on stderr. `mark`, if it is not NULL, is pointed at.
+/// Makes the program of a seed, for a job of that layout. The next call reuses its memory.
+Program *make_program(uint64_t seed, const Layout *layout);
+/// Prints the program in lines on stderr. Marks the operation `mark`, if it is not NULL.
 void print_program(const Program *program, const Operation *mark);
 const char *kind_name(Kind kind);

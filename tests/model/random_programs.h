@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs on strategies of one process, by turns.
+// Runs random programs on strategies of one process, in turn.
 #pragma once
 
 #include "../support/mdist_test.h"
@@ -9,7 +9,8 @@
 
 enum { MOST_STRATEGIES = 8 };
 
-/// Programs of seeds in a row, each on one of the strategies; MDIST_TEST_SEED's on all of them.
+/// Runs the programs of consecutive seeds, each on one of the strategies. If MDIST_TEST_SEED is set, runs the program
+/// of that seed on all of them.
 MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *replicas, uint32_t strategy_count,
                                    uint64_t quick, uint64_t thorough) {
     const char *const tier = getenv("MDIST_TEST_TIER"), *const given = getenv("MDIST_TEST_SEED");
@@ -21,16 +22,17 @@ MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *r
     mdist_strategy_t *strategies[MOST_STRATEGIES] = {NULL};
     int differences = 0;
     for (uint32_t n = 0; n < strategy_count; ++n) assert_non_null(strategies[n] = strategy_on(devices[n]));
-    // On a machine that does much else, and on a fake GPU, whose threads take turns; fewer programs are no failure.
+    // The limit is for a busy machine, and for a fake GPU, whose threads take turns. Fewer programs are no failure.
     const time_t enough = time(NULL) + (getenv("MDIST_CUDA_MODULE") != NULL ? 100 : 300);
     uint64_t seed = first;
     for (; seed < first + count && differences < 3 && time(NULL) < enough; ++seed)
         for (uint32_t n = 0; n < strategy_count; ++n) {
             if (given == NULL && seed % strategy_count != n) continue;
-            if (!differs_and_print(strategies[n], make_program(seed, 1, replicas[n]))) continue;
+            const Layout layout = layout_of(1, &replicas[n]);
+            if (!differs_and_print(strategies[n], make_program(seed, &layout))) continue;
             ++differences;
             print_message("# on %s\n", devices[n]);
-            shrink_and_print(devices[n], make_program(seed, 1, replicas[n]));
+            shrink_and_print(devices[n], make_program(seed, &layout));
             mdist_strategy_destroy(strategies[n]);
             assert_non_null(strategies[n] = strategy_on(devices[n]));
         }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of steps: what all replicas do, one operation after another, each with a tensor of its own.
+// The rules of steps. All replicas do one operation after another, each with its own tensor.
 #include "model.h"
 
 #include <string.h>
 
-/// The same status for every replica.
+/// Sets the same status for every replica.
 static int all_get(const Model *model, Operation *operation, int status) {
     for (uint32_t r = 0; r < model->replicas; ++r) operation->statuses[r] = (mdist_status_t)status;
     return status;
 }
 
-/// Some are refused by themselves; the others, who wait for them, are let go.
+/// Sets a status for each replica. Returns the cause: a status other than MDIST_OK and ABORTED, if there is one.
 static int each_gets(const Model *model, Operation *operation, const int *statuses) {
     int cause = MDIST_OK;
     for (uint32_t r = 0; r < model->replicas; ++r) {
@@ -42,7 +42,7 @@ static int same_lengths(const Model *model, const Tensor *tensors) {
     return 1;
 }
 
-/// Collectives know lengths, and no shapes.
+/// Makes the tensors one-dimensional: collectives know lengths, not shapes.
 static void flatten(const Model *model, const Tensor *tensors, Tensor *flat) {
     for (uint32_t r = 0; r < model->replicas; ++r) flat[r] = flattened(&tensors[r]);
 }
@@ -78,7 +78,7 @@ static int broadcast(const Model *model, Operation *operation) {
     return MDIST_OK;
 }
 
-/// Everything, flat, in replica order.
+/// Joins everything, flat, in replica order.
 static int all_gather(const Model *model, Operation *operation) {
     Tensor flat[MOST_REPLICAS];
     flatten(model, operation->inputs[0].leaves[0].tensors, flat);
@@ -91,7 +91,7 @@ static int all_gather(const Model *model, Operation *operation) {
     return MDIST_OK;
 }
 
-/// Equal parts, and what is left to the last.
+/// Gives equal parts to all replicas, and what is left over to the last.
 static int reduce_scatter(const Model *model, Operation *operation) {
     const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
     const uint64_t elements = inputs[0].elements, part = elements / model->replicas;
@@ -129,7 +129,7 @@ static int all_to_all(const Model *model, Operation *operation) {
     return MDIST_OK;
 }
 
-/// Indices come out as result 0, rows as result 1: the same for all.
+/// Gives indices as result 0 and rows as result 1, the same for all replicas.
 static int all_reduce_rows(const Model *model, Operation *operation) {
     const Leaf *const indices = &operation->inputs[0].leaves[0], *const rows = &operation->inputs[1].leaves[0];
     const int op = operation->code;
@@ -142,7 +142,7 @@ static int all_reduce_rows(const Model *model, Operation *operation) {
     }
     if (wrong != 0) {
         const int cause = each_or_aborted(model, operation, statuses);
-        for (uint32_t r = 0; r < model->replicas; ++r) // two causes: who is first?
+        for (uint32_t r = 0; r < model->replicas; ++r) // with two causes it is open which comes first
             if (statuses[r] != cause && statuses[r] != MDIST_ERR_ABORTED) return SKIP;
         return cause;
     }
@@ -176,7 +176,7 @@ static int argument(const Model *model, const Block *block, Operation *operation
     return MDIST_OK;
 }
 
-/// The last tensor that is set at a path counts. `root`, if it is none of -1, sets nothing.
+/// Sets a result. The last tensor that is set at a path counts. Replica `root` sets nothing; -1: all replicas set it.
 static int result(const Model *model, Block *block, Operation *operation) {
     if (operation->index >= 2) { // no such result; nobody waits
         all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
@@ -242,14 +242,15 @@ static int open_merge(const Model *model, Operation *operation) {
     return MDIST_OK;
 }
 
-/// Each replica gets its own tensor of the results, which so have no rows; a structure is not given as a tensor.
+/// Closes a merge. Each replica gets its own tensor of each result, so results have no rows. A structure is not given
+/// as a tensor.
 void close_merge(Model *model, Block *block, Operation *operation) {
     int failure = operation->block->failure;
     for (int i = 0; i < operation->index && failure == MDIST_OK; ++i) {
         const Value *const value = &operation->block->registers[operation->axes[i]];
         if (value->there && failure == MDIST_OK) failure = whole_tensors(value);
     }
-    // The cause is local replica 0's to tell.
+    // Only local replica 0 gets the cause as its status.
     for (uint32_t r = 0; r < model->replicas; ++r)
         operation->statuses[r] = (mdist_status_t)(failure == MDIST_OK || r == 0 ? failure : MDIST_ERR_ABORTED);
     block->failure = (mdist_status_t)failure;
@@ -304,7 +305,7 @@ int evaluate_in_step(Model *model, Block *block, Operation *operation) {
     }
 }
 
-/// What the step has set: the same paths on all replicas, which make a structure.
+/// Checks what the step has set: the same paths on all replicas, and they must make a structure.
 static int check_result(const Model *model, const Value *value) {
     for (int i = 0; i < value->leaf_count; ++i)
         for (uint32_t r = 0; r < model->replicas; ++r)

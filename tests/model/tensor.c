@@ -44,12 +44,12 @@ static int is_signed(int32_t dtype) {
     return dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
 }
 
-/// The type that a type is reduced in.
+/// Returns the type in which a type is reduced.
 static int32_t reduced_in(int32_t dtype) {
     return dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16 ? MDIST_FLOAT32 : dtype;
 }
 
-/// To so many binary digits, the last of which is at least 2^least; halves to even.
+/// Rounds to so many binary digits, the last of which is at least 2^least. Halves go to even.
 static double round_digits(double x, int digits, int least, double largest) {
     if (x == 0 || isnan(x) || isinf(x)) return x;
     int exponent;
@@ -136,7 +136,7 @@ uint64_t row_elements(const Tensor *tensor) {
 
 // ---- Reducing.
 
-/// NaN if any is; -0 is below +0.
+/// Returns NaN if any of the two is NaN. -0 is below +0.
 static double smaller(double a, double b) {
     if (isnan(a) || isnan(b)) return NAN;
     if (a == b) return signbit(a) ? a : b;
@@ -177,7 +177,7 @@ Tensor reduce_tensors(int32_t op, const Tensor *tensors, uint32_t count) {
     return out;
 }
 
-/// What changes nothing.
+/// Returns the number that changes nothing when reduced with another.
 static Number neutral(int32_t op, int32_t dtype) {
     const unsigned bits = 8 * (unsigned)mdist_dtype_size((mdist_dtype_t)dtype);
     const uint64_t most = UINT64_MAX >> (64 - bits), most_signed = most >> 1;
@@ -188,7 +188,7 @@ static Number neutral(int32_t op, int32_t dtype) {
     return (Number){.whole = op == MDIST_PROD};
 }
 
-/// Where element `at` of a tensor goes when the marked dimensions are dropped.
+/// Returns where element `at` of a tensor goes when the marked dimensions are dropped.
 static uint64_t kept_place(const Tensor *tensor, uint64_t at, const int *over) {
     uint64_t place = 0, stride = 1;
     for (int32_t d = tensor->rank - 1; d >= 0; --d) {

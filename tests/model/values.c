@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of values: what they hold, how structures are put together, and reductions outside of steps.
+// The rules of values: what they hold, how structures are made, and reductions outside of steps.
 #include "model.h"
 
 #include <ctype.h>
 #include <string.h>
 
 mdist_value_kind_t own_kind(const Model *model) {
-    return model->locals == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
+    return model->replicas == model->workers ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
 }
 
 // ---- Structures.
 
-/// Positions by number before names, so by character, since there are never more than ten.
+/// Compares paths by character. Positions come before names, in numeric order, since there are never more than ten.
 static int compare_leaves(const Leaf *a, const Leaf *b) {
     return strcmp(a->path, b->path);
 }
@@ -25,8 +25,8 @@ void sort_leaves(Value *value) {
         }
 }
 
-/// Whether the names at one place, below `prefix`, are all names, or positions from 0 without gaps, and none of them is
-/// a leaf and more. Leaves are sorted.
+/// Checks the entries right below `prefix`. They must be all names, or positions from 0 without gaps. None may be both
+/// a leaf and a structure. Leaves are sorted.
 static int place_is_sound(const Value *value, const char *prefix, size_t length) {
     int names = 0, positions = 0;
     const char *last = NULL;
@@ -65,7 +65,7 @@ int structure_values(const Value *values, const char *const *paths, int count, V
     }
     out->there = out->structured = 1;
     for (int i = 0; i < count; ++i) {
-        if (*paths[i] == '\0') return MDIST_ERR_INVALID_ARGUMENT; // beside others
+        if (*paths[i] == '\0') return MDIST_ERR_INVALID_ARGUMENT; // "" cannot stand beside other paths
         for (int leaf = 0; leaf < values[i].leaf_count; ++leaf) {
             const char *const below = values[i].leaves[leaf].path;
             const char *const dot = values[i].structured ? "." : "";
@@ -116,7 +116,7 @@ int leaf_at(const Value *value, const char *path, int *leaf) {
         }
         below += *path == '\0' || is_below(value->leaves[i].path, path);
     }
-    // The whole of a structure, or a part of it, is there, but is no tensor.
+    // The path leads to the whole structure or to a part of it. That exists, but is no tensor.
     return below > 0 || *path == '\0' ? MDIST_ERR_INVALID_ARGUMENT : MDIST_ERR_NOT_FOUND;
 }
 
@@ -145,7 +145,7 @@ int value_rows(const Model *model, const Value *indices, const Value *values, Va
     for (uint32_t r = 0; r < model->replicas; ++r) {
         leaf->indices[r] = indices->leaves[0].tensors[r];
         if (check_rows_alike(&leaf->indices[r], &leaf->tensors[r]) != MDIST_OK)
-            return model->workers == 1 ? MDIST_ERR_INVALID_ARGUMENT : SKIP; // only some workers' may be
+            return model->workers == 1 ? MDIST_ERR_INVALID_ARGUMENT : SKIP; // it may be wrong on some workers only
     }
     leaf->has_rows = 1;
     return MDIST_OK;
@@ -153,10 +153,10 @@ int value_rows(const Model *model, const Value *indices, const Value *values, Va
 
 // ---- Reductions.
 
-/// Whether each replica has a content of its own: where there is one per worker, a plain value is such, too.
+/// Tells whether each replica has its own content. With one replica per worker, that is true of a plain value, too.
 static int differs_by_replica(const Model *model, const Leaf *leaf) {
     return leaf->kind == MDIST_VALUE_PER_REPLICA ||
-           (leaf->kind == MDIST_VALUE_PLAIN && model->workers > 1 && model->locals == 1);
+           (leaf->kind == MDIST_VALUE_PLAIN && model->workers > 1 && model->replicas == model->workers);
 }
 
 int check_reduce_op(int op, int32_t dtype) {
@@ -164,14 +164,15 @@ int check_reduce_op(int op, int32_t dtype) {
     return op == MDIST_MEAN && is_integer(dtype) ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK;
 }
 
-/// One content for all is given back by what takes one of equals; by SUM, too, if it is plain and all 0; and by
-/// everything if there is one replica. Else nobody could say what was meant.
+/// Tells whether a content that is the same for all reduces to itself. MEAN, MIN and MAX return it. SUM does, too, if
+/// it is plain and all 0. With one replica, every operation does. All else is refused, since the meaning would be
+/// unclear.
 static int reduces_to_itself(const Model *model, int op, mdist_value_kind_t kind, const Tensor *tensors) {
     if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || model->replicas == 1) return MDIST_OK;
     if (kind != MDIST_VALUE_PLAIN || op != MDIST_SUM) return MDIST_ERR_INVALID_ARGUMENT;
     uint32_t zeros = 0;
     for (uint32_t r = 0; r < model->replicas; ++r) zeros += (uint32_t)all_zero(&tensors[r]);
-    if (zeros != 0 && zeros != model->replicas) return SKIP; // workers differ
+    if (zeros != 0 && zeros != model->replicas) return SKIP; // the workers differ
     return zeros != 0 ? MDIST_OK : MDIST_ERR_INVALID_ARGUMENT;
 }
 
@@ -181,7 +182,7 @@ static int all_alike_but(const Model *model, const Tensor *tensors, int32_t free
     return 1;
 }
 
-/// The same tensor for all replicas.
+/// Gives all replicas the same tensor.
 static void give_all(const Model *model, Tensor *tensors, Tensor tensor) {
     for (uint32_t r = 0; r < model->replicas; ++r) tensors[r] = tensor;
 }
@@ -192,7 +193,7 @@ static int too_large(const Model *model, const Tensor *tensors) {
     return elements > MOST_ELEMENTS;
 }
 
-/// Rows are summed up by taking all of them, in replica order; MEAN divides each.
+/// Reduces rows: the result is all of them, in replica order. MEAN divides each.
 static int reduce_rows(const Model *model, int op, Leaf *leaf) {
     const int status = check_reduce_op(op, leaf->tensors[0].dtype);
     if (status != MDIST_OK) return status;
@@ -227,7 +228,7 @@ static int mark_axes(const Operation *axes, int32_t rank, int *over) {
     return MDIST_OK;
 }
 
-/// Over axes a mirrored value counts once for each replica, and a plain one is reduced by itself.
+/// Reduces a leaf over axes. A mirrored value counts once for each replica; a plain one is reduced by itself.
 static int reduce_leaf_over(const Model *model, int op, const Operation *axes, Leaf *leaf) {
     int over[MOST_DIMENSIONS] = {0};
     if (leaf->has_rows) return MDIST_ERR_UNSUPPORTED;
@@ -259,7 +260,7 @@ int reduce_value(const Model *model, int op, const Value *value, const Operation
     return MDIST_OK;
 }
 
-/// One after another along an axis, in replica order; what is the same for all counts once per replica.
+/// Joins along an axis, in replica order. A tensor that is the same for all counts once per replica.
 int gather_value(const Model *model, const Value *value, int32_t axis, Value *out) {
     *out = *value;
     for (int i = 0; i < out->leaf_count; ++i) {
@@ -275,11 +276,15 @@ int gather_value(const Model *model, const Value *value, int32_t axis, Value *ou
     return MDIST_OK;
 }
 
-/// The devices of this strategy are "cpu:0" and following; none, for the devices a value came from.
+/// Checks a destination. The devices of this strategy are "cpu:0" and so on. NULL stands for the devices that the value
+/// came from.
 int check_destination(const Model *model, const char *destination) {
     if (destination == NULL || *destination == '\0') return MDIST_OK;
     const int index = strncmp(destination, "cpu:", 4) == 0 ? destination[4] - '0' : -1;
-    return index >= 0 && (uint32_t)index < model->locals ? MDIST_OK : MDIST_ERR_INVALID_ARGUMENT;
+    uint32_t have_it = 0; // workers
+    for (uint32_t worker = 0; worker < model->workers; ++worker)
+        have_it += index >= 0 && (uint32_t)index < local_count(&model->layout, worker);
+    return have_it == model->workers ? MDIST_OK : have_it == 0 ? MDIST_ERR_INVALID_ARGUMENT : SKIP;
 }
 
 int fetch_value(const Model *model, const Operation *operation, const Value *value, Value *out) {

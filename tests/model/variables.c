@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of variables, by synchronization x aggregation.
 //
-//                              in a step                                            outside of steps
-//   ON_WRITE, NONE             own copy                                             every copy its own tensor; read:
-//   copy 0 ON_WRITE, SUM or MEAN      all replicas' tensors reduced, into every copy       likewise ON_WRITE,
-//   ONLY_FIRST       replica 0's tensor, into every copy                  likewise ON_READ                    own copy
-//   likewise, but with SUM each copy gets its
-//                                                                                   part; read: by aggregation, not
-//                                                                                   with NONE
+//                           a write in a step goes to                         a write outside of steps
+//   ON_WRITE, NONE          the replica's own copy                            each copy gets its own tensor
+//   ON_WRITE, SUM or MEAN   every copy: the tensors of all replicas reduced   each copy gets its own tensor
+//   ON_WRITE, ONLY_FIRST    every copy: the tensor of replica 0               each copy gets its own tensor
+//   ON_READ                 the replica's own copy                            the same; with SUM, its N-th part
+//
+// Reading outside of steps gives the worker's first copy of ON_WRITE and of ONLY_FIRST variables. An ON_READ variable
+// with SUM or MEAN gives the aggregate of all copies; with NONE it cannot be read.
 #include "model.h"
 
 static int invalid_unless(int condition) {
@@ -18,7 +19,8 @@ int written_together(const Variable *variable) {
     return variable->synchronization != MDIST_SYNC_ON_READ && variable->aggregation != MDIST_AGGREGATION_NONE;
 }
 
-/// Every copy begins with the initial value of one replica: the chief's first or, in a step, replica 0.
+/// Creates a variable. Every copy begins with the initial value of one replica: the chief's first or, in a step,
+/// replica 0.
 int create_variable(const Model *model, const Operation *operation, int initial_replica, Variable *out) {
     const Tensor *const initial = &operation->literal.leaves[0].tensors[initial_replica];
     if (operation->synchronization < MDIST_SYNC_AUTO || operation->synchronization > MDIST_SYNC_ON_READ)
@@ -36,14 +38,15 @@ int create_variable(const Model *model, const Operation *operation, int initial_
     return MDIST_OK;
 }
 
-/// Whole tensors are like the variable, and are set, added or subtracted.
+/// Checks a write of a whole tensor. It must look like the variable, and may be set, added or subtracted.
 static int check_whole(const Variable *variable, int assign, const Tensor *tensor) {
     const Tensor *const copy = &variable->copies[0];
     return invalid_unless(assign >= MDIST_ASSIGN_SET && assign <= MDIST_ASSIGN_SUB && tensor->dtype == copy->dtype &&
                           same_shape(copy, tensor));
 }
 
-/// Rows go to mirrored variables; where those of several replicas come together, only by what does not make one win.
+/// Checks how rows are written. Only mirrored variables take rows. If rows of several replicas are joined, an operation
+/// that lets one of them win is refused.
 static int check_rows_assign(const Variable *variable, int assign) {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_MAX) return MDIST_ERR_INVALID_ARGUMENT;
     if (variable->synchronization == MDIST_SYNC_ON_READ) return MDIST_ERR_UNSUPPORTED;
@@ -102,11 +105,12 @@ int read_variable(const Model *model, const Variable *variable, Value *out) {
     for (uint32_t r = 0; r < model->replicas; ++r)
         leaf->tensors[r] = on_read && (mean || variable->aggregation == MDIST_AGGREGATION_SUM)
                                ? reduce_tensors(mean ? MDIST_MEAN : MDIST_SUM, variable->copies, model->replicas)
-                               : variable->copies[r / model->locals * model->locals]; // the worker's first
+                               : variable->copies[first_beside(&model->layout, r)];
     return MDIST_OK;
 }
 
-/// Who is refused ends the others' wait, if they wait for it.
+/// If replicas write together and one is refused, sets the others' status to ABORTED. Returns whether the write goes
+/// ahead.
 static int settle(const Model *model, const Variable *variable, int *statuses) {
     uint32_t wrong = 0;
     for (uint32_t r = 0; r < model->replicas; ++r) wrong += statuses[r] != MDIST_OK;
@@ -130,7 +134,7 @@ void assign_in_step(const Model *model, const Variable *variable, int assign, co
                 write_tensor(assign, &variable->copies[r], written_together(variable) ? &total : &tensors->tensors[r]);
 }
 
-/// Rows of all replicas are written one after another in replica order, each divided by their number with MEAN.
+/// Writes the rows of all replicas one after another, in replica order. MEAN divides each by the number of replicas.
 void assign_rows_in_step(const Model *model, const Variable *variable, int assign, const Leaf *indices,
                          const Leaf *rows, int *statuses, Variable *out) {
     *out = *variable;

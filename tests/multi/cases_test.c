@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow's worked examples with two workers: the same bodies as in one process.
+// Runs TensorFlow's worked examples with two workers. The bodies are the same as in one process.
 #include "multi.h"
 
 #include "cases_variables.h"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints as files: what an independent reader finds in them, and what is left when saving is cut short."""
+"""Checkpoints as files: reads them with an independent reader, and checks what is left if saving is cut short."""
 import json
 import os
 import random
-import resource
 import struct
 import subprocess
 import sys
@@ -16,13 +15,15 @@ LONG = os.environ.get("MDIST_TEST_TIER") == "long"
 TYPES = {"I32": 4}
 
 
-def run(*arguments, **options):
-    return subprocess.run([CHECKPOINTER, *map(str, arguments)], env=environment(), capture_output=True, text=True,
-                          timeout=PATIENCE_S, **options)
+def run(*arguments, limit=None):
+    """Runs the program. `limit` is the largest size of a file, in bytes."""
+    limits = {} if limit is None else {"TEST_FILE_LIMIT": str(limit)}
+    return subprocess.run([CHECKPOINTER, *map(str, arguments)], env={**environment(), **limits}, capture_output=True,
+                          text=True, timeout=PATIENCE_S)
 
 
 def read(path):
-    """Texts and tensors of a file, read as the format's description says, with all its checksums."""
+    """Returns the texts and tensors of a file. Reads it as the format's description says and checks all checksums."""
     content = path.read_bytes()
     (length,) = struct.unpack_from("<Q", content)
     assert (8 + length) % 64 == 0, "data are aligned"
@@ -61,7 +62,7 @@ class Checkpoints(Case):
         return sorted(path.name for path in self.folder.iterdir())
 
     def expect(self, *numbers):
-        """These and nothing else are there, whole."""
+        """Checks that these checkpoints, and nothing else, are there and complete."""
         self.assertEqual(self.names(), sorted([f"checkpoint-{n}.safetensors" for n in numbers] + ["checkpoints.json"]))
         for number in numbers:
             texts, tensors = read(self.folder / f"checkpoint-{number}.safetensors")
@@ -92,11 +93,11 @@ class Checkpoints(Case):
                              "__metadata__": {"number": "7", "format": "np"}}).encode()
         data = struct.pack("<256i", *[7] * 256)
         (self.folder / "checkpoint-7.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
-        self.assertEqual(self.restored(1), "none")  # nobody listed it
+        self.assertEqual(self.restored(1), "none")  # the list does not name it
         self.assertEqual(self.save(8, 8, 1).stdout, "8\n")
         (self.folder / "checkpoint-8.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
         result = run("restore", self.folder, 1)
-        self.assertEqual(result.stdout, "checkpoint 8 is not what was saved\n")  # but 7
+        self.assertEqual(result.stdout, "checkpoint 8 is not what was saved\n")  # it holds 7
 
     def test_a_full_file_system_leaves_the_checkpoint_before(self):
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", self.folder], capture_output=True)
@@ -114,9 +115,8 @@ class Checkpoints(Case):
     def test_a_limit_on_the_size_of_files_is_told_and_nothing_is_lost(self):
         self.save(1, 1, 8)
         for limit in range(0, (self.folder / "checkpoint-1.safetensors").stat().st_size, 700):
-            # A sanitizer writes before main() ignores the signal, so it is ignored from the start, as in Python itself.
-            result = self.save(2, 2, 8, restore_signals=False,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+            result = self.save(2, 2, 8, limit=limit)
+            self.assertEqual(result.returncode, 1, "no signal ends it")
             self.assertRegex(result.stdout, "^MDIST_ERR_IO 27 cannot write ")
             self.expect(1)
         self.assertEqual(self.restored(8), "1")
@@ -150,8 +150,8 @@ class Checkpoints(Case):
         last = 0
         for _ in range(2000 if LONG else 60):
             saver = subprocess.Popen([CHECKPOINTER, "save", self.folder, "0", "1000000", "64"], env=environment(),
-                                     stdout=subprocess.PIPE, bufsize=0)  # so that a line takes no more than itself
-            # How long it lives is chance, and that is the point; but on a slow machine, too, some come to save.
+                                     stdout=subprocess.PIPE, bufsize=0)  # unbuffered: reading a line reads nothing else
+            # It is killed at a random time, on purpose. Even on a slow machine, some programs must get to save.
             said = [saver.stdout.readline()] if chance.random() < 0.5 else []
             try:
                 saver.communicate(timeout=chance.choice([0.002, 0.01, 0.04]) * (1 + chance.random()))
@@ -161,14 +161,14 @@ class Checkpoints(Case):
             said += saver.communicate()[0].split()
             now = self.restored(64)
             now = 0 if now == "none" else int(now)
-            # What was said is there, or one more; never less than before.
+            # The checkpoint that was reported is there, or one more; never an older one than before.
             self.assertGreaterEqual(now, max([last, *map(int, said)]), f"seed {seed}")
             self.assertLessEqual(now, max([last, *map(int, said)]) + 1, f"seed {seed}")
             last = now
         self.assertGreater(last, 0, "some checkpoints were saved")
         print(f"# {last} checkpoints were saved")
         self.save(last + 1, last + 2, 64)
-        self.expect(last + 1, last + 2)  # what the kills left behind is gone
+        self.expect(last + 1, last + 2)  # the leftovers of the kills are gone
 
 
 run_all(__name__)

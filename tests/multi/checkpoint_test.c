@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of several workers: the chief's files, everybody's values, one outcome for all.
+// Checkpoints of several workers: only the chief has the files, all workers have the values, and all see the same
+// outcome.
 #include "multi.h"
 
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
-/// Where the chief finds its files; other workers have a folder that is not there, as on another host.
+/// Returns the chief's folder. Other workers get a folder that does not exist, as on another host.
 static const char *folder(void) {
     return rank == 0 ? getenv("TEST_FOLDER") : "/nowhere/to/be/found";
 }
@@ -28,10 +29,10 @@ static float *copy(mdist_variable_t *of, uint32_t local) {
     return tensor.data;
 }
 
-/// A mirrored variable, one of more than one piece, a sum, a mean and one of the first replica.
+/// All kinds of variables: mirrored, larger than one piece, SUM, MEAN, and ONLY_FIRST.
 typedef struct World {
     mdist_strategy_t *strategy;
-    uint32_t locals, first, count; // replicas: here, id of the first, of the job
+    uint32_t locals, first, count; // replicas here, id of the first one, replicas of the job
     mdist_variable_t *mirrored, *large, *sum, *mean, *only;
     mdist_checkpoint_t *checkpoint;
 } World;
@@ -41,7 +42,7 @@ enum { LARGE = 3000000 };
 static World make_world(void) {
     World w = {.strategy = join()};
     w.locals = mdist_strategy_local_replica_count(w.strategy);
-    w.first = rank * w.locals;
+    w.first = first_replica_of[rank];
     w.count = mdist_strategy_replica_count(w.strategy);
     const uint64_t shape[] = {LARGE};
     mdist_tensor_t tensor;
@@ -53,7 +54,7 @@ static World make_world(void) {
     GIVES(MDIST_OK, mdist_variable_create(w.strategy, "large", &tensor, &w.large, NULL, &error));
     mdist_variable_t *const all[] = {w.mirrored, w.large, w.sum, w.mean, w.only};
     GIVES(MDIST_OK, mdist_checkpoint_create(w.strategy, folder(), 2, &w.checkpoint, &error));
-    for (uint32_t i = 0; i < 5; ++i) // each in an order of its own
+    for (uint32_t i = 0; i < 5; ++i) // each worker adds them in an order of its own
         GIVES(MDIST_OK, mdist_checkpoint_add(w.checkpoint, NULL, all[(i + rank) % 5], &error));
     return w;
 }
@@ -69,7 +70,7 @@ static int32_t large_at(uint64_t i, uint32_t seed) {
     return (int32_t)(i * 2654435761u + seed);
 }
 
-/// Copies that say which replica's they are.
+/// Writes copies that differ by replica.
 static void set_world(const World *w, uint32_t seed) {
     for (uint32_t local = 0; local < w->locals; ++local) {
         const float id = (float)(w->first + local);
@@ -94,7 +95,7 @@ static void expect_world(const World *w, uint32_t saved_by, uint32_t seed) {
     }
 }
 
-/// Saves, changes everything, restores; number is the number of replicas.
+/// Saves, changes everything, restores. The checkpoint's number is the number of replicas.
 static void saves_and_restores(void) {
     World w = make_world();
     set_world(&w, 5);
@@ -111,7 +112,7 @@ static void saves_and_restores(void) {
     destroy_world(&w);
 }
 
-/// Whatever number of replicas the folder's latest was saved by.
+/// Restores the folder's latest checkpoint, whatever number of replicas saved it.
 static void restores(void) {
     World w = make_world();
     uint64_t number = 0;
@@ -120,7 +121,7 @@ static void restores(void) {
     destroy_world(&w);
 }
 
-/// Every kind of failure is everybody's, in the same words, and the next save succeeds.
+/// Every kind of failure reaches all workers, with the same message. The next save succeeds.
 static void fail_alike(void) {
     World w = make_world();
     set_world(&w, 1);
@@ -148,7 +149,7 @@ static void fail_alike(void) {
     destroy_world(&w);
 }
 
-/// The victim is lost while the others save: no checkpoint comes of it.
+/// The victim is lost while the others save. No checkpoint results.
 static void is_lost_while_saving(void) {
     World w = make_world();
     set_world(&w, 1);
@@ -156,7 +157,7 @@ static void is_lost_while_saving(void) {
     if (rank == victim) raise(SIGKILL);
     mdist_error_t *cause = NULL;
     const mdist_status_t status = mdist_checkpoint_save(w.checkpoint, 2, NULL, &cause);
-    REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED); // ABORTED if it was lost before
+    REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED); // ABORTED if it was lost before the call
     REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
     mdist_error_free(cause);
     REQUIRE(mdist_checkpoint_save(w.checkpoint, 2, NULL, NULL) != MDIST_OK);
@@ -197,7 +198,8 @@ static void any_layout_restores_what_any_other_saved(void **unused) {
     static const struct {
         uint32_t workers;
         const char *devices;
-    } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"}, {3, "cpu*1"}, {1, "cpu*3"}};
+    } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"},       {3, "cpu*2|cpu*1|cpu*1"},
+                   {3, "cpu*1"}, {2, "cpu*1|cpu*2"}, {1, "cpu*3"}};
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
         const Workers saves = job_of("saves_and_restores", layouts[i].workers, layouts[i].devices);
         assert_int_equal(run_workers(&saves), 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that saves, for tests that disturb it:
 //
-//   checkpointer save FOLDER FROM TO KILOBYTES   checkpoints FROM to TO, the last two kept; says each number when it is
-//                                                saved, and goes on behind the latest if FROM is 0
-//   checkpointer restore FOLDER KILOBYTES        says the latest's number, or "none"
+//   checkpointer save FOLDER FROM TO KILOBYTES   saves checkpoints FROM to TO and keeps the last two. It prints each
+//                                                number once it is saved. If FROM is 0, it goes on after the latest
+//   checkpointer restore FOLDER KILOBYTES        prints the number of the latest, or "none"
 //
-// Checkpoint N holds "w", int32, all of them N, and as text "number" N; restoring it checks that. A failure is said as
-// "STATUS errno message", and the program goes on.
+// Checkpoint N holds "w", int32, whose elements are all N, and N as text "number". Restoring checks that. On a failure
+// the program prints "STATUS errno message" and goes on.
 #include <mdist/mdist.h>
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct Program {
     mdist_strategy_t *strategy;
@@ -62,7 +63,7 @@ static mdist_status_t save(Program *self, uint64_t number) {
     return say(self, status);
 }
 
-/// 0 if what was restored is checkpoint `number`.
+/// Checks that what was restored is checkpoint `number`; 0 if so.
 static int wrong(const Program *self, uint64_t number) {
     char text[32] = "", wanted[32];
     snprintf(wanted, sizeof wanted, "%" PRIu64, number);
@@ -87,13 +88,22 @@ static int restore(Program *self, uint64_t *number) {
     return 1;
 }
 
+/// Limits the size of files as TEST_FILE_LIMIT says. It is called late, since a sanitizer writes files before.
+static int limit_files(void) {
+    const char *const bytes = getenv("TEST_FILE_LIMIT");
+    if (bytes == NULL) return 0;
+    const struct rlimit limit = {strtoull(bytes, NULL, 10), RLIM_INFINITY};
+    return setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 int main(int argument_count, char **arguments) {
     Program self = {0};
     uint64_t number = 0;
     const int saves = argument_count == 6 && strcmp(arguments[1], "save") == 0;
     const int restores = argument_count == 4 && strcmp(arguments[1], "restore") == 0;
     if (!saves && !restores) return 2;
-    signal(SIGXFSZ, SIG_IGN); // a limit on a file's size is to be an error
+    signal(SIGXFSZ, SIG_DFL); // the parent process may ignore it
+    if (limit_files() != 0) return 1;
     if (make(&self, arguments[2], strtoull(arguments[saves ? 5 : 3], NULL, 10)) != MDIST_OK) return 1;
     if (restores) {
         if (restore(&self, &number) != 0) return 1;

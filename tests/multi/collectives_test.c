@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective over workers x replicas gives every replica the bits that it gets in one process with as many
-// replicas: random calls, of all kinds, dtypes and sizes, in place and not, fused, blocking and started.
+// Every collective gives the same bits on workers x replicas as in one process with as many replicas. The calls are
+// random: all kinds, dtypes and sizes, in place and not, fused, blocking and started.
 #include "multi.h"
 
 #include <sys/stat.h>
@@ -26,19 +26,19 @@ typedef struct Plan {
     mdist_reduce_op_t op;
     uint32_t root;
     int32_t dtype[MOST_BUFFERS];
-    uint64_t length[MOST_BUFFERS][MOST_REPLICAS]; // of a replica's own part
+    uint64_t length[MOST_BUFFERS][MOST_REPLICAS]; // length of a replica's own part
     size_t buffers;
     int in_place;
     int started;
 } Plan;
 
-/// What the step works with. Each replica has memory of its own, filled alike in every layout.
+/// What the step works with. Each replica has its own memory, which is filled the same in every layout.
 typedef struct Job {
     Plan plans[CALLS];
-    uint32_t replicas; // of the whole job
+    uint32_t replicas; // replicas of the whole job
     char *inputs[MOST_REPLICAS], *outputs[MOST_REPLICAS];
-    size_t used[CALLS]; // bytes of outputs
     uint64_t digest[MOST_REPLICAS][CALLS];
+    int here[MOST_REPLICAS]; // whether this worker has the replica
 } Job;
 
 static uint64_t state;
@@ -87,24 +87,30 @@ static Plan random_plan(uint32_t replicas) {
     return plan;
 }
 
-/// Small whole numbers in every type, so that nothing but the order of a sum can make a difference in its last bits.
+/// Fills memory with random bytes. They depend only on the replica and the call.
 static void fill(char *memory, size_t bytes, uint32_t replica, uint32_t call) {
     uint64_t x = replica * 7919u + call * 104729u + 1;
-    for (size_t i = 0; i < bytes; ++i) {
+    for (size_t i = 0; i < bytes; i += sizeof x) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        memory[i] = (char)(x >> 40);
+        const uint64_t mixed = x ^ x >> 32;
+        memcpy(memory + i, &mixed, bytes - i < sizeof mixed ? bytes - i : sizeof mixed);
     }
 }
 
 static uint64_t digest_of(const char *memory, size_t bytes) {
     uint64_t digest = 1469598103934665603u;
-    for (size_t i = 0; i < bytes; ++i) digest = (digest ^ (unsigned char)memory[i]) * 1099511628211u;
+    for (size_t i = 0; i < bytes; i += sizeof digest) {
+        uint64_t eight = 0;
+        memcpy(&eight, memory + i, bytes - i < sizeof eight ? bytes - i : sizeof eight);
+        digest = (digest ^ eight) * 1099511628211u;
+        digest ^= digest >> 32;
+    }
     return digest;
 }
 
 typedef struct Buffers {
     mdist_buffer_t in[MOST_BUFFERS], out[MOST_BUFFERS];
-    size_t used;
+    size_t in_used, out_used;
 } Buffers;
 
 static uint64_t total(const Plan *plan, size_t b, uint32_t replicas) {
@@ -113,7 +119,7 @@ static uint64_t total(const Plan *plan, size_t b, uint32_t replicas) {
     return sum;
 }
 
-/// Lays the call's buffers out in a replica's memory. In place, the part lies where it belongs in the whole.
+/// Lays the call's buffers out in a replica's memory. In place, a part lies where it belongs in the whole.
 static void lay_out(const Job *job, const Plan *plan, uint32_t id, Buffers *out) {
     size_t in_at = 0, out_at = 0;
     for (size_t b = 0; b < plan->buffers; ++b) {
@@ -138,7 +144,8 @@ static void lay_out(const Job *job, const Plan *plan, uint32_t id, Buffers *out)
         in_at += ins * size;
         out_at += (whole > outs ? whole : outs) * size;
     }
-    out->used = out_at;
+    out->in_used = in_at;
+    out->out_used = out_at;
 }
 
 static mdist_status_t call(const Plan *plan, mdist_replica_t *replica, const Buffers *buffers) {
@@ -207,13 +214,14 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Job *job = user_data;
     const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    job->here[id] = 1;
     for (uint32_t c = 0; c < CALLS; ++c) {
         const Plan *plan = &job->plans[c];
         Buffers buffers;
         lay_out(job, plan, id, &buffers);
-        fill(job->inputs[id], ARENA, id, c);
-        fill(job->outputs[id], buffers.used, id, c);
-        const int started = plan->started && id % 3 != 1; // some start what others call
+        fill(job->inputs[id], buffers.in_used, id, c);
+        fill(job->outputs[id], buffers.out_used, id, c);
+        const int started = plan->started && id % 3 != 1; // some replicas start what others call blocking
         const mdist_status_t status = started ? start(plan, replica, &buffers) : call(plan, replica, &buffers);
         if (status != MDIST_OK) return (int32_t)c + 1;
         uint64_t digest = 0;
@@ -246,7 +254,7 @@ static void job_free(Job *job) {
     free(job);
 }
 
-/// The same job by one worker that has all the replicas.
+/// Runs the same job on one worker that has all replicas.
 static void run_alone(Job *job) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
@@ -261,18 +269,16 @@ static void run_alone(Job *job) {
 }
 
 static void same_bits(void) {
-    const uint32_t rounds = is_long() ? 15 : MDIST_TEST_SANITIZED ? 1 : 3; // threads of many workers are slow there
+    const uint32_t rounds = is_long() ? 15 : MDIST_TEST_SANITIZED ? 1 : 3; // sanitizers slow many workers down
     mdist_strategy_t *strategy = join();
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
-    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     for (uint32_t round = 0; round < rounds; ++round) {
         Job *alone = job_of(replicas, round * 1000 + replicas);
         Job *together = job_of(replicas, round * 1000 + replicas);
         run_alone(alone);
         GIVES(MDIST_OK, mdist_run(strategy, step, together, NULL, 0, NULL, 0, NULL, &error));
-        for (uint32_t local = 0; local < locals; ++local) {
-            const uint32_t id = rank * locals + local;
-            for (uint32_t c = 0; c < CALLS; ++c) {
+        for (uint32_t id = 0; id < replicas; ++id) {
+            for (uint32_t c = 0; c < CALLS && together->here[id]; ++c) {
                 if (alone->digest[id][c] == together->digest[id][c]) continue;
                 fprintf(stderr, "round %u, call %u (kind %d, op %d, %zu buffers, first dtype %d), replica %u\n", round,
                         c, (int)alone->plans[c].kind, (int)alone->plans[c].op, alone->plans[c].buffers,
@@ -286,7 +292,7 @@ static void same_bits(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Worker 0 starts an operation and does something else until worker 1 has its result.
+/// Worker 0 starts an operation and does something else until worker 1 has the result.
 static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     const char *pipe_path = user_data;
     float x = (float)mdist_replica_id(replica) + 1;
@@ -321,7 +327,7 @@ static void two_workers_have_the_bits_of_one(void **unused) {
     (void)unused;
     check(2, "cpu*1", NULL);
     check(2, "cpu*2", NULL);
-    check(2, "cpu*3", NULL); // no subtree of three
+    check(2, "cpu*3", NULL); // three replicas make no subtree
 }
 
 static void three_and_four_workers_have_the_bits_of_one(void **unused) {
@@ -331,6 +337,22 @@ static void three_and_four_workers_have_the_bits_of_one(void **unused) {
     check(4, "cpu*2", NULL);
 }
 
+static void workers_with_different_numbers_of_replicas_have_the_bits_of_one(void **unused) {
+    (void)unused;
+    static const char *const sockets[] = {"MDIST_COMMUNICATION_IMPLEMENTATION=tcp", NULL};
+    check(2, "cpu*1|cpu*2", NULL); // single values, two of them on one worker
+    check(3, "cpu*3|cpu*3|cpu*1", NULL);
+    check(3, "cpu*1|cpu*4|cpu*2", sockets);
+    check(4, "cpu*2|cpu*1|cpu*1|cpu*1", NULL);
+    check(4, "cpu*1|cpu*1|cpu*1|cpu*2", sockets);
+    if (!is_long()) return;
+    check(2, "cpu*1|cpu*2", sockets);
+    check(3, "cpu*3|cpu*3|cpu*1", sockets);
+    check(3, "cpu*1|cpu*4|cpu*2", NULL);
+    check(4, "cpu*2|cpu*1|cpu*1|cpu*1", sockets);
+    check(4, "cpu*1|cpu*1|cpu*1|cpu*2", NULL);
+}
+
 static void sockets_give_the_bits_of_shared_memory(void **unused) {
     (void)unused;
     static const char *const sockets[] = {"MDIST_COMMUNICATION_IMPLEMENTATION=tcp", NULL};
@@ -338,7 +360,7 @@ static void sockets_give_the_bits_of_shared_memory(void **unused) {
     check(3, "cpu*1", sockets);
 }
 
-/// What is large goes by Gloo, the rest by sockets.
+/// Large operations go by Gloo, the rest by sockets.
 static void gloo_gives_the_bits_of_shared_memory(void **unused) {
     (void)unused;
     if (!mdist_has("gloo")) skip();
@@ -369,6 +391,7 @@ static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_workers_have_the_bits_of_one),
         cmocka_unit_test(three_and_four_workers_have_the_bits_of_one),
+        cmocka_unit_test(workers_with_different_numbers_of_replicas_have_the_bits_of_one),
         cmocka_unit_test(sockets_give_the_bits_of_shared_memory),
         cmocka_unit_test(gloo_gives_the_bits_of_shared_memory),
         cmocka_unit_test(a_started_operation_goes_on_while_its_replica_does_something_else),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that do not do the same, do not come, or fail by themselves: all are told what was wrong, and where; nobody
-// hangs, and none gets a wrong sum.
+// Workers make different calls, come late or never, or fail by themselves. All workers must be told what was wrong and
+// where. None may hang or get a wrong sum.
 #include "multi.h"
 
 enum { LENGTH = 50000, BUFFERS = 6 };
@@ -11,12 +11,12 @@ typedef struct Call {
     enum { ALL_REDUCE, BROADCAST, ALL_GATHER, BARRIER, STARTED, NOTHING } kind;
     mdist_reduce_op_t op;
     mdist_dtype_t dtype;
-    uint64_t length; // of the last buffer; the others have 10
+    uint64_t length; // elements of the last buffer; the others have 10
     size_t buffers;
     uint32_t root;
 } Call;
 
-/// What the others call, what the victim calls, and words that must be in everybody's message.
+/// What the others call, what the victim calls, and words that every worker's message must contain.
 typedef struct Difference {
     const char *name;
     Call right, wrong;
@@ -84,7 +84,7 @@ static mdist_status_t make(const Call *call, mdist_replica_t *replica, char *mem
     }
 }
 
-/// A sum that is right, the difference, and one more call.
+/// Makes a call that is right, then the different ones, then one more call.
 static int32_t different_step(mdist_replica_t *replica, void *user_data) {
     const Difference *difference = user_data;
     const uint32_t count = mdist_replica_count(replica);
@@ -97,13 +97,13 @@ static int32_t different_step(mdist_replica_t *replica, void *user_data) {
         result = one == (float)count ? 0 : 2;
     const Call *call = rank == victim ? &difference->wrong : &difference->right;
     if (result == 0 && make(call, replica, memory) == MDIST_OK)
-        result = call->kind == NOTHING ? 0 : 4; // but for the one that calls too little, it must not go well
+        result = call->kind == NOTHING ? 0 : 4; // only the worker that makes no call may succeed
     if (result == 0) result = mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 4 : 1;
     free(memory);
     return result;
 }
 
-/// Each in a job of its own.
+/// Tries each difference in a job of its own.
 static void differ(void) {
     for (size_t i = 0; i < DIFFERENCES; ++i) {
         Difference difference = differences[i];
@@ -152,7 +152,8 @@ static mdist_status_t call_across(mdist_strategy_t *strategy, Wrong wrong, int i
     return status;
 }
 
-/// The others, who wait for it, are told what it was; and nobody waits any more.
+/// The victim makes a wrong call. The others wait for it, and are told what was wrong. After that nobody waits any
+/// more.
 static void one_calls_wrongly(void) {
     static const char *const functions[] = {
         "mdist_reduce_to",           "mdist_gather",          "mdist_reduce",         "mdist_reduce",
@@ -176,10 +177,21 @@ static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
+/// Returns a sentence of the greatest length, made of characters of two bytes.
+static const char *why_it_fails(void) {
+    static char why[512];
+    snprintf(why, sizeof why, "the loss is NaN");
+    for (size_t end = strlen(why); end + 2 < sizeof why; end += 2) snprintf(why + end, 3, "\xc3\xa9");
+    return why;
+}
+
 static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
-    if (rank == victim && mdist_replica_local_index(replica) == 0) return 77;
+    if (rank == victim && mdist_replica_local_index(replica) == 0) {
+        mdist_fail_because(why_it_fails());
+        return 77;
+    }
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
@@ -193,18 +205,39 @@ static mdist_error_t *failure_of(mdist_strategy_t *strategy, mdist_step_fn step,
     return error;
 }
 
+/// Checks what all workers are told: it contains the sentence to its end.
+static void require_cause(const mdist_error_t *cause) {
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "the step of replica %u returned 77: %s", first_replica_of[victim],
+             why_it_fails());
+    REQUIRE(strstr(mdist_error_message(cause), sentence) != NULL);
+    REQUIRE(mdist_error_native(cause) == 77);
+    REQUIRE(mdist_error_worker(cause) == (int32_t)victim || (rank == victim && mdist_error_worker(cause) == -1));
+}
+
 static void one_step_fails(void) {
     mdist_strategy_t *strategy = join();
     mdist_error_t *cause =
         failure_of(strategy, returning_step, rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED);
-    char sentence[64];
-    snprintf(sentence, sizeof sentence, "the step of replica %u returned 77",
-             victim * mdist_strategy_local_replica_count(strategy));
-    REQUIRE(strstr(mdist_error_message(cause), sentence) != NULL);
-    REQUIRE(mdist_error_native(cause) == 77);
-    REQUIRE(mdist_error_worker(cause) == (int32_t)victim || (rank == victim && mdist_error_worker(cause) == -1));
+    require_cause(cause);
     mdist_error_free(cause);
     GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+}
+
+/// Tests the same with replicas that the program's own thread enters.
+static void one_exit_fails(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_replica_t *replica = NULL;
+    mdist_error_t *cause = NULL;
+    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_replica_enter(strategy, 0, &replica, &error));
+    const int32_t code = returning_step(replica, NULL);
+    REQUIRE(code == (rank == victim ? 77 : 1));
+    GIVES(MDIST_OK, mdist_replica_exit(replica, code, &error));
+    REQUIRE(mdist_run_end(strategy, NULL, 0, &cause) == (rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED));
+    require_cause(cause);
+    mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
 
@@ -223,7 +256,7 @@ static void one_aborts(void) {
 
 // --- those who are late, or do not come
 
-/// `user_data`: the call that it is late for.
+/// `user_data` is the call that the victim is late for.
 static int32_t late_step(mdist_replica_t *replica, void *user_data) {
     char memory[64] = {0};
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
@@ -255,7 +288,7 @@ static void one_is_late(void) {
     is_late_for((Call){BARRIER, 0, 0, 0, 0, 0});
 }
 
-/// Where not everybody waits for the late one itself, but for others that do.
+/// Here some workers do not wait for the late worker itself, but for others that do.
 static void one_is_late_for_a_sum(void) {
     is_late_for((Call)SUM_OF(10));
 }
@@ -271,7 +304,7 @@ static void one_does_not_come(void) {
     REQUIRE(strstr(message, words) != NULL);
 }
 
-/// Of tests/netns/names_test.py.
+/// A scenario of tests/netns/names_test.py.
 static void nobody_knows_the_store(void) {
     mdist_strategy_t *strategy = NULL;
     GIVES(MDIST_ERR_NOT_FOUND, mdist_strategy_create(NULL, &strategy, &error));
@@ -284,7 +317,7 @@ static void all_is_well(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// The victim is not the chief; it is refused with the line that differs, and the chief says so while it waits.
+/// The victim, which is not the chief, is refused with the line that differs. The chief reports that while it waits.
 static void differs_in(const char *key, const char *value, const char *words) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
@@ -317,43 +350,48 @@ static void one_would_be_led(void) {
 
 // --- the tests
 
-static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank,
-                  const char *variable, const char *another) {
-    const char *const environment[] = {variable, another, NULL};
+/// `limit` is the variable of a time limit that is to run out, or NULL.
+static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, const char *limit,
+                  const char *variable) {
+    const char *const environment[] = {variable, NULL};
     const Workers job = {
         .scenario = scenario, .count = workers, .devices = devices, .environment = environment, .victim = victim_rank};
-    if (run_workers(&job) == 0) return;
+    if ((limit != NULL ? run_workers_in_time(&job, limit) : run_workers(&job)) == 0) return;
     print_error("%s: %u workers with %s, victim %u\n", scenario, workers, devices, victim_rank);
     fail();
 }
 
 #define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
-#define SOON "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT
-#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=" RUNS_OUT
+#define SOON "MDIST_COMMUNICATION_TIMEOUT"
+#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT"
 
 static void calls_that_differ_are_told_to_all(void **unused) {
     (void)unused;
     check("differ", 2, "cpu*1", 1, NULL, NULL);
     check("differ", 3, "cpu*2", 0, NULL, NULL);
-    check("differ", 4, "cpu*1", 2, SOCKETS, NULL);
+    check("differ", 4, "cpu*1", 2, NULL, SOCKETS);
+    check("differ", 3, "cpu*3|cpu*1|cpu*2", 1, NULL, NULL);
 }
 
 static void wrong_arguments_of_one_worker_are_told_to_all(void **unused) {
     (void)unused;
     check("one_calls_wrongly", 3, "cpu*1", 1, NULL, NULL);
-    check("one_calls_wrongly", 2, "cpu*2", 0, SOCKETS, NULL);
+    check("one_calls_wrongly", 2, "cpu*2", 0, NULL, SOCKETS);
 }
 
 static void a_step_that_fails_is_told_to_all(void **unused) {
     (void)unused;
     check("one_step_fails", 2, "cpu*1", 0, NULL, NULL);
-    check("one_step_fails", 3, "cpu*2", 2, SOCKETS, NULL);
+    check("one_step_fails", 3, "cpu*2", 2, NULL, SOCKETS);
+    check("one_step_fails", 3, "cpu*1|cpu*4|cpu*2", 2, NULL, SOCKETS);
+    check("one_exit_fails", 3, "cpu*1", 1, NULL, NULL);
 }
 
 static void one_that_aborts_ends_it_for_all(void **unused) {
     (void)unused;
     check("one_aborts", 3, "cpu*1", 1, NULL, NULL);
-    check("one_aborts", 2, "cpu*2", 0, SOCKETS, NULL);
+    check("one_aborts", 2, "cpu*2", 0, NULL, SOCKETS);
+    check("one_aborts", 3, "cpu*3|cpu*3|cpu*1", 2, NULL, NULL);
 }
 
 static void one_that_is_late_is_named(void **unused) {
@@ -395,6 +433,7 @@ int main(int argument_count, char **arguments) {
         {"differ", differ},
         {"one_calls_wrongly", one_calls_wrongly},
         {"one_step_fails", one_step_fails},
+        {"one_exit_fails", one_exit_fails},
         {"one_aborts", one_aborts},
         {"one_is_late", one_is_late},
         {"one_is_late_for_a_sum", one_is_late_for_a_sum},

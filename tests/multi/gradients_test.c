@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients in buckets over workers x replicas: the bits of one all-reduce, the norm of one process, and what a worker
-// that fails in the middle of a round does to the others.
+// Gradients in buckets over workers x replicas. They must give the same bits as one all-reduce, and the norm of one
+// process. A worker that fails in the middle of a round must not leave the others hanging.
 #include "multi.h"
 
 #include "gradients_support.h"
@@ -9,7 +9,7 @@
 
 static const uint64_t bucket_sizes[] = {0, 1, 1000, 100000};
 
-/// The same numbers for all, and an order of its own for every replica of the job.
+/// Every replica of the job hands in its gradients in an order of its own. All must get the same numbers.
 static void any_order(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t local_replicas = mdist_strategy_local_replica_count(strategy);
@@ -28,7 +28,7 @@ static void any_order(void) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- One norm for all layouts: replica 0 has the numbers, the others have zeros.
+// ---- The norm is the same in all layouts: replica 0 has the numbers, the others have zeros.
 
 static int32_t lone_step(mdist_replica_t *replica, void *user_data) {
     Trial *const self = user_data;
@@ -59,7 +59,7 @@ static void one_norm(void) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Failures. All are in the step when the victim does it.
+// ---- Failures. All workers are in the step when the victim fails.
 
 typedef struct Failing {
     enum { DIES, RETURNS, FORGETS, ENDS_EARLY, LAGS } how;
@@ -85,7 +85,7 @@ static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     return mdist_gradients_wait(replica, self->gradients, NULL, NULL, NULL) != MDIST_OK ? 3 : 0;
 }
 
-/// The victim's worker has added up a round when it reduces, the others have not.
+/// When it reduces, the victim has accumulated a round, and the others have not.
 static int32_t lagging_step(mdist_replica_t *replica, void *user_data) {
     const Failing *const self = user_data;
     for (int round = rank == victim ? 0 : 1; round < 2; ++round) {
@@ -138,6 +138,8 @@ static void any_order_gives_the_bits_of_one_all_reduce_over_workers(void **unuse
     check("any_order", 2, "cpu*2", NULL);
     check("any_order", 2, "cpu*2", sockets);
     check("any_order", 3, "cpu*1", sockets);
+    check("any_order", 3, "cpu*1|cpu*4|cpu*2", NULL);
+    check("any_order", 4, "cpu*2|cpu*1|cpu*1|cpu*1", sockets);
 }
 
 static void the_norm_is_that_of_one_process(void **unused) {
@@ -151,6 +153,7 @@ static void the_norm_is_that_of_one_process(void **unused) {
     check("one_norm", 2, "cpu*1", shared);
     check("one_norm", 2, "cpu*2", by_sockets);
     check("one_norm", 3, "cpu*1", shared);
+    check("one_norm", 3, "cpu*3|cpu*1|cpu*3", shared);
 }
 
 static void every_failure_ends_the_round_for_all(void **unused) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker's end is seen by the others without any collective.
+// The other workers notice a worker's end without any collective.
 #include "multi.h"
 
 #include <sched.h>
 #include <signal.h>
 
-/// Until the library knows; the test's patience ends it if that never comes.
+/// Waits until the library knows of the end. If that never happens, the test's time limit ends the wait.
 static mdist_error_t *await_illness(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
     while (mdist_strategy_check_health(strategy, &error) == MDIST_OK) sched_yield();

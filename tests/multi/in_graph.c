@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and updates of all workers, and values of the client.
+// The steps and updates that all workers register, and helpers for the client's values.
 #include "in_graph.h"
 
 static mdist_tensor_t argument(mdist_replica_t *replica, size_t index, const char *path) {
@@ -17,7 +17,8 @@ static float number_at(mdist_replica_t *replica, size_t index, const char *path)
     return *(const float *)argument(replica, index, path).data;
 }
 
-/// Arguments per replica, mirrored, plain and of a structure; a result, and one of a structure.
+/// Combines arguments of all kinds: per replica, mirrored, plain and structured. Gives a plain result and a structured
+/// one.
 static int32_t combine(mdist_replica_t *replica, void *user_data) {
     REQUIRE(*(const int *)user_data == 7);
     const float own = number_at(replica, 0, ""), same = number_at(replica, 1, ""), plain = number_at(replica, 2, "");
@@ -27,12 +28,12 @@ static int32_t combine(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// The sum of all replicas' ids, by a collective; in a merge; and of a run in the merge.
+/// Sums the ids of all replicas in three ways: by a collective, in a merge, and in a run inside the merge.
 static int32_t nested(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                       mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    REQUIRE(mdist_value_count(arguments[0]) == locals && locals * worker_count <= MOST);
+    REQUIRE(mdist_value_count(arguments[0]) == locals && first_replica_of[worker_count] <= MOST);
     mdist_value_t *sum = NULL;
     GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &sum, NULL, &error));
     GIVES(MDIST_OK, mdist_run_named(strategy, "double", &sum, 1, results, 1, NULL, &error));
@@ -59,7 +60,7 @@ static int32_t together(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Adds the argument to "v" in the way of its aggregation, and gives this replica's copy.
+/// Adds the argument to "v", which follows the variable's aggregation. Gives this replica's copy.
 static int32_t add(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_strategy_t *strategy = NULL;
@@ -76,7 +77,7 @@ static int32_t add(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Subtracts all tensors of the arguments; gives the copy's index on its worker.
+/// Subtracts all tensors of the arguments. Gives the copy's index on its worker.
 int32_t subtract(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                  size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     (void)user_data;
@@ -89,7 +90,7 @@ int32_t subtract(uint32_t local_replica, const mdist_tensor_t *copy, const mdist
     return 0;
 }
 
-/// The last number of row 1 of "table" in this replica's copy.
+/// Gives the last number of row 1 of "table" in this replica's copy.
 static int32_t look(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_strategy_t *strategy = NULL;
@@ -104,7 +105,7 @@ static int32_t look(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Reads "v" in a merge, which takes all workers.
+/// Reads "v" in a merge. All workers take part.
 static int32_t read_together(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                              mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
@@ -141,7 +142,7 @@ mdist_value_t *plain(float number) {
     return value;
 }
 
-/// replica id * 10
+/// Makes the value replica id * 10.
 static int32_t ten_times(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
     (void)replica_count, (void)user_data;
     *out = plain(10 * (float)replica_id);
@@ -161,7 +162,7 @@ float number_of(const mdist_value_t *value, size_t index) {
     return *(const float *)tensor.data;
 }
 
-/// Its tensor of replica r is base + r * by_replica; frees it.
+/// Checks that the value's tensor of replica r is base + r * by_replica. Frees the value.
 void has(const Client *self, mdist_value_t *value, float base, float by_replica) {
     REQUIRE(mdist_value_count(value) == self->replicas);
     for (uint32_t r = 0; r < self->replicas; ++r) {

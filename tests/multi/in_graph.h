@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that one of them leads: what the parts of the test share. See in_graph_test.c.
+// Shared by the parts of in_graph_test.c, which tests jobs where one worker, the client, leads the others.
 #pragma once
 
 #include "multi.h"
 
 enum { MOST = 4 /* replicas */ };
 
-/// Steps and updates, on all workers alike, two of which are tried without their names, too.
+/// Registers the same steps and updates on all workers. twice() and subtract() are also tried without their names.
 void register_all(mdist_strategy_t *strategy);
 
 int32_t twice(mdist_replica_t *replica, void *user_data);
@@ -15,19 +15,22 @@ int32_t subtract(uint32_t local_replica, const mdist_tensor_t *copy, const mdist
 
 typedef struct Client {
     mdist_strategy_t *strategy;
-    uint32_t replicas, per_worker;
+    uint32_t replicas;
 } Client;
+
+uint32_t worker_of(uint32_t replica);
+uint32_t local_of(uint32_t replica);
 
 // --- values
 
 mdist_value_t *plain(float number);
 mdist_value_t *per_replica(const Client *self);
 float number_of(const mdist_value_t *value, size_t index);
-/// Its tensor of replica r is base + r * by_replica; frees it.
+/// Checks that the value's tensor of replica r is base + r * by_replica. Frees the value.
 void has(const Client *self, mdist_value_t *value, float base, float by_replica);
 mdist_value_t *leaf(const mdist_value_t *value, const char *path);
 
-// --- what is tried, by the client
+// --- the cases, which the client runs
 
 void its_local_replicas_are_all(const Client *self);
 void a_run_is_everybodys(const Client *self);

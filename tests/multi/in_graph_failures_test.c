@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that one of them leads, where something goes wrong: everybody is told, and nobody waits for who is gone.
+// One worker leads the others, and something goes wrong. All workers must be told, and nobody may wait for a worker
+// that is gone.
 #include "multi.h"
 
 #include <signal.h>
@@ -10,7 +11,7 @@ static int32_t meet(mdist_replica_t *replica, void *user_data) {
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
-/// The victim's replica 0 returns 77, and nobody waits for it in the step.
+/// The victim's replica 0 returns 77. Nobody waits for it in the step.
 static int32_t fail_alone(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
@@ -27,7 +28,9 @@ static int32_t die(mdist_replica_t *replica, void *user_data) {
 static int32_t fail_update(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
-    return rank == victim && local_replica == 0 ? 78 : 0;
+    if (rank != victim || local_replica != 0) return 0;
+    mdist_fail_because("the copy is gone");
+    return 78;
 }
 
 static mdist_strategy_t *join_and_register(void) {
@@ -43,7 +46,7 @@ static mdist_status_t run(mdist_strategy_t *strategy, const char *name, mdist_er
     return mdist_run_named(strategy, name, NULL, 0, NULL, 0, NULL, why);
 }
 
-/// What the client's command gives, or the others' serving.
+/// Returns the status of the client's command or, on the other workers, of serving.
 static mdist_status_t lead_or_serve(mdist_strategy_t *strategy, const char *name, mdist_error_t **why) {
     if (rank != 0) return mdist_serve(strategy, NULL, why);
     GIVES(MDIST_OK, run(strategy, "meet", &error));
@@ -81,7 +84,7 @@ static void one_update_fails(void) {
     mdist_error_t *cause = NULL;
     const mdist_status_t status = rank != 0 ? mdist_serve(strategy, NULL, &cause)
                                             : mdist_update_named(strategy, NULL, "fail", NULL, 0, NULL, 0, &cause);
-    told_the_cause(status, cause, "returned 78", 78);
+    told_the_cause(status, cause, "returned 78: the copy is gone", 78);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -101,7 +104,7 @@ static void one_has_registered_less(void) {
 
 // --- workers that are gone
 
-/// Whoever hears of it first tells the others, who may be told of that instead.
+/// Checks the error after a loss. The worker that learns of the loss first ends the job, so others may be told ABORTED.
 static void hears_of_the_loss(mdist_status_t status, mdist_error_t *error) {
     if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
         fprintf(stderr, "%s: %s\n", mdist_status_name(status), mdist_error_message(error));
@@ -129,10 +132,12 @@ static void client_dies_between_commands(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// With two workers, so that the one who waits waits for the victim alone. It stays away until that one has given up.
+/// The victim stays away until the other worker has given up. There are two workers, so that the other one waits only
+/// for the victim.
 static void one_is_late(void) {
     mdist_strategy_t *strategy = join_and_register();
-    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = (uint64_t)atoi(RUNS_OUT) * 1000000000};
+    const mdist_call_options_t soon = {.struct_size = sizeof soon,
+                                       .timeout_ns = (uint64_t)atoi(getenv("TEST_LIMIT")) * 1000000000};
     const mdist_call_options_t *const options = rank == victim ? NULL : &soon;
     mdist_error_t *error = NULL;
     if (rank == victim) outlive_others();
@@ -151,7 +156,9 @@ static void serving_needs_a_client(void) {
 
 // --- the tests
 
-static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, int killed) {
+/// `limit` is the variable of a time limit that is to run out, or NULL.
+static void check_job(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, int killed,
+                      const char *limit) {
     const char *const environment[] = {"MDIST_STRATEGY=in_graph", NULL};
     const Workers job = {.scenario = scenario,
                          .count = workers,
@@ -159,9 +166,13 @@ static void check(const char *scenario, uint32_t workers, const char *devices, u
                          .environment = environment,
                          .victim = victim_rank,
                          .killed = killed};
-    if (run_workers(&job) == 0) return;
+    if ((limit != NULL ? run_workers_in_time(&job, limit) : run_workers(&job)) == 0) return;
     print_error("%s: %u workers with %s, victim %u\n", scenario, workers, devices, victim_rank);
     fail();
+}
+
+static void check(const char *scenario, uint32_t workers, const char *devices, uint32_t victim_rank, int killed) {
+    check_job(scenario, workers, devices, victim_rank, killed, NULL);
 }
 
 static void a_step_that_fails_is_told_to_all(void **unused) {
@@ -187,8 +198,8 @@ static void one_that_dies_ends_it_for_all(void **unused) {
 
 static void one_that_is_late_is_named(void **unused) {
     (void)unused;
-    check("one_is_late", 2, "cpu*2", 0, 0);
-    check("one_is_late", 2, "cpu*1", 1, 0);
+    check_job("one_is_late", 2, "cpu*2", 0, 0, "TEST_LIMIT");
+    check_job("one_is_late", 2, "cpu*1", 1, 0, "TEST_LIMIT");
 }
 
 static void serving_is_for_those_who_are_led(void **unused) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's input, and its loops.
+// Cases of a client's input and its loops.
 #include "in_graph.h"
 
 void input_is_cut_for_all(const Client *self) {
@@ -23,7 +23,7 @@ void input_is_cut_for_all(const Client *self) {
     mdist_dataset_destroy(source);
 }
 
-/// Doubles its element, and puts that out.
+/// Doubles its element, and sets that as output.
 static int32_t double_and_put_out(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
                                   void *user_data) {
     (void)user_data;

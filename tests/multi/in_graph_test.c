@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that one of them leads: what the client does goes for the replicas of all workers, and what it is refused
-// costs nothing.
+// One worker, the client, leads the others. What it does must reach the replicas of all workers. A call that is refused
+// must have no other effect.
 #include "in_graph.h"
 
 static void lead(mdist_strategy_t *strategy) {
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
-    Client self = {strategy, replicas, replicas / worker_count};
+    Client self = {strategy, replicas};
     its_local_replicas_are_all(&self);
     a_run_is_everybodys(&self);
     collectives_and_merges_are_among_all(&self);
@@ -25,7 +25,9 @@ static void lead(mdist_strategy_t *strategy) {
 
 static void serve(mdist_strategy_t *strategy) {
     mdist_value_t *result = NULL;
-    REQUIRE(mdist_strategy_local_replica_count(strategy) * worker_count == mdist_strategy_replica_count(strategy));
+    const uint32_t locals = first_replica_of[rank + 1] - first_replica_of[rank];
+    REQUIRE(mdist_strategy_local_replica_count(strategy) == locals);
+    REQUIRE(mdist_strategy_replica_count(strategy) == first_replica_of[worker_count]);
     GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_run_named(strategy, "double", NULL, 0, &result, 1, NULL, &error));
     REQUIRE(strstr(message, "mdist_serve") != NULL);
     GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_run(strategy, twice, NULL, NULL, 0, NULL, 0, NULL, &error));
@@ -64,6 +66,8 @@ static void the_clients_doings_go_for_the_replicas_of_all(void **unused) {
     check("all_that_there_is", 3, "cpu*1", NULL);
     check("all_that_there_is", 2, "cpu*2", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp");
     check("all_that_there_is", 2, "cpu*1", "MDIST_EXECUTOR=caller");
+    check("all_that_there_is", 2, "cpu*1|cpu*3", NULL);
+    check("all_that_there_is", 3, "cpu*2|cpu*1|cpu*1", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp");
 }
 
 static void serving_ends_with_the_client(void **unused) {

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs, collectives and values of a client.
+// Cases of a client's runs, collectives and values.
 #include "in_graph.h"
+
+uint32_t worker_of(uint32_t replica) {
+    uint32_t worker = 0;
+    while (first_replica_of[worker + 1] <= replica) ++worker;
+    return worker;
+}
+
+uint32_t local_of(uint32_t replica) {
+    return replica - first_replica_of[worker_of(replica)];
+}
 
 void its_local_replicas_are_all(const Client *self) {
     char name[64], wanted[64];
     REQUIRE(mdist_strategy_local_replica_count(self->strategy) == self->replicas);
     for (uint32_t r = 0; r < self->replicas; ++r) {
-        const unsigned worker = r / self->per_worker, local = r % self->per_worker;
+        const unsigned worker = worker_of(r), local = local_of(r);
         GIVES(MDIST_OK, mdist_strategy_device(self->strategy, r, name, sizeof name, NULL, &error));
         if (worker == 0) snprintf(wanted, sizeof wanted, "%s", device_name(local));
         if (worker != 0) snprintf(wanted, sizeof wanted, "worker:%u/%s", worker, device_name(local));
@@ -25,7 +35,7 @@ void a_run_is_everybodys(const Client *self) {
     has(self, results[0], 105, 10);
     has(self, leaf(results[1], "own.0"), 0, 20);
     mdist_value_t *ranks = leaf(results[1], "rank");
-    for (uint32_t r = 0; r < self->replicas; ++r) REQUIRE(number_of(ranks, r) == (float)(r / self->per_worker));
+    for (uint32_t r = 0; r < self->replicas; ++r) REQUIRE(number_of(ranks, r) == (float)worker_of(r));
     mdist_value_destroy(ranks);
     mdist_value_destroy(results[1]);
     for (int i = 0; i < 4; ++i) mdist_value_destroy(arguments[i]);
@@ -61,7 +71,7 @@ void values_are_reduced_here(const Client *self) {
     mdist_value_destroy(own);
 }
 
-/// Rows of tables are values too, and what is long goes in pieces.
+/// Rows of tables are values, too. Long tensors are sent in pieces.
 void rows_and_long_tensors_get_there(const Client *self) {
     enum { ROWS = 3, WIDTH = 40000 };
     static float numbers[ROWS][WIDTH];
@@ -86,7 +96,7 @@ void rows_and_long_tensors_get_there(const Client *self) {
     mdist_variable_destroy(variable);
 }
 
-/// A fetch function stands where the client stands.
+/// A fetch function runs in the client's context, so it may run steps.
 static int32_t fetch_and_run(const mdist_tensor_t *tensor, mdist_value_t **out, void *user_data) {
     const Client *self = user_data;
     REQUIRE(*(const float *)tensor->data == 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's variables, their checkpoints, and what a client is refused.
+// Cases of a client's variables, their checkpoints, and calls that a client may not make.
 #include "in_graph.h"
 
 #include <unistd.h>
@@ -36,10 +36,10 @@ void a_mirrored_variable_is_one(const Client *self) {
     mdist_value_t *one = plain(1), *own = per_replica(self), *result = NULL;
     GIVES(MDIST_OK, mdist_variable_assign(variable, MDIST_ASSIGN_SET, one, &error));
     GIVES(MDIST_OK, mdist_update_named(self->strategy, variable, "subtract", &one, 1, &result, 1, &error));
-    for (uint32_t r = 0; r < self->replicas; ++r) REQUIRE(number_of(result, r) == (float)(r % self->per_worker));
+    for (uint32_t r = 0; r < self->replicas; ++r) REQUIRE(number_of(result, r) == (float)local_of(r));
     mdist_value_destroy(result);
     has(self, run_add(self, plain(4)), 4, 0);
-    // Each copy its own tensor: they differ from then on.
+    // Each copy gets its own tensor: the copies differ from here on.
     GIVES(MDIST_OK, mdist_variable_assign(variable, MDIST_ASSIGN_SET, own, &error));
     has(self, run_add(self, plain(1)), 1, 10);
     GIVES(MDIST_OK, mdist_update_named(self->strategy, NULL, "subtract", &one, 1, &result, 1, &error));
@@ -49,7 +49,7 @@ void a_mirrored_variable_is_one(const Client *self) {
     mdist_variable_destroy(variable);
 }
 
-/// Updates see the tensors of a structure one after another, each copy its own.
+/// Updates see the tensors of a structure one after another. Each copy gets its own.
 void an_update_takes_structures(const Client *self) {
     static const char *const paths[] = {"lr", "own"};
     mdist_value_t *parts[] = {plain(1), per_replica(self)}, *structure = NULL, *result = NULL;
@@ -63,7 +63,7 @@ void an_update_takes_structures(const Client *self) {
     mdist_variable_destroy(variable);
 }
 
-/// Of the name of one that was destroyed before.
+/// The variable has the name of one that was destroyed before.
 void one_synchronized_on_read_is_summed_over_all(const Client *self) {
     const float replicas = (float)self->replicas;
     mdist_variable_t *variable = make(self, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 2);
@@ -78,7 +78,7 @@ void one_synchronized_on_read_is_summed_over_all(const Client *self) {
     mdist_variable_destroy(variable);
 }
 
-/// The client's, which others must not have to wait for.
+/// The client's cached read must not need the other workers.
 void what_the_client_has_cached_is_its_own(const Client *self) {
     const float replicas = (float)self->replicas;
     mdist_variable_t *variable = make(self, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 2);
@@ -99,7 +99,7 @@ static int32_t no_element(mdist_replica_t *replica, uint64_t element, void *user
     return 1;
 }
 
-/// What is saved is put back into the copies of all.
+/// Saved values are restored into the copies of all workers.
 void a_checkpoint_is_everybodys(const Client *self) {
     char folder[] = "/tmp/mdist-in-graph-XXXXXX", file[128];
     REQUIRE(mkdtemp(folder) != NULL);
@@ -124,7 +124,7 @@ void a_checkpoint_is_everybodys(const Client *self) {
     rmdir(folder);
 }
 
-/// What the client is refused before anybody else hears of it.
+/// Wrong calls fail on the client before any other worker hears of them.
 void what_cannot_be_is_refused(const Client *self) {
     mdist_strategy_t *strategy = self->strategy;
     mdist_variable_t *variable = make(self, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_NONE, 0), *another = NULL;

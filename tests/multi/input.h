@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of input have in common: datasets that are dealt out, and what each worker is to get of them.
+// Shared by the tests of input: deals datasets out, and checks what each worker gets.
 #pragma once
 
 #include "multi.h"
 
 #include "dealt.h"
 
-/// What each worker is to get, by rank, and everybody's rows in each step.
+/// What each worker is to get, by rank, and the rows of all replicas in each step.
 typedef struct Expected {
     const char *of_worker[3];
     const char *rows;

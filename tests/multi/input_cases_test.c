@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More ways to deal out a dataset, in processes: from functions, by a hint, unevenly, and in every layout.
+// More ways to deal a dataset out to worker processes: from functions, by a hint, unevenly, and in every layout.
 #include "input.h"
 
 // ---- From a function that takes its own share.

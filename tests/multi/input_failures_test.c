@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input of several workers that goes wrong on one of them, or is not the same on all: everybody hears of it, and nobody
-// waits in vain.
+// Input fails on one of several workers, or is not the same on all. All workers must be told, and none may wait in
+// vain.
 #include "multi.h"
 
 #include <signal.h>
@@ -9,12 +9,14 @@
 
 enum { CODE = 23 };
 
-/// The third row of worker 1 is refused.
+/// A map function that refuses the third row of worker 1.
 static int32_t refuse_third(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                             size_t output_count, void *user_data) {
     (void)input_count, (void)output_count, (void)user_data;
     memcpy(outputs[0].data, inputs[0].data, sizeof(int64_t));
-    return rank == 1 && *(const int64_t *)inputs[0].data == 2 ? CODE : 0;
+    if (rank != 1 || *(const int64_t *)inputs[0].data != 2) return 0;
+    mdist_fail_because("the row has no label");
+    return CODE;
 }
 
 static int32_t make_mapped(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
@@ -47,7 +49,7 @@ static int32_t meet(mdist_replica_t *replica, void *user_data) {
     return mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 0 : 1;
 }
 
-/// All workers are in one run, and so all have come this far.
+/// Checks that collectives still work: all workers do one run together.
 static void require_collectives(mdist_strategy_t *strategy) {
     GIVES(MDIST_OK, mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, &error));
 }
@@ -69,6 +71,7 @@ static void a_function_fails_on_one(void) {
         REQUIRE(take(iterator, &why) == MDIST_ERR_CALLBACK);
         REQUIRE(mdist_error_native(why) == CODE && mdist_error_worker(why) == 1);
         REQUIRE(strstr(mdist_error_message(why), "worker 1") != NULL);
+        REQUIRE(strstr(mdist_error_message(why), "the map function returned 23: the row has no label") != NULL);
         mdist_error_free(why);
     }
     require_collectives(strategy);
@@ -92,7 +95,7 @@ static int32_t count_up(uint64_t index, const mdist_tensor_t *outputs, size_t ou
     return index < 4 ? MDIST_OK : MDIST_END;
 }
 
-/// On worker 1 by a function that no thread of the library may call.
+/// Makes a dataset of a generator. On worker 1, no thread of the library may call the generator.
 static int32_t make_counted(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     (void)user_data;
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
@@ -100,7 +103,7 @@ static int32_t make_counted(const mdist_input_context_t *context, mdist_dataset_
     return mdist_dataset_from_generator(count_up, NULL, NULL, NULL, &scalar, 1, flags, out, NULL);
 }
 
-/// What fails on one worker before there is a dataset fails on all, and the job goes on.
+/// A distribution that fails on one worker fails on all. The job goes on.
 static void a_distribution_fails_on_one(void) {
     mdist_strategy_t *strategy = join();
     mdist_dataset_t *source = numbers_in_batches(8, 2, 0), *out = NULL;
@@ -119,7 +122,7 @@ static void a_distribution_fails_on_one(void) {
     REQUIRE(strcmp(reason, "callers_thread") == 0 && guilty_worker == 1);
     REQUIRE(out == NULL);
     require_collectives(strategy);
-    mdist_iterator_t *iterator = mapped_numbers(strategy); // the workers count their datasets alike
+    mdist_iterator_t *iterator = mapped_numbers(strategy); // all workers still have the same count of datasets
     GIVES(MDIST_OK, take(iterator, &error));
     mdist_iterator_destroy(iterator);
     GIVES(MDIST_OK, mdist_distribute_dataset(strategy, source, &out, NULL, &error));
@@ -150,7 +153,7 @@ static void workers_disagree(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// One takes an element while the other has gone on: that ends the job for both.
+/// One worker takes an element while the other has gone on. That ends the job for both.
 static void one_asks_alone(void) {
     mdist_strategy_t *strategy = join();
     mdist_iterator_t *iterator = mapped_numbers(strategy), *other = mapped_numbers(strategy);
@@ -159,7 +162,7 @@ static void one_asks_alone(void) {
     REQUIRE(strstr(message, "mdist_iterator_next(0.0, element 1)") != NULL);
     REQUIRE(strstr(message, "mdist_iterator_next(1.0, element 0)") != NULL);
     GIVES(MDIST_ERR_MISMATCH, take(rank == 0 ? iterator : other, &error));
-    // The job is over: the cause itself, or that there was one.
+    // The job is over. The error is the cause itself, or says that there was one.
     mdist_error_t *last = NULL;
     const mdist_status_t status = take(rank == 0 ? other : iterator, &last);
     REQUIRE(status == MDIST_ERR_ABORTED || status == MDIST_ERR_MISMATCH);
@@ -197,15 +200,15 @@ static void iterators_end_with_their_strategy(void) {
         GIVES(MDIST_OK, mdist_replica_exit(replica, 0, &error));
     }
     GIVES(MDIST_OK, mdist_run_end(strategy, NULL, 0, &error));
-    GIVES(MDIST_OK, take(asked.iterator, &error)); // none the worse
+    GIVES(MDIST_OK, take(asked.iterator, &error)); // the iterator still works
     require_collectives(strategy);
     mdist_strategy_destroy(strategy);
     GIVES(MDIST_ERR_FAILED_PRECONDITION, take(asked.iterator, &error));
     mdist_iterator_destroy(asked.iterator);
 }
 
-/// The victim is gone between two steps: it goes when all are in a run, and so have taken an element. Others may see it
-/// go in that run.
+/// The victim dies between two steps. It waits until all are in a run, so that all have taken an element. Others may
+/// notice its end in that run.
 static void a_worker_is_killed(void) {
     mdist_strategy_t *strategy = join();
     mdist_iterator_t *iterator = mapped_numbers(strategy);
@@ -215,7 +218,7 @@ static void a_worker_is_killed(void) {
     REQUIRE(met == MDIST_OK || met == MDIST_ERR_PEER_LOST || met == MDIST_ERR_ABORTED || met == MDIST_ERR_CALLBACK);
     mdist_error_t *why = NULL;
     const mdist_status_t status = take(iterator, &why);
-    // Whether it is heard of before or in the call.
+    // The others may learn of it before the call or in the call.
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
     REQUIRE(mdist_error_worker(why) == (int32_t)victim);
     mdist_error_free(why);
@@ -235,7 +238,7 @@ static void a_loop_fails_on_one(void) {
     mdist_error_t *why = NULL;
     const mdist_status_t status =
         mdist_run_steps(strategy, iterator, MDIST_FOREVER, idle, NULL, NULL, &loop, NULL, &why);
-    // A worker may hear of the other's failed loop before it has read why.
+    // A worker may learn that the other's loop has failed before it learns why.
     REQUIRE(status == MDIST_ERR_CALLBACK || status == MDIST_ERR_ABORTED);
     REQUIRE(strstr(mdist_error_message(why), "worker 1") != NULL && loop == NULL);
     mdist_error_free(why);

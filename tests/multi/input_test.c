@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets dealt out to several workers: who gets which rows, workers that run dry, and loops over all of it.
+// Datasets dealt out to several workers: which worker gets which rows, workers that run out of rows, and loops.
 #include "input.h"
 
 #include <unistd.h>
 
-// ---- By data: everybody sees everything.
+// ---- By data: every worker reads everything.
 
 static void data_on_two_by_one(void) {
     mdist_strategy_t *strategy = join();
@@ -38,7 +38,7 @@ static void data_on_three_by_one(void) {
 
 // ---- By files: each worker reads its own.
 
-/// "A 5 B 7": files of so many lines "A0", "A1" ..., here for each worker.
+/// Makes a dataset of files with so many lines each: "A0", "A1" and so on. Each worker has its own files.
 static mdist_dataset_t *lines_in_batches(const char *folder, const char *names, const int *lines, uint64_t batch) {
     char paths[8][128];
     const char *pointers[8];
@@ -95,7 +95,7 @@ static void files_on_two_by_one(void) {
     out = NULL;
     GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_distribute_dataset(strategy, one, &out, NULL, &error));
     REQUIRE(strcmp(reason, "too_few_files") == 0 && out == NULL);
-    // Workers that have not the same number of files.
+    // The workers do not have the same number of files.
     mdist_dataset_t *unlike = rank == 0 ? source : lines_in_batches(folder, "ABCD", (const int[]){5, 7, 4, 3}, 4);
     GIVES(MDIST_ERR_MISMATCH, mdist_distribute_dataset(strategy, unlike, &out, NULL, &error));
     REQUIRE(strstr(message, "of 3") != NULL && strstr(message, "of 4") != NULL);
@@ -117,7 +117,7 @@ static void files_on_two_by_two(void) {
     remove_folder(folder, "AB");
 }
 
-// ---- Where nobody knows what others have.
+// ---- No worker knows what the others have.
 
 static int32_t make_own(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     mdist_input_context_t *const seen = user_data;
@@ -192,7 +192,7 @@ static int32_t count_rows(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_
     return 0;
 }
 
-/// Worker 0 has two rows, worker 1 five; all loop as long as anybody has some.
+/// Worker 0 has two rows, worker 1 has five. Both loop as long as any worker has rows.
 static void loops_go_on_for_dry_workers(void) {
     mdist_strategy_t *strategy = join();
     mdist_dataset_t *distributed = own_numbers(strategy);

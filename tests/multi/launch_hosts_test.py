@@ -6,8 +6,8 @@ import signal
 
 from launch_support import Case, Lifeline, Running, hears, launch, run_all
 
-# As ssh does: a host, and then words that the shell there gets joined by spaces. The shell is a session of its own, so
-# that nothing but the connection's end tells it that the launcher is gone.
+# Works as ssh does: takes a host, then words that it joins by spaces for the shell there. The shell has its own session,
+# so that only the end of the connection tells it that the launcher is gone.
 RSH = """#!/bin/sh
 host=$1
 shift

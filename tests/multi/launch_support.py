@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For tests of `mdist launch`: a launcher in the foreground or beside the test, and one line per case."""
+"""For tests of `mdist launch`: runs a launcher in the foreground or beside the test, and prints one line per case."""
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 MDIST = sys.argv[1]
-PATIENCE_S = 60  # how long a launcher that hangs holds up the test; nothing is meant to take so long
-# Says "up", waits for the signal named, and says that it came. Not a shell: one that is about to wait misses it.
+PATIENCE_S = 180  # time limit for a launcher that hangs; even on the busiest machine, nothing takes so long
+# Prints "up", waits for the given signal, and prints that it came. Not a shell: a shell that is about to wait misses it.
 HEARS = """
 import signal, sys
 number = getattr(signal, "SIG" + sys.argv[1])
@@ -32,22 +33,22 @@ def environment(**extra):
 
 
 def launch(*arguments, env=None, text=True, given=""):
-    """Runs it to its end; `given` is its stdin."""
+    """Runs the launcher to its end. `given` is its stdin."""
     return subprocess.run([MDIST, "launch", *arguments], env=environment(**(env or {})), capture_output=True, text=text,
                           timeout=PATIENCE_S, input=given if text else given.encode())
 
 
 def hear_all():
-    """Tests may be run by who ignores some; nobody is told of what it ignores."""
+    """Resets ignored signals: the parent of the tests may ignore some, and a process does not get what it ignores."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Running:
-    """A launcher beside the test. Leaving the block waits for its end."""
+    """A launcher that runs beside the test. Leaving the block waits for its end."""
 
-    def __init__(self, *arguments, wrapper=()):
-        self.process = subprocess.Popen([*wrapper, MDIST, "launch", *arguments], env=environment(), stdin=subprocess.DEVNULL,
+    def __init__(self, *arguments, wrapper=(), env=None):
+        self.process = subprocess.Popen([*wrapper, MDIST, "launch", *arguments], env=environment(**(env or {})), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_all)
         self.errors = ""
 
@@ -58,8 +59,19 @@ class Running:
         self.process.kill()
         self.process.communicate()
 
+    def read_until(self, text):
+        """Reads bytes of its stdout as they come, up to this text. Do not mix with lines()."""
+        got = b""
+        signal.alarm(PATIENCE_S)
+        while not got.endswith(text):
+            piece = os.read(self.process.stdout.fileno(), 1)
+            assert piece, f"{text!r} did not come: {got!r}"
+            got += piece
+        signal.alarm(0)
+        return got
+
     def lines(self, count):
-        """The next lines of its stdout, sorted: which rank comes first is chance."""
+        """Returns the next lines of its stdout, sorted, since the ranks come in random order."""
         return sorted(self.process.stdout.readline().rstrip("\n") for _ in range(count))
 
     def errors_until(self, text):
@@ -71,11 +83,29 @@ class Running:
     def send(self, number):
         self.process.send_signal(number)
 
+    def send_until_end(self, number):
+        """Sends it again and again, as an impatient person does."""
+        while self.process.poll() is None:
+            self.send(number)
+            try:
+                self.process.wait(0.5)
+            except subprocess.TimeoutExpired:
+                pass
+        return self.end()
+
     def end(self):
-        """Exit status; what it wrote is in `output` and `errors`."""
+        """Waits for its end and returns its exit status. `output` and `errors` hold what it wrote."""
         self.output, errors = self.process.communicate(timeout=PATIENCE_S)
         self.errors += errors
         return self.process.returncode
+
+
+def await_state(pid, states):
+    """Waits until the process is in one of the states, which are letters of /proc/PID/stat."""
+    end = time.monotonic() + PATIENCE_S
+    while pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] not in states:
+        assert time.monotonic() < end, f"process {pid} is not in one of the states {states}"
+        time.sleep(0.001)
 
 
 class Lifeline:
@@ -114,7 +144,7 @@ class Case(unittest.TestCase):
 
 
 class Lines(unittest.TestResult):
-    """`ok - what it claims` or `not ok - ...`, which the summary counts."""
+    """Prints `ok - what it claims` or `not ok - ...` for each case; the summary counts these lines."""
 
     def line(self, result, test, reason=""):
         print(f"{result} - {test.id().split('.')[-1].removeprefix('test_').replace('_', ' ')}{reason}", flush=True)

@@ -12,7 +12,7 @@ import sys
 from launch_support import MDIST, Case, Lifeline, Running, environment, hears, launch, run_all
 
 PYTHON = sys.executable
-# Says its pid, and waits for whatever comes.
+# Prints its pid, then waits forever.
 WAITING = 'echo "$$"; while :; do sleep 1000; done'
 
 
@@ -77,15 +77,40 @@ class Environment(Case):
 
     def test_a_secret_can_be_brought_along(self):
         secret = self.folder / "secret"
-        secret.write_text("mine\n")
+        mine = "mine, of 32 bytes or even more ..."
+        secret.write_text(mine + "\n")
         show = 'cat "$MDIST_SECRET_FILE"'
         result = launch("-n", "1", "--secret-file", str(secret), *shell(show))
         if "not_built" in result.stderr or "libsodium" in result.stderr:
             self.skipTest("this library has no secrets")
-        self.assertEqual(result.stdout, "[0] mine\n", result.stderr)
-        self.assertEqual(launch("-n", "1", *shell(show), env={"MDIST_SECRET_FILE": str(secret)}).stdout, "[0] mine\n")
+        self.assertEqual(result.stdout, f"[0] {mine}\n", result.stderr)
+        self.assertEqual(launch("-n", "1", *shell(show), env={"MDIST_SECRET_FILE": str(secret)}).stdout, f"[0] {mine}\n")
         bare = launch("-n", "1", "--no-secret", *shell('echo "$MDIST_SECRET_FILE"'), env={"MDIST_SECRET_FILE": "x"})
         self.assertEqual(bare.stdout, "[0] \n")
+        secret.write_text("hunter2\n")
+        short = launch("-n", "1", "--secret-file", str(secret), *shell("echo ran"))
+        self.assertNotEqual(short.returncode, 0)
+        self.assertEqual(short.stdout, "")
+        self.assertIn(f"mdist secret {secret} --force", short.stderr)
+
+    def test_the_tool_writes_secrets(self):
+        def tool(*arguments):
+            return subprocess.run([MDIST, "secret", *arguments], capture_output=True, text=True, timeout=60)
+        file = self.folder / "made"
+        self.assertEqual(tool(str(file)).returncode, 0)
+        first = file.read_text()
+        self.assertRegex(first, r"^[0-9a-f]{64}\n$")
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        again = tool(str(file))
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("--force", again.stderr)
+        self.assertEqual(file.read_text(), first)
+        file.chmod(0o644)
+        self.assertEqual(tool(str(file), "--force").returncode, 0)
+        self.assertNotEqual(file.read_text(), first)
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(tool(str(self.folder / "none" / "made")).returncode, 1)
+        self.assertRegex(tool().stdout, r"^[0-9a-f]{64}\n$")
 
     def test_env_sets_variables(self):
         result = launch("-n", "1", "--env", "A=1", "--env", "B=x=y z", *shell('echo "$A,$B"'))
@@ -170,6 +195,57 @@ for line in range(300):
         os.close(ours)
         os.close(theirs)
 
+    def gate(self, name="gate"):
+        """Makes a named pipe at which a worker's `read` waits, and what lets it go on. The pipe stays open here: if it were
+        closed after a line, the next `read` would end, too, if it has begun by then."""
+        path = self.folder / name
+        os.mkfifo(path)
+        descriptor = os.open(path, os.O_RDWR)
+        self.addCleanup(os.close, descriptor)
+        return str(path), lambda: os.write(descriptor, b"\n")
+
+    def test_progress_bars_and_prompts_come_at_once(self):
+        gate, go_on = self.gate()
+        script = 'printf "10%%\\r"; read -r x <"$1"; printf "20%%\\r\\nname? "; read -r x <"$1"; echo mine'
+        with Running("-n", "1", *shell(script, gate)) as job:
+            self.assertEqual(job.read_until(b"\r"), b"[0] 10%\r")
+            go_on()
+            self.assertEqual(job.read_until(b"? "), b"[0] 20%\r\n[0] name? ")
+            go_on()
+            self.assertEqual(job.read_until(b"\n"), b"mine\n")
+            self.assertEqual(job.end(), 0, job.errors)
+
+    def test_progress_bars_of_several_ranks_do_not_cut_lines(self):
+        go_on = [self.gate(name)[1] for name in "01"]
+        script = 'read -r x <"$1/$MDIST_RANK"; printf "10%%\\r"; read -r x <"$1/$MDIST_RANK"; printf "done\\n"'
+        with Running("-n", "2", *shell(script, str(self.folder))) as job:
+            for rank in (0, 1):
+                go_on[rank]()
+                self.assertEqual(job.read_until(b"\r"), (b"[0] 10%\r", b"\n[1] 10%\r")[rank])
+            for rank in (0, 1):
+                go_on[rank]()
+                self.assertEqual(job.read_until(b"e\n"), (b"\n[0] done\n", b"[1] done\n")[rank])
+            self.assertEqual(job.end(), 0, job.errors)
+
+    def test_on_a_terminal_another_line_takes_the_place_of_a_progress_bar(self):
+        gate, go_on = self.gate()
+        ours, theirs = pty.openpty()
+        script = 'case $MDIST_RANK in 0) printf "\\r10%%"; sleep 1000 ;; *) read -r x <"$1"; echo hello; sleep 1000 ;; esac'
+        job = subprocess.Popen([MDIST, "launch", "-n", "2", *shell(script, gate)],
+                               env=environment(TERM="xterm", NO_COLOR="1"), stdin=subprocess.DEVNULL, stdout=theirs,
+                               stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = b""
+        while not shown.endswith(b"\r[0] 10%"):
+            shown += os.read(ours, 1)
+        go_on()
+        while not shown.endswith(b"hello"):
+            shown += os.read(ours, 1)
+        self.assertEqual(shown, b"\r[0] 10%\r\x1b[K[1] hello")
+        job.terminate()
+        self.assertEqual(job.wait(60), 128 + signal.SIGTERM)
+        os.close(ours)
+
     def test_a_job_goes_on_when_nobody_reads_its_output(self):
         reader, writer = os.pipe()
         os.close(reader)
@@ -186,7 +262,7 @@ class End(Case):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
     def test_the_first_failing_rank_gives_the_exit_status(self):
-        # Rank 2 holds the pipe, so the others know when it has failed, as workers of the library do.
+        # Rank 2 holds the pipe open, so the others notice when it has failed, as workers of the library do.
         lifeline = Lifeline(self.folder)
         script = '[ "$MDIST_RANK" = 2 ] && exit 42; read -r line <"$1"; exit 7'
         os.close(lifeline.reader)
@@ -229,7 +305,7 @@ class End(Case):
     def test_timeout_is_124(self):
         result = launch("-n", "2", "--timeout", "0.2", "--", "sleep", "1000")
         self.assertEnds(result, 124)
-        self.assertIn("the job has had its 0.2 s (--timeout)", result.stderr)
+        self.assertIn("the job reached its time limit of 0.2 s (--timeout)", result.stderr)
 
     def test_a_program_that_is_not_there_is_127_and_one_that_cannot_run_126(self):
         result = launch("-n", "2", "--", "no-such-program-here")
@@ -289,9 +365,8 @@ class Signals(Case):
         with Running("-n", "2", "--grace", "1000", *shell('trap "" INT TERM; ' + WAITING)) as job:
             job.lines(2)
             job.send(signal.SIGINT)
-            job.errors_until("SIGINT is passed on to the workers; a second one kills them\n")
-            job.send(signal.SIGINT)
-            self.assertEqual(job.end(), 128 + signal.SIGINT)
+            job.errors_until("SIGINT was passed on to the workers; another one at least 1 s later kills them\n")
+            self.assertEqual(job.send_until_end(signal.SIGINT), 128 + signal.SIGINT)
             self.assertIn("killed by SIGKILL", job.errors)
 
     def test_who_does_not_hear_an_interrupt_is_killed_after_the_grace(self):
@@ -352,40 +427,51 @@ class DryRun(Case):
         self.assertEqual(again.stdout, "1 b c\n")
         self.assertTrue(mark.exists())
 
+    def test_asks_no_name_service(self):
+        result = launch("--dry-run", "--hosts", "no-such-host.invalid:2", "--", "true")
+        self.assertEnds(result, 0)
+        self.assertIn("# 2 workers on 1 node, ", result.stdout)
+        self.assertEqual(result.stdout.count("no-such-host.invalid"), 4)
+
 
 class CommandLine(Case):
     def test_what_makes_no_sense_is_refused_with_a_sentence(self):
         for arguments, sentence in (
-                (["-n", "2"], "which program?"),
-                (["--", "true"], "say how many workers"),
+                (["-n", "2"], "no program given"),
+                (["--", "true"], "give the number of workers"),
                 (["-n", "0", "--", "true"], "at least one worker"),
-                (["-n", "many", "--", "true"], '"many" is no number'),
-                (["-n", "99999", "--", "true"], "is no number up to 4096"),
-                (["-n", "3", "--nodes", "2", "--store", "a:1", "--", "true"], "does not divide among 2 nodes"),
+                (["-n", "many", "--", "true"], '"many" is not a number'),
+                (["-n", "99999", "--", "true"], "is not a number from 0 to 4096"),
+                (["-n", "3", "--nodes", "2", "--store", "a:1", "--", "true"], "cannot be divided evenly among 2 nodes"),
                 (["--per-node", "1", "--nodes", "2", "--node-rank", "2", "--", "true"], "counted from 0"),
                 (["--per-node", "1", "--nodes", "2", "--", "true"], "--store HOST:PORT"),
-                (["--per-node", "1", "--nodes", "2", "--store", "a:0", "--", "true"], "have to know the port"),
-                (["-n", "1", "--store", "nonsense", "--", "true"], '"nonsense" is no address'),
-                (["-n", "1", "--per-node", "1", "--", "true"], "say how many workers"),
-                (["--hosts", "a:0", "--", "true"], '"a:0" is no host'),
-                (["--hosts", "-oProxyCommand=x", "--", "true"], "is no host"),
+                (["--per-node", "1", "--nodes", "2", "--store", "a:0", "--", "true"], "must know it"),
+                (["-n", "1", "--store", "nonsense", "--", "true"], '"nonsense" is not a valid address'),
+                (["-n", "1", "--per-node", "1", "--", "true"], "give the number of workers"),
+                (["--hosts", "a:0", "--", "true"], '"a:0" is not a valid host'),
+                (["--hosts", "-oProxyCommand=x", "--", "true"], "is not a valid host"),
                 (["--hosts", "a:1", "--nodes", "2", "--", "true"], "leave out"),
-                (["--hosts", "localhost:1", "-n", "2", "--", "true"], "has room for 1 workers"),
+                (["--hosts", "localhost:1", "-n", "2", "--", "true"], "has room for 1 worker\n"),
                 (["-n", "1", "--env", "=x", "--", "true"], "write NAME=VALUE"),
-                (["-n", "1", "--quiet-ranks", "3-1", "--", "true"], "runs backwards"),
+                (["-n", "1", "--quiet-ranks", "3-1", "--", "true"], "ends before it begins"),
                 (["-n", "1", "--grace", "-1", "--", "true"], "--grace"),
                 (["-n", "1", "--frobnicate", "--", "true"], "--frobnicate"),
-                (["-n", "1", "true"], "true")):
+                (["-n", "1", "--frobnicate", "true"], "--frobnicate")):
             result = launch(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn(sentence, result.stderr)
             self.assertEqual(result.stdout, "")
 
+    def test_the_mark_before_the_program_may_be_left_out(self):
+        for options in (["-n", "1"], ["-n1"], ["--workers=1"], ["--no-input", "-n", "1", "--env", "A=b"]):
+            result = launch(*options, "echo", "-n", "2", "--", "--help")
+            self.assertEqual(result.stdout, "[0] 2 -- --help\n", result.stderr)
+
     def test_help_names_every_option(self):
         text = launch("--help").stdout
         for option in ("--workers", "--per-node", "--nodes", "--node-rank", "--hosts", "--rsh", "--store", "--job",
                        "--secret-file", "--no-secret", "--env", "--no-input", "--dry-run", "--log-dir", "--timestamps",
-                       "--no-prefix", "--quiet-ranks", "--timeout", "--grace", "--max-restarts", "-- PROGRAM"):
+                       "--no-prefix", "--quiet-ranks", "--timeout", "--grace", "--max-restarts", "[--] PROGRAM"):
             self.assertIn(option, text)
 
 

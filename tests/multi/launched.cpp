@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that a launcher starts: prints one line of JSON with what it found. With an argument, the store is not
-// settled.
+// A worker for launchers to start. It prints one line of JSON with what it found about its place in the job. With an
+// argument, it does not settle the store's address.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ using namespace mdist;
 
 namespace {
 
-/// Whether rank 0 could listen there, as the store will.
+/// Tells whether rank 0 could listen there, as the store will.
 bool can_listen(const std::string &store) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -35,14 +35,14 @@ void find_and_print(bool settles) {
     Config config;
     config.load_environment();
     Resolved found = resolve(config, process_environment());
-    if (settles) settle_store(found, process_environment(), 30'000'000'000);
+    if (settles) settle_store(found, process_environment(), 30'000'000'000, "told-by-PMI-alone");
     bool listens = !found.serves_store || !settles || can_listen(found.store);
     std::printf(
         "{\"source\": \"%s\", \"rank\": %u, \"size\": %u, \"local_rank\": %d, \"local_size\": %d, "
-        "\"store\": \"%s\", \"serves\": %d, \"listens\": %d, \"job\": \"%s\"}\n",
+        "\"store\": \"%s\", \"serves\": %d, \"listens\": %d, \"job\": \"%s\", \"secret\": \"%s\"}\n",
         found.source.c_str(), found.rank, found.size, found.local_rank ? static_cast<int>(*found.local_rank) : -1,
         found.local_size ? static_cast<int>(*found.local_size) : -1, found.store.c_str(), found.serves_store, listens,
-        found.job.c_str());
+        found.job.c_str(), found.secret.c_str());
 }
 
 } // namespace

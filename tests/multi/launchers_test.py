@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The launchers that are installed tell each process which worker it is, and all of them where they meet. Slurm's srun is
-tried too where MDIST_TEST_SLURM is set: it needs a cluster that one may use. Usage: launchers_test.py LAUNCHED"""
+"""Every installed launcher must tell each process which worker it is, and all processes where they meet. Slurm's srun is
+tried only if MDIST_TEST_SLURM is set, since it needs a cluster. Usage: launchers_test.py LAUNCHED"""
 import json
 import os
 import shutil
@@ -24,7 +24,7 @@ if "MDIST_TEST_SLURM" not in os.environ:
 def launch(source, workers, *arguments, **environment):
     clean = {name: value for name, value in os.environ.items() if name == "SLURM_CONF" or not name.startswith(FOREIGN)}
     return subprocess.run([*INSTALLED[source], str(workers), LAUNCHED, *arguments], env={**clean, **environment},
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=180)
 
 
 def found(result):
@@ -48,6 +48,8 @@ class Launchers(unittest.TestCase):
                 self.assertEqual(len({one["store"] for one in workers}), 1)
                 self.assertRegex(workers[0]["store"], r"^127\.0\.0\.1:\d+$")
                 self.assertEqual(len({one["job"] for one in workers}), 1)
+                secret = "told-by-PMI-alone" if source == "pmi" else ""
+                self.assertEqual([one["secret"] for one in workers], [secret] * 3)
 
     def test_one_worker_meets_nobody(self):
         for source in INSTALLED:
@@ -66,7 +68,7 @@ class Launchers(unittest.TestCase):
         torch = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "h", "MASTER_PORT": "1"}
         for source in INSTALLED:
             if source == "slurm":
-                continue  # counts only where nobody else says anything
+                continue  # counts only if no other source says anything
             with self.subTest(source):
                 result = launch(source, 2, "found only", **torch)
                 self.assertNotEqual(result.returncode, 0)

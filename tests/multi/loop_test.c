@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of steps with several workers: one set of outputs, one end, one failure for all of them.
+// Loops of steps with several workers. All workers see the same outputs, the same end and the same failure.
 #include "multi.h"
 
 #include "loop_body.h"
@@ -21,7 +21,7 @@ static int32_t count_element(mdist_strategy_t *strategy, mdist_loop_t *loop, mdi
     return 0;
 }
 
-/// As many rows as this worker's rank and two, for itself.
+/// Makes an iterator of this worker's own rows: rank + 2 of them.
 static mdist_iterator_t *own_rows(void) {
     static float rows[16];
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, rank + 2);
@@ -45,7 +45,7 @@ static void ends_with_the_first(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// All the workers give different numbers of iterations.
+/// Each worker asks for a different number of iterations.
 static void differs_in_iterations(void) {
     mdist_strategy_t *strategy = join();
     mdist_iterator_t *iterator = own_rows();
@@ -85,7 +85,7 @@ static void differs_in_outputs(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Only worker 1's is to be made one value.
+/// Sets an output that only worker 1 reduces to one value.
 static int32_t put_out_in_own_way(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element,
                                   void *user_data) {
     (void)strategy, (void)user_data;
@@ -109,7 +109,7 @@ static int32_t fail_on_the_last(mdist_strategy_t *strategy, mdist_loop_t *loop, 
     return rank + 1 == worker_count && mdist_loop_iterations(loop) == 1 ? 6 : 0;
 }
 
-/// One worker's function fails: all hear of it, though the others were content.
+/// One worker's function fails. All workers are told, although the functions of the others succeeded.
 static void fails_for_all(void) {
     mdist_strategy_t *strategy = join();
     mdist_iterator_t *iterator = own_rows();
@@ -126,7 +126,7 @@ static void fails_for_all(void) {
 }
 
 static void check(const char *scenario) {
-    static const char *const devices[] = {"cpu*1", "cpu*2"};
+    static const char *const devices[] = {"cpu*1", "cpu*2", "cpu*1|cpu*2"};
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; ++i) {
         const Workers job = {.scenario = scenario, .count = 2, .devices = devices[i]};
         assert_int_equal(run_workers(&job), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that is killed, stopped or gone in the midst of collectives: every other one is told who it was, no result
-// before was wrong, nobody hangs, and the job can be formed again.
+// A worker is killed, stopped or leaves in the middle of collectives. Every other worker is told which one it was. No
+// earlier result was wrong, nobody hangs, and the job can be formed again.
 #include "traffic.h"
 
 #include <signal.h>
@@ -27,7 +27,7 @@ static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
-/// Later calls are over at once, and say why.
+/// Later calls fail at once and say why.
 static void require_ended(mdist_strategy_t *strategy) {
     struct timespec before, after;
     clock_gettime(CLOCK_MONOTONIC, &before);
@@ -39,7 +39,7 @@ static void require_ended(mdist_strategy_t *strategy) {
     REQUIRE(after.tv_sec - before.tv_sec < 10); // the timeout is 60 s
 }
 
-/// Traffic until the victim is lost.
+/// Runs traffic until the victim is lost.
 static void survive(mdist_strategy_t *strategy) {
     Traffic traffic = traffic_of_environment();
     GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
@@ -55,9 +55,9 @@ static void one_dies(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Forming included: then all the others fail to form, or wait in vain for the victim to come back.
+/// The victim may die while forming, too. Then all the others fail to form, or wait in vain for it to come back.
 static void one_dies_at_any_time(void) {
-    static Traffic blow; // a thread's
+    static Traffic blow; // static: a thread uses it
     blow = traffic_of_environment();
     if (rank == victim) REQUIRE(strike_later(&blow));
     Traffic traffic = {.seed = blow.seed};
@@ -78,7 +78,8 @@ static void one_dies_at_any_time(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Most replicas give up what they have started, at some time.
+/// Starts collectives and waits for them, until one fails. The victim's replicas destroy their sixth one without
+/// waiting.
 static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     float numbers[1000] = {0};
@@ -91,7 +92,7 @@ static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
         const mdist_status_t status = forget ? MDIST_OK : mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
         mdist_work_destroy(work);
         if (status != MDIST_OK) return 1;
-        if (forget) return 0; // of several replicas the work may be finished
+        if (forget) return 0; // with several replicas, the work may be finished already
     }
 }
 
@@ -99,7 +100,7 @@ static void one_destroys_its_work(void) {
     mdist_strategy_t *strategy = join();
     mdist_error_t *cause = NULL;
     const mdist_status_t status = mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
-    // If all had come the operation was finished, and the victim's end of step is all that the others see.
+    // If all replicas had started it, the operation was finished. Then the others only see that the victim's step ends.
     if (rank != victim || status != MDIST_OK) REQUIRE(status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST);
     if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
     mdist_error_free(cause);
@@ -135,7 +136,8 @@ static void one_dies_with_a_child(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Of tests/netns/losses_test.py, which pulls the victim's cable: it can hear no one, and the others cannot hear it.
+/// A scenario of tests/netns/losses_test.py, which pulls the victim's cable. The victim and the others cannot hear each
+/// other.
 static void one_is_cut_off(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = traffic_of_environment();
@@ -149,7 +151,7 @@ static void one_is_cut_off(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Of tests/netns/losses_test.py, too: it says whom it has lost.
+/// A scenario of tests/netns/losses_test.py, too. Each worker says which one it has lost.
 static void one_connection_breaks(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = traffic_of_environment();
@@ -181,7 +183,8 @@ static void note_that_it_is_asked(int number) {
     asked = 1;
 }
 
-/// What a program does that saves its state before it is taken away: all hear of it in the same step.
+/// Asks in each step whether to end, as a program does that saves its state before it is terminated. All workers learn
+/// of it in the same step.
 static int32_t asking_step(mdist_replica_t *replica, void *user_data) {
     int32_t *end = user_data, one = asked;
     const mdist_buffer_t buffer = buffer_of(&one, MDIST_INT32, 1);
@@ -190,7 +193,7 @@ static int32_t asking_step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Of preemption_test.py.
+/// A scenario of preemption_test.py.
 static void all_end_when_one_is_asked(void) {
     struct sigaction action = {0};
     action.sa_handler = note_that_it_is_asked;
@@ -218,7 +221,7 @@ static void work_together(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// By another process, while those that are left create their strategies anew.
+/// Another process replaces the victim, while the other workers create their strategies again.
 static void one_is_replaced(void) {
     one_dies_then_all_leave();
     work_together();
@@ -233,11 +236,15 @@ static void all_is_well(void) {
     }
 }
 
-static atomic_int warnings;
+static atomic_int warnings, warnings_of_no_secret;
 
 static void count_warnings(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
     (void)user_data;
     if (level > MDIST_LOG_WARN) return;
+    if (strstr(text, "this job has no secret") != NULL) {
+        ++warnings_of_no_secret;
+        return;
+    }
     ++warnings;
     fprintf(stderr, "worker %u: %.*s\n", rank, (int)length, text);
 }
@@ -246,6 +253,7 @@ static void all_leave_together(void) {
     GIVES(MDIST_OK, mdist_log_set_sink(count_warnings, NULL, NULL, &error));
     all_is_well();
     REQUIRE(warnings == 0);
+    REQUIRE(warnings_of_no_secret == 1);
 }
 
 static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
@@ -253,7 +261,7 @@ static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// The victim has done its part; the other one misses it in what they do together next, and only there.
+/// The victim has done its part and leaves. The other worker notices only in the next operation that needs both.
 static void one_leaves(void) {
     mdist_strategy_t *strategy = join();
     GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
@@ -266,7 +274,7 @@ static void one_leaves(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// However far behind the others some are when it leaves: they all finish what they did with it.
+/// Some workers may be far behind when the victim leaves. They all finish the operations that they did with it.
 static void one_of_many_leaves(void) {
     for (int round = 0; round < 20; ++round) {
         mdist_strategy_t *strategy = join();
@@ -288,7 +296,8 @@ static void one_of_many_leaves(void) {
 typedef struct Job {
     const char *scenario;
     uint32_t workers, replicas;
-    const char *variables[3]; // as in Workers
+    const char *variables[3]; // environment, as in Workers
+    const char *limit;        // variable of a time limit that is to run out; NULL for none
     int started;
 } Job;
 
@@ -312,7 +321,7 @@ static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint
                              .killed = signal_number == 9,
                              .store = store,
                              .replacement = strcmp(job->scenario, "one_is_replaced") == 0 ? "work_together" : NULL};
-    if (run_workers(&workers) == 0) return;
+    if ((job->limit != NULL ? run_workers_in_time(&workers, job->limit) : run_workers(&workers)) == 0) return;
     print_error("%s: %u workers x %u replicas, victim %u, signal %d after %u us, seed %u, %s\n", job->scenario,
                 job->workers, job->replicas, victim_rank, signal_number, delay_us, seed,
                 job->variables[0] != NULL ? job->variables[0] : "");
@@ -321,7 +330,7 @@ static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint
 
 #define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
 
-/// All kinds of jobs in turn, each struck at another moment.
+/// Runs all kinds of jobs in turn, and strikes each at another moment.
 static void strike_often(const Job *jobs, size_t job_count, int signal_number, uint32_t times) {
     uint64_t random = 42;
     for (uint32_t i = 0; i < times; ++i) {
@@ -334,8 +343,9 @@ static void strike_often(const Job *jobs, size_t job_count, int signal_number, u
 static void a_killed_worker_is_named_to_all(void **unused) {
     (void)unused;
     static const Job jobs[] = {
-        {"one_dies", 2, 1, {NULL}, 0},    {"one_dies", 3, 2, {SOCKETS}, 0}, {"one_dies", 4, 1, {NULL}, 0},
-        {"one_dies", 2, 2, {SOCKETS}, 0}, {"one_dies", 3, 2, {NULL}, 0},    {"one_dies", 4, 2, {SOCKETS}, 0},
+        {"one_dies", 2, 1, {NULL}, NULL, 0}, {"one_dies", 3, 2, {SOCKETS}, NULL, 0},
+        {"one_dies", 4, 1, {NULL}, NULL, 0}, {"one_dies", 2, 2, {SOCKETS}, NULL, 0},
+        {"one_dies", 3, 2, {NULL}, NULL, 0}, {"one_dies", 4, 2, {SOCKETS}, NULL, 0},
     };
     strike_often(jobs, 6, 9, is_long() ? 160 : 12);
 }
@@ -345,48 +355,49 @@ static void a_killed_worker_is_named_where_gloo_moves_the_bytes(void **unused) {
     if (!mdist_has("gloo")) skip();
 #define GLOO "MDIST_COMMUNICATION_IMPLEMENTATION=gloo"
     static const Job jobs[] = {
-        {"one_dies", 2, 1, {GLOO}, 0}, {"one_dies", 3, 2, {GLOO}, 0}, {"one_dies", 3, 1, {GLOO}, 1}};
+        {"one_dies", 2, 1, {GLOO}, NULL, 0}, {"one_dies", 3, 2, {GLOO}, NULL, 0}, {"one_dies", 3, 1, {GLOO}, NULL, 1}};
     strike_often(jobs, 3, 9, is_long() ? 60 : 6);
 }
 
 static void started_operations_end_with_a_killed_worker(void **unused) {
     (void)unused;
-    static const Job jobs[] = {
-        {"one_dies", 2, 2, {NULL}, 1}, {"one_dies", 3, 1, {SOCKETS}, 1}, {"one_dies", 3, 1, {NULL}, 1}};
+    static const Job jobs[] = {{"one_dies", 2, 2, {NULL}, NULL, 1},
+                               {"one_dies", 3, 1, {SOCKETS}, NULL, 1},
+                               {"one_dies", 3, 1, {NULL}, NULL, 1}};
     strike_often(jobs, 3, 9, is_long() ? 30 : 3);
 }
 
 static void a_worker_killed_at_any_time_is_named(void **unused) {
     (void)unused;
-#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT=1s"
-    static const Job jobs[] = {{"one_dies_at_any_time", 3, 1, {JOIN_SOON}, 0},
-                               {"one_dies_at_any_time", 4, 1, {JOIN_SOON, SOCKETS}, 0},
-                               {"one_dies_at_any_time", 2, 2, {JOIN_SOON}, 0}};
+#define JOIN_SOON "MDIST_COMMUNICATION_JOIN_TIMEOUT"
+    static const Job jobs[] = {{"one_dies_at_any_time", 3, 1, {NULL}, JOIN_SOON, 0},
+                               {"one_dies_at_any_time", 4, 1, {SOCKETS}, JOIN_SOON, 0},
+                               {"one_dies_at_any_time", 2, 2, {NULL}, JOIN_SOON, 0}};
     strike_often(jobs, 3, 9, is_long() ? 60 : 6);
 }
 
 static void a_work_destroyed_is_told_to_all(void **unused) {
     (void)unused;
-    static const Job shared = {"one_destroys_its_work", 3, 1, {NULL}, 0};
-    static const Job apart = {"one_destroys_its_work", 2, 2, {SOCKETS}, 0};
+    static const Job shared = {"one_destroys_its_work", 3, 1, {NULL}, NULL, 0};
+    static const Job apart = {"one_destroys_its_work", 2, 2, {SOCKETS}, NULL, 0};
     strike(&shared, 1, 0, 0, 0, NULL);
     strike(&apart, 0, 0, 0, 0, NULL);
 }
 
 static void a_child_does_not_hide_its_parents_death(void **unused) {
     (void)unused;
-    static const Job jobs[] = {{"one_dies_with_a_child", 3, 1, {NULL}, 0},
-                               {"one_dies_with_a_child", 2, 2, {SOCKETS}, 0}};
+    static const Job jobs[] = {{"one_dies_with_a_child", 3, 1, {NULL}, NULL, 0},
+                               {"one_dies_with_a_child", 2, 2, {SOCKETS}, NULL, 0}};
     strike_often(jobs, 2, 9, is_long() ? 10 : 2);
 }
 
 static void a_stopped_worker_is_named_to_all(void **unused) {
     (void)unused;
-#define SOON "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=1s"
-    static const Job jobs[] = {{"one_stops", 3, 1, {SOON}, 0},
-                               {"one_stops", 2, 2, {SOON, SOCKETS}, 0},
-                               {"one_stops", 2, 1, {SOON}, 1},
-                               {"one_stops", 4, 1, {SOON, SOCKETS}, 0}};
+#define SOON "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT"
+    static const Job jobs[] = {{"one_stops", 3, 1, {NULL}, SOON, 0},
+                               {"one_stops", 2, 2, {SOCKETS}, SOON, 0},
+                               {"one_stops", 2, 1, {NULL}, SOON, 1},
+                               {"one_stops", 4, 1, {SOCKETS}, SOON, 0}};
     strike_often(jobs, 4, 19, is_long() ? 20 : 2);
 }
 
@@ -395,7 +406,8 @@ static void after_a_loss_the_job_forms_again(void **unused) {
     char address[64];
     mdist_store_t *store = open_store(3, address, sizeof address);
     assert_non_null(store);
-    static const Job dies = {"one_dies_then_all_leave", 3, 1, {NULL}, 0}, works = {"all_is_well", 3, 1, {NULL}, 0};
+    static const Job dies = {"one_dies_then_all_leave", 3, 1, {NULL}, NULL, 0},
+                     works = {"all_is_well", 3, 1, {NULL}, NULL, 0};
     for (uint32_t i = 0; i < 3; ++i) {
         strike(&dies, i, 9, 3000, i, address);
         strike(&works, i, 0, 0, i, address);
@@ -405,21 +417,22 @@ static void after_a_loss_the_job_forms_again(void **unused) {
 
 static void another_process_takes_the_place_of_a_killed_one(void **unused) {
     (void)unused;
-    static const Job jobs[] = {{"one_is_replaced", 3, 1, {NULL}, 0}, {"one_is_replaced", 3, 2, {SOCKETS}, 0}};
+    static const Job jobs[] = {{"one_is_replaced", 3, 1, {NULL}, NULL, 0},
+                               {"one_is_replaced", 3, 2, {SOCKETS}, NULL, 0}};
     strike_often(jobs, 2, 9, is_long() ? 20 : 4);
 }
 
 static void a_strategy_is_created_again_by_all(void **unused) {
     (void)unused;
-    static const Job shared = {"all_leave_together", 3, 1, {NULL}, 0};
-    static const Job apart = {"all_leave_together", 2, 2, {SOCKETS}, 0};
+    static const Job shared = {"all_leave_together", 3, 1, {NULL}, NULL, 0};
+    static const Job apart = {"all_leave_together", 2, 2, {SOCKETS}, NULL, 0};
     strike(&shared, 0, 0, 0, 0, NULL);
     strike(&apart, 0, 0, 0, 0, NULL);
 }
 
 static void one_that_leaves_is_missed_in_the_next_operation(void **unused) {
     (void)unused;
-    static const Job shared = {"one_leaves", 2, 1, {NULL}, 0}, apart = {"one_leaves", 2, 2, {SOCKETS}, 0};
+    static const Job shared = {"one_leaves", 2, 1, {NULL}, NULL, 0}, apart = {"one_leaves", 2, 2, {SOCKETS}, NULL, 0};
     strike(&shared, 1, 0, 0, 0, NULL);
     strike(&shared, 0, 0, 0, 0, NULL);
     strike(&apart, 1, 0, 0, 0, NULL);
@@ -427,9 +440,9 @@ static void one_that_leaves_is_missed_in_the_next_operation(void **unused) {
 
 static void what_was_done_with_one_that_leaves_is_done_for_all(void **unused) {
     (void)unused;
-    static const Job jobs[] = {{"one_of_many_leaves", 3, 1, {NULL}, 0},
-                               {"one_of_many_leaves", 4, 1, {SOCKETS}, 0},
-                               {"one_of_many_leaves", 3, 2, {SOCKETS}, 0}};
+    static const Job jobs[] = {{"one_of_many_leaves", 3, 1, {NULL}, NULL, 0},
+                               {"one_of_many_leaves", 4, 1, {SOCKETS}, NULL, 0},
+                               {"one_of_many_leaves", 3, 2, {SOCKETS}, NULL, 0}};
     strike_often(jobs, 3, 0, is_long() ? 30 : 3);
 }
 

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership among real processes: forming, exchanges, data connections, departures and losses.
+// Tests membership among real processes: forming, exchanges, data connections, departures and losses.
 #include "workers.h"
 
-#include "comm/membership/secret.h"
-#include "comm/membership/store_service.h"
+#include "membership/forming.h"
+#include "membership/secret.h"
+#include "membership/store_service.h"
 #include "util/failure.h"
 #include "util/log.h"
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <new>
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -29,7 +36,7 @@ namespace {
 using namespace mdist;
 using namespace mdist::test;
 
-/// A port for each test, on a host of this process alone.
+/// Returns a new port for each test, at an address that only this process uses.
 std::string new_store() {
     static uint16_t port = 4400;
     return text(own_host(), ':', port++);
@@ -52,12 +59,14 @@ MembershipOptions chief_serves(uint32_t rank, uint32_t size, const std::string &
     return options;
 }
 
-/// One byte each way over a non-blocking socket.
+/// Sends one byte each way over a non-blocking socket.
 bool talk(int descriptor, char mine, char *theirs) {
     if (write(descriptor, &mine, 1) != 1) return false;
     pollfd wait = {descriptor, POLLIN, 0};
     return poll(&wait, 1, 20'000) == 1 && read(descriptor, theirs, 1) == 1;
 }
+
+std::atomic<bool> no_memory{false};
 
 void workers_form_a_group_and_exchange(void **) {
     for (uint32_t size = 1; size <= 8; ++size) {
@@ -68,7 +77,7 @@ void workers_form_a_group_and_exchange(void **) {
                 Membership group(chief_serves(me, size, store));
                 std::string all;
                 for (int round = 0; round < 3; ++round)
-                    for (const std::string &blob : group.exchange(text(me, '.', round, ' '), 20 * kSecond)) all += blob;
+                    for (const std::string &blob : group.exchange(text(me, '.', round, ' '), kLongEnough)) all += blob;
                 say(all);
             });
         std::string expected;
@@ -93,7 +102,7 @@ void every_pair_gets_the_data_connections_it_asks_for(void **) {
                 if (other != me) others.push_back((other));
             std::string heard;
             for (char round = 'a'; round < 'd'; ++round) {
-                const auto sockets = group.connect(others, 20 * kSecond);
+                const auto sockets = group.connect(others, kLongEnough);
                 for (std::size_t i = 0; i < sockets.size(); ++i) {
                     const char mine = static_cast<char>(round + static_cast<char>(me) * 4);
                     char theirs = '?';
@@ -110,7 +119,25 @@ void every_pair_gets_the_data_connections_it_asks_for(void **) {
     }
 }
 
-/// Says when it is there, then what its group fails of.
+void without_memory_a_worker_can_still_leave(void **) {
+    const std::string store = new_store();
+    WorkerTeam team;
+    for (const uint32_t rank : {0, 1})
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            Membership group(chief_serves(me, 2, store));
+            group.exchange("", kLongEnough);
+            no_memory = me == 1;
+            group.leave();
+            no_memory = false;
+            say("left");
+        });
+    for (const uint32_t rank : {0, 1}) {
+        assert_string_equal(team.next_line(rank).c_str(), "left");
+        assert_true(team.join(rank));
+    }
+}
+
+/// Says when it has joined, then why its group failed.
 void wait_for_failure(const MembershipOptions &options, const Say &say) {
     Membership group(options);
     int ends[2];
@@ -137,23 +164,31 @@ void a_killed_worker_is_lost_to_all_others(void **) {
     }
 }
 
+/// Tells whether `goes_well` returns true with some limit.
+bool in_time(const std::function<bool(uint64_t limit_ns)> &goes_well) {
+    return std::any_of(std::begin(kLimits), std::end(kLimits), goes_well);
+}
+
 void a_stopped_worker_is_lost_by_its_silence(void **) {
-    const std::string store = new_store();
     constexpr uint32_t kSize = 3;
-    WorkerTeam team;
-    for (uint32_t rank = 0; rank < kSize; ++rank)
-        team.start(rank, [&](uint32_t me, const Say &say) {
-            MembershipOptions options = chief_serves(me, kSize, store);
-            options.heartbeat_timeout_ns = kSecond;
-            wait_for_failure(options, say);
-        });
-    for (uint32_t rank = 0; rank < kSize; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
-    team.signal(1, SIGSTOP);
-    for (const uint32_t rank : {0, 2})
-        assert_true(begins(team.next_line(rank), "PEER_LOST - worker 1: worker 1 (127."));
-    team.signal(1, SIGCONT);
-    // It blames nobody else for the time it slept: either it was told, or it sees that the others have gone.
-    assert_true(begins(team.next_line(1), "PEER_LOST"));
+    assert_true(in_time([](uint64_t limit_ns) {
+        const std::string store = new_store();
+        WorkerTeam team;
+        for (uint32_t rank = 0; rank < kSize; ++rank)
+            team.start(rank, [&](uint32_t me, const Say &say) {
+                MembershipOptions options = chief_serves(me, kSize, store);
+                options.heartbeat_timeout_ns = limit_ns;
+                wait_for_failure(options, say);
+            });
+        bool well = true;
+        for (uint32_t rank = 0; rank < kSize; ++rank) well = team.next_line(rank) == "ready" && well;
+        team.signal(1, SIGSTOP);
+        for (const uint32_t rank : {0, 2})
+            well = begins(team.next_line(rank), "PEER_LOST - worker 1: worker 1 (127.") && well;
+        team.signal(1, SIGCONT);
+        // It blames nobody else for the time it slept. Either it was told, or it sees that the others have gone.
+        return begins(team.next_line(1), "PEER_LOST") && well;
+    }));
 }
 
 void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
@@ -162,12 +197,12 @@ void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
     team.start(0, [&](uint32_t, const Say &say) {
         Membership group(chief_serves(0, 2, store));
         group.set_entered(3);
-        group.exchange("", 20 * kSecond);
-        group.exchange("", 20 * kSecond); // the other one leaves after it
+        group.exchange("", kLongEnough);
+        group.exchange("", kLongEnough); // the other one leaves after it
         group.set_entered(3);
         say(group.failure() ? "failed" : "good");
         try {
-            group.exchange("", 20 * kSecond);
+            group.exchange("", kLongEnough);
         } catch (const Failure &failure) {
             say(told(failure));
         }
@@ -175,8 +210,8 @@ void a_worker_that_leaves_is_missed_by_the_next_operation_only(void **) {
     team.start(1, [&](uint32_t, const Say &say) {
         Membership group(chief_serves(1, 2, store));
         group.set_entered(3);
-        group.exchange("", 20 * kSecond);
-        group.exchange("", 20 * kSecond);
+        group.exchange("", kLongEnough);
+        group.exchange("", kLongEnough);
         say("left");
     });
     assert_string_equal(team.next_line(1).c_str(), "left");
@@ -203,36 +238,41 @@ void one_workers_failure_is_everybodys_with_the_same_words(void **) {
 }
 
 void a_missing_worker_is_named_when_the_time_is_up(void **) {
-    const std::string store = new_store();
-    WorkerTeam team;
-    for (const uint32_t rank : {0u, 2u})
-        team.start(rank, [&](uint32_t me, const Say &) {
-            MembershipOptions options = chief_serves(me, 4, store);
-            options.names = {"worker 0 (a:1)", "worker 1 (b:1)", "worker 2 (c:1)", "worker 3 (d:1)"};
-            options.join_timeout_ns = 2 * kSecond;
-            Membership group(options);
-        });
-    const std::string line = team.next_line(0);
-    assert_true(
-        begins(line, "TIMEOUT - worker 1: not all workers came within 2 s: 2 of 4 workers have joined; missing: 1, 3"));
-    assert_true(contains(line, "worker 1 (b:1), worker 3 (d:1)"));
-    assert_true(begins(team.next_line(2), "TIMEOUT"));
+    assert_true(in_time([](uint64_t limit_ns) {
+        const std::string store = new_store();
+        WorkerTeam team;
+        for (const uint32_t rank : {0u, 2u})
+            team.start(rank, [&](uint32_t me, const Say &) {
+                MembershipOptions options = chief_serves(me, 4, store);
+                options.names = {"worker 0 (a:1)", "worker 1 (b:1)", "worker 2 (c:1)", "worker 3 (d:1)"};
+                options.join_timeout_ns = limit_ns;
+                Membership group(options);
+            });
+        const std::string line = team.next_line(0);
+        const std::string words = text("TIMEOUT - worker 1: not all workers came within ", seconds_text(limit_ns),
+                                       ": 2 of 4 workers have joined; missing: 1, 3");
+        const bool well = begins(line, words.c_str()) && contains(line, "worker 1 (b:1), worker 3 (d:1)");
+        return begins(team.next_line(2), "TIMEOUT") && well;
+    }));
 }
 
 void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
-    const std::string store = new_store();
-    WorkerTeam team;
-    team.start(1, [&](uint32_t, const Say &) {
-        MembershipOptions options = options_for(1, 2, store);
-        options.join_timeout_ns = kSecond / 2;
-        Membership group(options);
-    });
-    const std::string line = team.next_line(1);
-    assert_true(begins(line, text("TIMEOUT - worker -1: the store at ", store, " could not be reached within 0.5 s")));
-    assert_true(contains(line, "Connection refused"));
+    assert_true(in_time([](uint64_t limit_ns) {
+        const std::string store = new_store();
+        WorkerTeam team;
+        team.start(1, [&](uint32_t, const Say &) {
+            MembershipOptions options = options_for(1, 2, store);
+            options.join_timeout_ns = limit_ns;
+            Membership group(options);
+        });
+        const std::string line = team.next_line(1);
+        return begins(line, text("TIMEOUT - worker -1: the store at ", store, " could not be reached within ",
+                                 seconds_text(limit_ns))) &&
+               contains(line, "Connection refused");
+    }));
 }
 
-/// Two workers of a job, the second with what `change` does to its options: what it says.
+/// Starts two workers of a job. `change` changes the options of the second. Returns what that one says.
 std::string refusal(const std::function<void(MembershipOptions &)> &change) {
     const std::string store = new_store();
     WorkerTeam team;
@@ -253,12 +293,12 @@ void who_does_not_belong_is_told_why(void **) {
     assert_true(contains(config, "\"timeout = 600 s\" there, \"timeout = 5 s\" here"));
 }
 
-/// Serves the store in a process of its own, and says how far it is whenever that changes.
+/// Serves the store in its own process, and says its progress whenever that changes.
 void be_launcher(const std::string &store, uint32_t size, const Say &say) {
     StoreOptions options;
     options.size = size;
     options.job = "test";
-    StoreService service(store, options, kSecond);
+    StoreService service(store, options, kLongEnough);
     std::string before;
     for (;;) {
         const std::string progress = service.progress(nullptr);
@@ -280,13 +320,13 @@ void the_first_of_two_of_one_rank_keeps_its_place(void **) {
     assert_true(begins(team.next_line(11), "FAILED_PRECONDITION duplicate_rank worker 1"));
     team.start(0, work);
     for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
-    // With the first gone, and so the session, its place is free: also the launcher's store goes on.
+    // With the first worker gone, the session is gone, too, and its place is free. The launcher's store goes on, too.
     team.signal(1, SIGKILL);
     assert_true(begins(team.next_line(0), "PEER_LOST - worker 1"));
     team.start(0, work);
     team.start(11, work);
     for (const uint32_t rank : {0, 11}) assert_string_equal(team.next_line(rank).c_str(), "ready");
-    // Who leads the session is not the store: it goes on without.
+    // The store does not lead the session, so the session goes on without it.
     team.signal(100, SIGKILL);
     team.signal(11, SIGKILL);
     assert_true(begins(team.next_line(0), "PEER_LOST - worker 1"));
@@ -302,7 +342,7 @@ void a_stale_worker_is_refused(void **) {
             wait_for_failure(options, say);
         });
     for (uint32_t rank = 0; rank < 2; ++rank) assert_string_equal(team.next_line(rank).c_str(), "ready");
-    for (const uint32_t restart : {2u, 3u}) { // of an earlier start; and one too many of this
+    for (const uint32_t restart : {2u, 3u}) { // a worker of an earlier start, and one too many of this start
         team.start(5, [&](uint32_t, const Say &) {
             MembershipOptions options = options_for(1, 2, store);
             options.restart = restart;
@@ -353,6 +393,24 @@ void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
     assert_true(begins(team.next_line(3), "NOT_FOUND name_resolution"));
 }
 
+void a_job_too_large_for_the_descriptors_is_refused_at_once(void **) {
+    const std::string store = new_store();
+    WorkerTeam team;
+    team.start(1, [&](uint32_t me, const Say &) {
+        const rlimit few = {256, 256};
+        setrlimit(RLIMIT_NOFILE, &few);
+        MembershipOptions options = options_for(me, 250, store);
+        options.join_timeout_ns = 50 * kSecond;
+        Membership group(options);
+    });
+    const std::string line = team.next_line(1);
+    assert_true(begins(line, "RESOURCE - "));
+    assert_true(contains(line,
+                         "a job of 250 workers takes at least 266 file descriptors in each process, but this process "
+                         "may open only 256"));
+    assert_true(contains(line, "ulimit -n 532"));
+}
+
 void the_group_forms_again_after_a_loss(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 3;
@@ -361,9 +419,9 @@ void the_group_forms_again_after_a_loss(void **) {
         for (int life = 0; life < 2; ++life) {
             try {
                 Membership group(chief_serves(me, kSize, store));
-                group.exchange("", 20 * kSecond);
+                group.exchange("", kLongEnough);
                 say("ready");
-                group.exchange("", 40 * kSecond); // in the first life, one never comes
+                group.exchange("", kLongEnough); // in the first life, one never comes
                 say("done");
                 return;
             } catch (const Failure &failure) {
@@ -374,7 +432,7 @@ void the_group_forms_again_after_a_loss(void **) {
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, rank != 2 ? work : Work([&](uint32_t me, const Say &say) {
                        Membership group(chief_serves(me, kSize, store));
-                       group.exchange("", 20 * kSecond);
+                       group.exchange("", kLongEnough);
                        say("ready");
                        raise(SIGKILL);
                    }));
@@ -394,7 +452,7 @@ void a_forked_child_does_not_keep_its_dead_parent_alive(void **) {
     team.start(1, [&](uint32_t, const Say &say) {
         Membership group(chief_serves(1, 2, store));
         const int child = fork();
-        if (child == 0) { // lives on, with whatever it has inherited
+        if (child == 0) { // the child lives on, with whatever it has inherited
             prctl(PR_SET_PDEATHSIG, 0);
             alarm(40);
             pause();
@@ -412,11 +470,17 @@ void a_forked_child_does_not_keep_its_dead_parent_alive(void **) {
 
 } // namespace
 
+/// For fault/shortage_new.cpp: C++ allocations fail while this is not 0.
+extern "C" int shortage_refuses_memory(void) {
+    return no_memory.load() ? 1 : 0;
+}
+
 int main() {
     log::set_level(MDIST_LOG_ERROR); // what is refused is told as a warning
     const CMUnitTest tests[] = {
         cmocka_unit_test(workers_form_a_group_and_exchange),
         cmocka_unit_test(every_pair_gets_the_data_connections_it_asks_for),
+        cmocka_unit_test(without_memory_a_worker_can_still_leave),
         cmocka_unit_test(a_killed_worker_is_lost_to_all_others),
         cmocka_unit_test(a_stopped_worker_is_lost_by_its_silence),
         cmocka_unit_test(a_worker_that_leaves_is_missed_by_the_next_operation_only),
@@ -428,6 +492,7 @@ int main() {
         cmocka_unit_test(a_stale_worker_is_refused),
         cmocka_unit_test(without_the_secret_there_is_no_way_in),
         cmocka_unit_test(a_taken_port_and_a_foreign_address_are_told_at_once),
+        cmocka_unit_test(a_job_too_large_for_the_descriptors_is_refused_at_once),
         cmocka_unit_test(the_group_forms_again_after_a_loss),
         cmocka_unit_test(a_forked_child_does_not_keep_its_dead_parent_alive),
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs do that nobody meant them to, in one worker of several: it harms nobody but them, and the others are
-// told as they are when it is lost or has left.
+// Programs do things that they should not, in one worker of several. It harms only that worker. The others are told as
+// they are when a worker is lost or has left.
 #include "traffic.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@ static Traffic traffic_of(uint32_t operations) {
     return traffic;
 }
 
-/// Until the victim is missed, however that is said; or for the victim, until something ends it. `user_data` of the step
-/// begins with the Traffic.
+/// Runs steps until they fail because the victim is gone, with any status that says so. The victim runs them until
+/// something ends it. `user_data` of the step begins with the Traffic.
 static void work_in_steps_until_it_ends(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data) {
     const Traffic *traffic = user_data;
     mdist_error_t *cause = NULL;
@@ -34,13 +34,13 @@ static void work_until_it_ends(mdist_strategy_t *strategy) {
 
 // --- children
 
-/// Children that end in all ways, and one that uses what it has inherited.
+/// Forks children that end in all ways, and one that uses what it has inherited.
 static int32_t forking_step(mdist_replica_t *replica, void *user_data) {
     const int *number = user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (rank == victim && mdist_replica_local_index(replica) == 0) {
         const pid_t child = fork();
-        if (child == 0 && *number == 0) exit(0); // with all that is registered for that
+        if (child == 0 && *number == 0) exit(0); // runs all registered exit handlers
         if (child == 0 && *number == 1) _exit(mdist_barrier(replica, NULL, NULL) == MDIST_OK);
         if (child == 0) execl("/bin/true", "true", (char *)NULL), _exit(1);
         int status = -1;
@@ -70,7 +70,7 @@ static int32_t exiting_step(mdist_replica_t *replica, void *user_data) {
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
-/// As if the job were done, on the calling thread or on the library's.
+/// The victim calls exit as if the job were done, on the calling thread or on one of the library's.
 static void one_exits_in_a_step(void) {
     mdist_strategy_t *strategy = join();
     int32_t local = (int32_t)mdist_strategy_local_replica_count(strategy) - 1;
@@ -95,7 +95,7 @@ static void *destroy_later(void *data) {
     return NULL;
 }
 
-/// Of the victim only once all are at work, so that nobody calls anything with what is no more.
+/// The victim destroys its strategy only once all are at work, so that nobody calls anything with a destroyed one.
 static int32_t destroyed_step(mdist_replica_t *replica, void *user_data) {
     Destroyed *destroyed = user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
@@ -117,11 +117,11 @@ static void one_destroys_while_it_works(void) {
 
 // --- descriptors of others
 
-/// As programs do that make daemons of themselves.
+/// Closes all descriptors, as a program does that becomes a daemon.
 static void one_closes_all_descriptors(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = traffic_of(20);
-    // Once it is over for the victim, all have joined. Others may see the loss in it.
+    // When this run is over for the victim, all workers have joined. Others may see the loss in it.
     mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, NULL);
     if (rank == victim)
         for (long descriptor = 4; descriptor < 256; ++descriptor)
@@ -132,7 +132,7 @@ static void one_closes_all_descriptors(void) {
 
 // --- two at once
 
-/// The second one is refused, and the first goes on.
+/// The second strategy is refused, and the first goes on.
 static void two_strategies_at_once(void) {
     mdist_strategy_t *first = join(), *second = NULL;
     Traffic traffic = traffic_of(20);
@@ -156,8 +156,8 @@ static void check(const char *scenario, uint32_t workers, const char *devices, u
     fail();
 }
 
-static const char *const shared[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=10s", NULL};
-static const char *const apart[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=10s", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp",
+static const char *const shared[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=60s", NULL};
+static const char *const apart[] = {"MDIST_COMMUNICATION_JOIN_TIMEOUT=60s", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp",
                                     NULL};
 
 static void check_both(const char *scenario) {

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-uint32_t rank, worker_count, victim;
+uint32_t rank, worker_count, victim, first_replica_of[MOST_WORKERS + 1];
 _Thread_local char message[1024], reason[64];
 _Thread_local int32_t guilty_worker;
 
-enum { MOST_WORKERS = 16, MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
-static const int patience_ms = MDIST_TEST_SANITIZED ? 600000 : 120000; // of a test that hangs
+enum { MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
+static const int64_t patience_ms = MDIST_TEST_SANITIZED ? 600000 : 120000; // for a test that hangs, per 32 workers
 
 void fail_here(const char *what, const char *file, int line) {
     fprintf(stderr, "worker %u: %s:%d: %s\n", rank, file, line, what);
@@ -67,23 +67,39 @@ static void add(Variables *self, const char *format, const char *value) {
     self->list[++self->count] = NULL;
 }
 
-/// "cpu*2", or where MDIST_TEST_DEVICE says gpu, as many on one of those; where it says gpus, each on its own.
-static const char *devices_here(const char *devices, uint32_t worker, char *text, size_t capacity) {
-    const char *const device = getenv("MDIST_TEST_DEVICE");
+/// Returns one worker's part of "cpu*3|cpu*1". A text without "|" is the same for all. `before` receives the number of
+/// devices of the workers before it.
+static const char *part_of(const char *devices, uint32_t worker, char *text, size_t capacity, unsigned *before) {
+    const int cut = strchr(devices, '|') != NULL;
     unsigned count = 0;
-    if (device != NULL && strcmp(device, "gpus") == 0 && sscanf(devices, "cpu*%u", &count) == 1) {
-        int length = 0;
-        for (unsigned i = 0; i < count; ++i)
-            length += snprintf(text + length, capacity - (size_t)length, "%sgpu:%u", i == 0 ? "" : ",",
-                               (unsigned)worker * count + i);
-        return text;
+    *before = 0;
+    for (uint32_t i = 0; i < worker; ++i) {
+        if (sscanf(devices, "cpu*%u", &count) == 1) *before += count;
+        if (cut) devices += strcspn(devices, "|") + (strchr(devices, '|') != NULL);
     }
-    if (device == NULL || strcmp(device, "gpu") != 0 || strncmp(devices, "cpu*", 4) != 0) return devices;
-    snprintf(text, capacity, "gpu:0*%s", devices + 4);
+    snprintf(text, capacity, "%.*s", (int)strcspn(devices, "|"), devices);
     return text;
 }
 
-/// What a worker needs of this process's own environment, and what makes it a worker.
+/// Returns "cpu*2". If MDIST_TEST_DEVICE is gpu, it returns as many logical devices of one GPU. If it is gpus, each
+/// device is a GPU of its own.
+static const char *devices_here(const char *all, uint32_t worker, char *text, size_t capacity) {
+    const char *const device = getenv("MDIST_TEST_DEVICE");
+    char own[128];
+    unsigned count = 0, before = 0;
+    const char *const devices = part_of(all, worker, own, sizeof own, &before);
+    if (device != NULL && strcmp(device, "gpus") == 0 && sscanf(devices, "cpu*%u", &count) == 1) {
+        int length = 0;
+        for (unsigned i = 0; i < count; ++i)
+            length += snprintf(text + length, capacity - (size_t)length, "%sgpu:%u", i == 0 ? "" : ",", before + i);
+        return text;
+    }
+    const int on_gpu = device != NULL && strcmp(device, "gpu") == 0 && strncmp(devices, "cpu*", 4) == 0;
+    snprintf(text, capacity, "%s%s", on_gpu ? "gpu:0*" : "", devices + (on_gpu ? 4 : 0));
+    return text;
+}
+
+/// Collects the environment of a worker: what it needs of this process's environment, and what makes it a worker.
 static void describe(Variables *self, const Workers *workers, uint32_t worker, const char *store) {
     static const char *const kept[] = {"PATH",
                                        "LD_LIBRARY_PATH",
@@ -97,7 +113,7 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
                                        "CUDA_VISIBLE_DEVICES",
                                        "NCCL_DEBUG",
                                        "NCCL_SOCKET_IFNAME"};
-    char number[32];
+    char number[32], devices[256];
     self->count = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
         char line[4096];
@@ -114,10 +130,14 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     if (is_long()) add(self, "TEST_LONG=%s", "1"); // MDIST_... would be a key that the library does not know
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
-    add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, worker, number, sizeof number));
+    add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, worker, devices, sizeof devices));
+    add(self, "TEST_DEVICES=%s", workers->devices);
+    if (strchr(workers->devices, '|') != NULL) add(self, "MDIST_UNEVEN_REPLICAS=%s", "1");
     for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
         add(self, "%s", workers->environment[i]);
-    add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s"); // unless it is there already: the first counts
+    // These count only if they are not there already: the first one counts.
+    add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s");
+    add(self, "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=%s", "60s"); // on a busy machine, workers wait for a core
 }
 
 static pid_t start(const Workers *workers, uint32_t worker, const char *store, int let_go) {
@@ -142,7 +162,7 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/// Waits for one worker until the deadline, then kills it; its wait status.
+/// Waits for one worker until the deadline, then kills it. Returns its wait status.
 static int reap(pid_t pid, int64_t deadline) {
     const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct pollfd end = {fd, POLLIN, 0};
@@ -172,7 +192,7 @@ mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t ca
     return NULL;
 }
 
-/// 0 if the worker ended as it should.
+/// Waits for the worker's end. Returns 0 if it ended as it should.
 static int ended_badly(const Workers *workers, uint32_t worker, pid_t pid, int64_t deadline) {
     const int status = pid < 0 ? -1 : reap(pid, deadline);
     const int killed = status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
@@ -182,19 +202,27 @@ static int ended_badly(const Workers *workers, uint32_t worker, pid_t pid, int64
     return 1;
 }
 
-/// The others first, then the victim.
+/// Continues a process, but only if it is stopped. SIGCONT would cancel a pending SIGSTOP. The search for leaks at the
+/// end of a process stops its threads by SIGSTOP, and would then wait forever.
+static void let_go_on(pid_t pid) {
+    siginfo_t change = {0};
+    if (waitid(P_PID, (id_t)pid, &change, WSTOPPED | WNOHANG | WNOWAIT) == 0 && change.si_pid == pid)
+        kill(pid, SIGCONT);
+}
+
+/// Waits for the other workers first, then for the victim.
 static int await(const Workers *workers, const pid_t *pids, int hold) {
-    const int64_t deadline = now_ms() + patience_ms;
+    const int64_t deadline = now_ms() + patience_ms * (1 + workers->count / 32);
     int failures = 0;
     for (uint32_t worker = 0; worker < workers->count; ++worker)
         if (worker != workers->victim) failures += ended_badly(workers, worker, pids[worker], deadline);
     close(hold);
     const pid_t last = pids[workers->victim];
-    if (last > 0) kill(last, SIGCONT);
+    if (last > 0) let_go_on(last);
     return failures + ended_badly(workers, workers->victim, last, deadline);
 }
 
-/// Awaits them all, the victim and whoever comes in its place.
+/// Waits for all workers, the victim and its replacement included.
 static int await_replaced(const Workers *workers, pid_t *pids, const char *store, const int *let_go) {
     Workers then = *workers;
     then.scenario = workers->replacement;
@@ -220,12 +248,36 @@ int run_workers(const Workers *workers) {
     return failures;
 }
 
+int run_workers_in_time(const Workers *workers, const char *key) {
+    static const char *const limits[] = {MDIST_TEST_SANITIZED ? "8s" : "3s", "15s", "60s"};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; ++i) {
+        const char *environment[16];
+        char limit[96];
+        size_t count = 0;
+        snprintf(limit, sizeof limit, "%s=%s", key, limits[i]);
+        environment[count++] = limit;
+        for (size_t j = 0; workers->environment != NULL && workers->environment[j] != NULL && count < 15; ++j)
+            environment[count++] = workers->environment[j];
+        environment[count] = NULL;
+        Workers limited = *workers;
+        limited.environment = environment;
+        if (run_workers(&limited) == 0) return 0;
+        fprintf(stderr, "scenario %s with %s did not go well\n", workers->scenario, limit);
+    }
+    return 1;
+}
+
 int multi_main(int argument_count, char **arguments, const NamedScenario *scenarios, size_t scenario_count,
                int (*test_all)(void)) {
     if (argument_count != 3 || strcmp(arguments[1], "--worker") != 0) return test_all();
     rank = (uint32_t)atoi(getenv("MDIST_RANK"));
     worker_count = (uint32_t)atoi(getenv("MDIST_SIZE"));
     victim = (uint32_t)atoi(getenv("TEST_VICTIM"));
+    const char *const devices = getenv("TEST_DEVICES") != NULL ? getenv("TEST_DEVICES") : getenv("MDIST_DEVICES");
+    for (uint32_t worker = 0; devices != NULL && worker <= worker_count; ++worker) { // NULL: not started by run_workers
+        char own[128];
+        part_of(devices, worker, own, sizeof own, &first_replica_of[worker]);
+    }
     for (size_t i = 0; i < scenario_count; ++i) {
         if (strcmp(arguments[2], scenarios[i].name) != 0) continue;
         scenarios[i].run();

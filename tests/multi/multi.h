@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenarios: functions that run in several real worker processes at once, and the tests that start them.
+// Runs scenarios: functions that run in several real worker processes at once.
 //
-// A test program starts itself again, once for each worker, with the name of a scenario; the test owns the store where
-// they meet. In a scenario REQUIRE() ends the worker with a sentence on stderr; the test fails if any worker fails, or
-// is not done in time. Nothing here is cmocka's, which knows one process only; tests assert on what run_workers gives.
+// A test program starts itself again, once for each worker, with the name of a scenario. The test owns the store where
+// the workers meet. In a scenario, REQUIRE() ends the worker with a sentence on stderr. The test fails if any worker
+// fails or is not done in time. cmocka knows only one process, so scenarios do not use it: tests assert on the result
+// of run_workers().
 #pragma once
 
 #include "mdist_test.h"
+
+#ifdef __cplusplus
+extern "C" {
+#define _Thread_local thread_local
+#endif
 
 typedef void (*Scenario)(void);
 
@@ -15,35 +21,36 @@ typedef struct NamedScenario {
     Scenario run;
 } NamedScenario;
 
-/// Of this worker; and whom the scenario is about.
+/// This worker's rank, the number of workers, and the rank of the worker that the scenario is about.
 extern uint32_t rank, worker_count, victim;
+/// The id of each worker's first replica, then the number of all replicas.
+enum { MOST_WORKERS = 256 };
+extern uint32_t first_replica_of[MOST_WORKERS + 1];
 
-/// Who runs, and with what: environment as "NAME=value" lines, NULL at the end; NULL for none.
+/// What to run. `environment` holds "NAME=value" strings, with NULL at the end; NULL for none.
 typedef struct Workers {
     const char *scenario;
     uint32_t count;
-    const char *devices; // "cpu*2"
+    const char *devices; // "cpu*2": of every worker; "cpu*3|cpu*1": of each worker, whose numbers may differ
     const char *const *environment;
-    uint32_t victim;         // awaited last: when all others have ended it is continued and let go
-    int killed;              // the victim is to end by SIGKILL
-    const char *store;       // where they meet; NULL: at one of their own
-    const char *replacement; // NULL, or a scenario: when the victim has ended, one of this begins in its place
+    uint32_t victim;         // awaited last: once all others have ended, it is continued and released
+    int killed;              // the victim must end by SIGKILL
+    const char *store;       // where they meet; NULL: at a store of their own
+    const char *replacement; // NULL, or a scenario that starts in the victim's place once the victim has ended
 } Workers;
 
-/// A time limit that is to run out, but not for those who are merely slow.
-#if MDIST_TEST_SANITIZED
-#define RUNS_OUT "8s"
-#else
-#define RUNS_OUT "3s"
-#endif
-
-/// A store for several runs of workers; NULL if there is none, which it has printed.
+/// Opens a store for several runs of workers. If that fails, prints why and returns NULL.
 mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t capacity);
 
-/// Runs them to their end; 0 if all is well, else it has printed what is not.
+/// Runs the workers to their end. Returns 0 if all is well; otherwise prints what is wrong.
 int run_workers(const Workers *workers);
 
-/// What main() does in such a program: the tests, or one worker of a scenario.
+/// Does the same in a scenario where a time limit is to run out for one worker, but not for others that are only slow.
+/// `key` is the environment variable of the limit. The limit is a few seconds at first. If the workers then do not end
+/// as they should, the machine may be busy, and a longer limit is tried.
+int run_workers_in_time(const Workers *workers, const char *key);
+
+/// Does the work of main(): runs the tests, or one worker of a scenario.
 int multi_main(int argument_count, char **arguments, const NamedScenario *scenarios, size_t scenario_count,
                int (*test_all)(void));
 
@@ -56,7 +63,8 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
 /// Ends this worker with a sentence.
 #define GIVE_UP(sentence) fail_here(sentence, __FILE__, __LINE__)
 
-/// The call gave this status, and an error that agrees; its message stays in `message` until the next.
+/// Checks that the call gives this status, and an error that agrees. The error's message stays in `message` until the
+/// next call.
 #define GIVES(wanted, call)                                            \
     do {                                                               \
         mdist_error_t *error = NULL;                                   \
@@ -71,11 +79,16 @@ void fail_here(const char *what, const char *file, int line);
 void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,
                   int line);
 
-/// The victim's: returns when all other workers have ended.
+/// For the victim: returns when all other workers have ended.
 void outlive_others(void);
 
-/// True in the long tier, also in a worker.
+/// Tells whether this is the long tier, also in a worker.
 int is_long(void);
 
-/// The strategy that the environment describes.
+/// Creates the strategy that the environment describes.
 mdist_strategy_t *join(void);
+
+#ifdef __cplusplus
+#undef _Thread_local
+}
+#endif

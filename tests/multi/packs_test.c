@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs among several workers: the same sums, an operation for each; disagreement is told. Cached reads ask nobody.
+// Packs among several workers: they give the same sums, with one operation for each pack. A disagreement is reported.
+// Cached reads ask no other worker.
 #include "multi.h"
 
 enum { VALUES = 40, ELEMENTS = 300 };
@@ -12,7 +13,7 @@ static mdist_call_options_t packs_of_bytes(int64_t bytes) {
     return options;
 }
 
-/// Value i of replica r is i + r + 1 throughout; every third is of integers.
+/// Makes value i. Every element of replica r is i + r + 1. Every third value is of integers.
 static mdist_value_t *value_of(mdist_strategy_t *strategy, int i) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     static float floats[4][ELEMENTS];
@@ -20,7 +21,7 @@ static mdist_value_t *value_of(mdist_strategy_t *strategy, int i) {
     mdist_tensor_t tensors[4];
     for (uint32_t local = 0; local < locals; ++local) {
         for (int e = 0; e < ELEMENTS; ++e) {
-            integers[local][e] = i + (int64_t)(rank * locals + local) + 1;
+            integers[local][e] = i + (int64_t)(first_replica_of[rank] + local) + 1;
             floats[local][e] = (float)integers[local][e];
         }
         tensors[local] = i % 3 == 0 ? tensor_of(integers[local], MDIST_INT64, ELEMENTS)
@@ -98,7 +99,7 @@ static void packs_as_configured(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Worker 0 takes packs, and worker 1 does not.
+/// Worker 0 asks for packs, and worker 1 does not.
 static void disagrees_on_packs(void) {
     mdist_strategy_t *strategy = join();
     mdist_value_t *values[VALUES], *sums[VALUES] = {NULL};
@@ -121,7 +122,7 @@ static float read_number(mdist_variable_t *variable) {
     return number;
 }
 
-/// Only the first read takes all workers: worker 1 reads once, and worker 0 as often as it likes.
+/// Only the first read needs all workers: worker 1 reads once, and worker 0 as often as it likes.
 static void caches_reads(void) {
     mdist_strategy_t *strategy = join();
     float one = 1;
@@ -137,12 +138,12 @@ static void caches_reads(void) {
     GIVES(MDIST_OK, mdist_cached_reads_enter(strategy, &error));
     for (int reads = rank == 0 ? 5 : 1; reads > 0; --reads) REQUIRE(read_number(variable) == replicas);
     GIVES(MDIST_OK, mdist_cached_reads_exit(strategy, &error));
-    REQUIRE(read_number(variable) == replicas); // and here all meet again
+    REQUIRE(read_number(variable) == replicas); // here all meet again
     mdist_variable_destroy(variable);
     mdist_strategy_destroy(strategy);
 }
 
-/// What is for one process, and what all must have alike.
+/// Cross-device operations "one_device" work only in one process, so several workers are refused.
 static void is_refused(void) {
     mdist_strategy_t *strategy = NULL;
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_strategy_create(NULL, &strategy, &error));
@@ -150,7 +151,7 @@ static void is_refused(void) {
 }
 
 static void check_with(const char *scenario, const char *const *environment) {
-    static const char *const devices[] = {"cpu*1", "cpu*2"};
+    static const char *const devices[] = {"cpu*1", "cpu*2", "cpu*1|cpu*3"};
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; ++i) {
         const Workers job = {.scenario = scenario, .count = 2, .devices = devices[i], .environment = environment};
         assert_int_equal(run_workers(&job), 0);

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM to one worker, or to the launcher, in the midst of collectives. Usage: preemption_test.py MDIST MULTI_LOSSES"""
+"""SIGTERM to one worker, or to the launcher, during collectives. Usage: preemption_test.py MDIST MULTI_LOSSES"""
 import os
+import random
 import signal
 import sys
+import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(2))
@@ -19,12 +21,41 @@ def scenario(name):
 
 
 class Preemption(unittest.TestCase):
+    def test_one_that_is_killed_is_blamed_however_fast_the_others_fail(self):
+        seed = int(os.environ.get("MDIST_TEST_SEED", random.randrange(2**32)))
+        print("seed", seed, flush=True)
+        chance = random.Random(seed)
+        for _ in range(200 if os.environ.get("MDIST_TEST_TIER") == "long" else 5):
+            victim = chance.randrange(WORKERS)
+            # The others turn the error into an exit code, and do nothing else with it.
+            with Running(*JOB, "--grace", "50", *scenario("all_end_when_one_is_asked")) as job:
+                os.kill(int(job.lines(WORKERS)[victim].split()[-1]), signal.SIGKILL)
+                self.assertEqual(job.end(), 128 + signal.SIGKILL, job.errors)
+            self.assertRegex(job.errors, rf"(?m)^ +{victim} .* killed by SIGKILL  <- first failure$")
+            self.assertEqual(job.errors.count("exit code 3"), WORKERS - 1, job.errors)
+
+    def test_one_that_leaves_and_fails_last_is_blamed_for_what_the_others_make_of_it(self):
+        # The others hold the named pipe open. The victim ends once they have ended.
+        script = """if [ "$MDIST_RANK" = 1 ]; then
+    exec 8<"$1/alive"
+    "$2" --worker one_leaves && cat <&8
+    exit 5
+fi
+exec 9<>"$1/alive"
+"$2" --worker one_leaves
+exit 3"""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(folder + "/alive")
+            result = launch(*JOB, "--grace", "50", "--", "sh", "-c", script, "sh", folder, PROGRAM)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^ +1 .* exit code 5  <- first failure$")
+
     def test_one_that_is_ended_is_named_by_all_others_and_by_the_launcher(self):
         result = launch(*JOB, "--grace", "30", "--env", "TEST_SIGNAL=15", "--env", "TEST_DELAY_US=3000",
                         *scenario("one_dies"))
         self.assertEqual(result.returncode, 128 + signal.SIGTERM, result.stderr)
-        self.assertRegex(result.stderr, r"rank 1 failed \(killed by SIGTERM\)")
-        # The others have found what they should, and have ended by themselves.
+        self.assertRegex(result.stderr, r"(?m)^ +1 .* killed by SIGTERM  <- first failure$")
+        # The others have found what they should, and ended by themselves.
         for rank in (0, 2):
             self.assertNotRegex(result.stderr, rf"(?m)^ +{rank} .*(killed|exit code [1-9])")
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of several workers: joined in replica order, in a step and outside, with a different number on each replica.
+// Rows of several workers are joined in replica order, in a step and outside of steps. Each replica has a different
+// number of rows.
 #include "multi.h"
 
 enum { MOST = 8 };
 
-/// Replica id has id rows, of indices id, id + 1, ...; row i is 100 * id + i.
+/// The rows of one replica. Replica id has id rows, of indices id, id + 1, ...; row i is 100 * id + i.
 typedef struct Own {
     int64_t indices[MOST];
     float values[MOST];
@@ -21,7 +22,7 @@ static void fill_own(Own *own, uint32_t id) {
     own->index_tensor.shape[0] = own->value_tensor.shape[0] = id;
 }
 
-/// 1 if this is what all replicas have together.
+/// Checks that the value holds the rows of all replicas; 1 if so.
 static int is_all(const mdist_value_t *value, size_t index, uint32_t replicas, float divisor) {
     mdist_tensor_t indices, values;
     if (mdist_value_indices(value, index, &indices, NULL) != MDIST_OK ||
@@ -61,7 +62,7 @@ static void joins_rows(void) {
     mdist_tensor_t indices[MOST], values[MOST];
     mdist_value_t *which = NULL, *numbers = NULL, *rows = NULL, *out = NULL;
     for (uint32_t local = 0; local < locals; ++local) {
-        fill_own(&own[local], rank * locals + local);
+        fill_own(&own[local], first_replica_of[rank] + local);
         indices[local] = own[local].index_tensor;
         values[local] = own[local].value_tensor;
     }
@@ -79,7 +80,7 @@ static void joins_rows(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Worker 1 has rows of another type, which both are told.
+/// Worker 1 has rows of another type. Both workers are told.
 static void disagrees(void) {
     mdist_strategy_t *strategy = join();
     int64_t index = 0;
@@ -107,6 +108,7 @@ static void rows_are_joined_in_replica_order(void **unused) {
     check("joins_rows", 2, "cpu*1");
     check("joins_rows", 2, "cpu*2");
     check("joins_rows", 3, "cpu*1");
+    check("joins_rows", 3, "cpu*3|cpu*1|cpu*3");
 }
 
 static void workers_that_disagree_are_told(void **unused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterators of several workers in checkpoints: an epoch goes on with other workers and replicas, and no row is lost or
-// seen twice; what fails on one worker fails on all and moves nobody.
+// Iterators of several workers in checkpoints. An epoch goes on with other numbers of workers and replicas, and no row
+// is lost or seen twice. A restore that fails on one worker fails on all, and moves no iterator.
 #include "multi.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static mdist_dataset_t *mixed_batches(uint64_t seed) {
     return batches;
 }
 
-/// The chief alone finds the files.
+/// Makes a checkpoint. Only the chief's folder has the files.
 static mdist_checkpoint_t *checkpoint_of(mdist_strategy_t *strategy, mdist_iterator_t *iterator) {
     mdist_checkpoint_t *checkpoint = NULL;
     const char *folder = rank == 0 ? getenv("TEST_FOLDER") : "/nowhere/to/be/found";
@@ -27,7 +27,7 @@ static mdist_checkpoint_t *checkpoint_of(mdist_strategy_t *strategy, mdist_itera
     return checkpoint;
 }
 
-/// Writes down the rows that this worker's replicas get in the next steps; how many steps there were.
+/// Writes down the rows that this worker's replicas get in the next steps. Returns how many steps there were.
 static int take_steps(mdist_iterator_t *iterator, uint32_t locals, int steps) {
     char path[256];
     snprintf(path, sizeof path, "%s/seen-%s-%u", getenv("TEST_FOLDER"), getenv("TEST_PHASE"), (unsigned)rank);
@@ -48,7 +48,7 @@ static int take_steps(mdist_iterator_t *iterator, uint32_t locals, int steps) {
     return taken;
 }
 
-/// One part of an epoch: from the latest checkpoint, if there is one, some steps on, and saved.
+/// Runs one part of an epoch: restores the latest checkpoint, if there is one, takes some steps, and saves.
 static void goes_on(void) {
     const int phase = atoi(getenv("TEST_PHASE")), steps = atoi(getenv("TEST_STEPS"));
     mdist_strategy_t *strategy = join();
@@ -81,7 +81,7 @@ static void take_one(mdist_iterator_t *iterator) {
     mdist_value_destroy(value);
 }
 
-/// Workers whose iterators stand alike, but for the chief's, whose shuffle has counted one more before.
+/// The workers' iterators have the same position, except that the chief's shuffle has counted one iterator more.
 static void orders_differ(mdist_strategy_t *strategy) {
     mdist_dataset_t *dataset = mixed_batches(9);
     mdist_iterator_t *iterator = NULL, *look = NULL;
@@ -96,7 +96,7 @@ static void orders_differ(mdist_strategy_t *strategy) {
     mdist_dataset_destroy(dataset);
 }
 
-/// Workers whose iterators are not alike: of a dataset that each has for itself.
+/// The workers' iterators differ: each worker has a dataset of its own.
 static void differ(void) {
     mdist_strategy_t *strategy = join();
     mdist_dataset_t *dataset = mixed_batches(9), *other = mixed_batches(rank == 1 ? 8 : 9);
@@ -118,7 +118,7 @@ static void differ(void) {
 
     orders_differ(strategy);
 
-    mdist_iterator_t *busy = iterator; // one that fails to be saved on one worker is saved on none
+    mdist_iterator_t *busy = iterator; // if one worker cannot save its iterator, none does
     if (rank == 1) GIVES(MDIST_OK, mdist_iterator_close(busy, &error));
     GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_checkpoint_save(checkpoint, 2, NULL, &error));
     REQUIRE(strcmp(reason, "closed") == 0 && guilty_worker == 1);
@@ -153,7 +153,7 @@ static int remove_folder(void **state) {
     return rmdir(own_folder);
 }
 
-/// Adds what the workers of a phase have written down.
+/// Adds up what the workers of a phase have written down.
 static void count_seen(int phase, uint32_t workers, int *seen) {
     for (uint32_t worker = 0; worker < workers; ++worker) {
         char path[128];
@@ -175,6 +175,7 @@ static void expect_an_epoch_in_parts(const char *order) {
     } phases[] = {{2, "cpu*1", "TEST_STEPS=3"},
                   {1, "cpu*2", "TEST_STEPS=2"},
                   {3, "cpu*1", "TEST_STEPS=1"},
+                  {2, "cpu*1|cpu*3", "TEST_STEPS=1"},
                   {2, "cpu*2", "TEST_STEPS=99"}};
     int seen[ROWS] = {0};
     for (int phase = 0; phase < (int)(sizeof phases / sizeof *phases); ++phase) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers of a dozen kinds connect while a group forms: it still forms, and they leave nothing behind.
+// Strangers of a dozen kinds connect while a group forms. The group still forms, and the strangers leave nothing
+// behind.
 #include "workers.h"
 
-#include "comm/membership/address.h"
-#include "comm/membership/handshake.h"
-#include "comm/membership/payload.h"
-#include "comm/membership/secret.h"
-#include "comm/membership/store_service.h"
+#include "membership/address.h"
+#include "membership/handshake.h"
+#include "membership/secret.h"
+#include "membership/store_service.h"
 #include "util/log.h"
+#include "util/payload.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,7 +62,7 @@ std::string proof_of_nothing() {
     return encode(ControlFrame{FrameKind::kProof, {}, std::string(200, 'x')}, none);
 }
 
-/// What a stranger of that kind says at once.
+/// Returns what a stranger of that kind says at once.
 std::string words_of(uint32_t kind, uint32_t number) {
     switch (kind) {
         case 0:
@@ -77,23 +78,23 @@ std::string words_of(uint32_t kind, uint32_t number) {
         case 5:
             return header(99, 1, 10);
         case 6:
-            return header(1, 1, 0xffffffff);
+            return header(kProtocolVersion, 1, 0xffffffff);
         case 7:
-            return header(1, 200, 10);
+            return header(kProtocolVersion, 200, 10);
         case 8:
             return hello("other", 1, 4, false);
         case 9:
             return hello("test", number % 4, 4, true) + proof_of_nothing();
         case 10:
-            return hello("test", 3, 4, true); // says no more
+            return hello("test", 3, 4, true); // says nothing after that
         case 11:
-            return header(1, 1, 300) + std::string(300, '\xff');
+            return header(kProtocolVersion, 1, 300) + std::string(300, '\xff');
         default:
             return "";
     }
 }
 
-/// What the store answers to these first words.
+/// Returns the store's answer to these first words, in the same version.
 Failure answer_to(const std::string &store, const std::string &words) {
     const SocketAddress address = socket_address(split_address(store));
     const int descriptor = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -102,10 +103,17 @@ Failure answer_to(const std::string &store, const std::string &words) {
         fail();
     FrameReader reader(65536);
     std::optional<ControlFrame> frame;
+    bool is_first = true;
     for (pollfd wait = {descriptor, POLLIN, 0}; !frame && poll(&wait, 1, 20'000) == 1;) {
         char bytes[4096];
         const ssize_t got = read(descriptor, bytes, std::min(sizeof bytes, reader.wanted()));
         if (got <= 0) break;
+        // A peer of another version cannot read a frame of this one.
+        if (std::exchange(is_first, false)) {
+            assert_true(got > static_cast<ssize_t>(kVersionAt));
+            assert_int_equal(bytes[kVersionAt], words[kVersionAt]);
+            bytes[kVersionAt] = static_cast<char>(kProtocolVersion);
+        }
         reader.feed({bytes, static_cast<std::size_t>(got)});
         frame = reader.next();
     }
@@ -114,7 +122,8 @@ Failure answer_to(const std::string &store, const std::string &words) {
     return decode_failure(frame->payload).value_or(Failure(MDIST_OK, "not readable"));
 }
 
-/// Connects, says its words and is kept; the oldest of many goes. Kind 12 resets at once.
+/// Connects, says its words, and keeps the connection open. If there are many, the oldest is closed. Kind 12 resets at
+/// once.
 void connect_as(uint32_t kind, uint32_t number, const SocketAddress &store, std::deque<int> &held) {
     const int descriptor = socket(store.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0 || connect(descriptor, store.get(), store.length) != 0) {
@@ -144,7 +153,7 @@ void be_strangers(const std::string &store, uint32_t count, const Say &say) {
 }
 
 void be_launcher(const std::string &store, const std::string &secret, const Say &say) {
-    StoreService service(store, {4, 0, "test", secret}, kSecond);
+    StoreService service(store, {4, 0, "test", secret}, kLongEnough);
     say("serving");
     uint32_t joined = 0;
     while (joined < 4) {
@@ -166,7 +175,7 @@ void a_group_forms_among(const std::string &secret, uint16_t port) {
         MembershipOptions options = options_for(me, 4, store);
         options.secret = secret;
         Membership group(options);
-        group.exchange("", 20 * kSecond);
+        group.exchange("", kLongEnough);
         say("ready");
         pause();
     };
@@ -185,13 +194,12 @@ void workers_of_another_version_or_byte_order_are_told_so(void **) {
     const std::string store = text(own_host(), ':', 4402);
     WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &say) {
-        const StoreService service(store, {4, 0, "test", ""}, kSecond);
+        const StoreService service(store, {4, 0, "test", ""}, kLongEnough);
         say("serving");
         pause();
     });
     assert_string_equal(team.next_line(0).c_str(), "serving");
     std::string words = hello("test", 1, 4, false);
-    constexpr std::size_t kVersionAt = 4;
     words[kVersionAt] = static_cast<char>(kProtocolVersion + 1);
     const Failure version = answer_to(store, words);
     assert_int_equal(version.status(), MDIST_ERR_CONFIG);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structured and mapped values of several workers: reduced over all of them, and refused where workers differ.
+// Structured and mapped values of several workers are reduced over all of them. They are refused if workers differ.
 #include "multi.h"
 
 #include "merge_structure.h"
@@ -22,7 +22,7 @@ static int set(mdist_replica_t *replica, const char *path, float x, uint64_t ele
     return mdist_replica_set_result_at(replica, 0, path, &tensor, NULL) != MDIST_OK;
 }
 
-/// {"loss": id, "rows": [id, id, ... id + 1 of them]}
+/// Sets {"loss": id, "rows": [id, id, ...]} with id + 1 rows.
 static int32_t set_loss_and_rows(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -39,7 +39,7 @@ static void reduces_leaf_by_leaf(void) {
     GIVES(MDIST_OK, mdist_value_at(value, "loss", &loss, &error));
     GIVES(MDIST_OK, mdist_value_at(value, "rows", &rows, &error));
 
-    // Two leaves in one operation, to one place and everywhere.
+    // Reduces two leaves in one operation, to one device and to all.
     const char *const twice[] = {"m.0", "m.1"};
     mdist_value_t *const same[] = {loss, loss};
     GIVES(MDIST_OK, mdist_value_structure(twice, same, 2, &both[0], &error));
@@ -58,7 +58,7 @@ static void reduces_leaf_by_leaf(void) {
         mdist_value_destroy(outs[i]);
     }
 
-    // Rows differ in length: over an axis, and gathered.
+    // Rows differ in length: reduces them over an axis, and gathers them.
     const char *const named[] = {"rows"};
     const int32_t axis = 0;
     mdist_value_t *only = NULL;
@@ -84,7 +84,7 @@ static int32_t set_name(mdist_replica_t *replica, void *user_data) {
     return set(replica, user_data, 1, 0);
 }
 
-/// Workers whose paths differ: an error on all, though shapes are alike.
+/// The workers' paths differ. That is an error on all, although shapes are alike.
 static void differs_between_workers(void) {
     mdist_strategy_t *strategy = join();
     static char names[][4] = {"a", "b"};
@@ -96,7 +96,7 @@ static void differs_between_workers(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Replicas of one worker set other paths: its run fails, and nobody waits for it.
+/// The replicas of one worker set different paths. Its run fails, and nobody waits for it.
 static int32_t set_other_name(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     return set(replica, rank == 1 && mdist_replica_local_index(replica) == 1 ? "b" : "a", 1, 0);
@@ -108,7 +108,7 @@ static void differs_within_a_worker(void) {
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_run(strategy, set_other_name, NULL, NULL, 0, &value, 1, NULL, &error);
     mdist_error_free(error);
-    // The other hears of it in its run, as the cause or as the end of all collectives, or only after it.
+    // The other worker learns of it in its run, as the cause or as ABORTED, or only after the run.
     REQUIRE(status == MDIST_ERR_MISMATCH || (rank == 0 && (status == MDIST_OK || status == MDIST_ERR_ABORTED)));
     if (rank != 1 && status == MDIST_OK) {
         error = NULL;
@@ -120,18 +120,16 @@ static void differs_within_a_worker(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Element squared, as a leaf.
+/// Sets the square of the element as a leaf.
 static int32_t square(mdist_replica_t *replica, uint64_t element, void *user_data) {
     (void)user_data;
     return set(replica, "square", (float)(element * element), 0);
 }
 
-/// The elements of the job, not of each worker: a mean over them is the same in every layout.
+/// The elements are those of the job, not of each worker. So a mean over them is the same in every layout.
 static void maps_elements(void) {
     mdist_strategy_t *strategy = join();
-    const uint32_t workers = mdist_strategy_worker_count(strategy);
-    const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const uint64_t fewest = (workers - 1) * locals + 1;
+    const uint64_t fewest = first_replica_of[worker_count - 1] + 1;
     const int32_t axis = 0;
     mdist_value_t *value = NULL, *out = NULL;
     for (uint64_t count = fewest; count < fewest + 6; ++count) {
@@ -147,7 +145,7 @@ static void maps_elements(void) {
         mdist_value_destroy(value);
     }
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_map(strategy, fewest - 1, square, NULL, NULL, 0, &value, 1, NULL, &error));
-    REQUIRE(strstr(message, "to give each worker one") != NULL);
+    REQUIRE(strstr(message, "Each worker must get one") != NULL);
     mdist_strategy_destroy(strategy);
 }
 
@@ -188,6 +186,7 @@ static void structures_are_reduced_over_all_workers(void **unused) {
     check("reduces_leaf_by_leaf", 2, "cpu*1");
     check("reduces_leaf_by_leaf", 2, "cpu*2");
     check("reduces_leaf_by_leaf", 3, "cpu*1");
+    check("reduces_leaf_by_leaf", 3, "cpu*2|cpu*1|cpu*3");
 }
 
 static void different_paths_are_an_error_on_all_workers(void **unused) {
@@ -202,18 +201,21 @@ static void elements_are_mapped_once_in_the_job(void **unused) {
     check("maps_elements", 2, "cpu*1");
     check("maps_elements", 2, "cpu*2");
     check("maps_elements", 3, "cpu*1");
+    check("maps_elements", 3, "cpu*1|cpu*3|cpu*1");
 }
 
 static void merges_reduce_structures_over_all_workers(void **unused) {
     (void)unused;
     check("merges_structures", 2, "cpu*1");
     check("merges_structures", 2, "cpu*2");
+    check("merges_structures", 2, "cpu*2|cpu*1");
 }
 
 static void functions_see_replicas_of_the_whole_job(void **unused) {
     (void)unused;
     check("makes_values_by_function", 2, "cpu*1");
     check("makes_values_by_function", 2, "cpu*2");
+    check("makes_values_by_function", 2, "cpu*1|cpu*2");
 }
 
 static int test_all(void) {

@@ -16,7 +16,7 @@ typedef struct Operation {
     uint64_t part, whole; // elements
 } Operation;
 
-/// One replica's place: who it is, and its memory.
+/// What one replica works with: its id and its memory.
 typedef struct Place {
     mdist_replica_t *replica;
     uint32_t id, count;
@@ -105,7 +105,7 @@ static mdist_status_t start_and_wait(const Operation *operation, mdist_replica_t
     return status == MDIST_OK && !done ? MDIST_ERR_INTERNAL : status;
 }
 
-/// 1 if it failed, 2 if it gave something else than it should.
+/// Performs an operation. Returns 1 if it failed, 2 if the result is wrong.
 static int32_t perform(const Traffic *traffic, const Operation *operation, const Place *place) {
     const uint64_t ins = operation->kind == ALL_GATHER ? operation->part : operation->whole;
     const uint64_t outs = operation->kind == REDUCE_SCATTER ? operation->part : operation->whole;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic: collectives of all kinds one after another, each result checked, until one fails; and what may befall a
-// worker in the midst of them.
+// Traffic: runs collectives of all kinds one after another and checks each result, until one fails. A worker can be
+// struck by a signal meanwhile.
 #pragma once
 
 #include "multi.h"
@@ -9,15 +9,16 @@
 
 typedef struct Traffic {
     uint32_t seed;       // the same on all workers
-    uint32_t operations; // 0: until one fails
-    int started;         // by the calls that start, and wait for, an operation
-    int signal;          // what the victim sends itself; 0 for none
-    uint32_t delay_us;   // after its second operation
-    atomic_int wrong;    // a result was
+    uint32_t operations; // how many; 0: until one fails
+    int started;         // whether to use the calls that start an operation and wait for it
+    int signal;          // the signal that the victim sends itself; 0 for none
+    uint32_t delay_us;   // delay of the signal after the victim's second operation
+    atomic_int wrong;    // whether a result was wrong
 } Traffic;
 
-/// Of mdist_run; `user_data` is the Traffic. Gives 1 when a collective has failed.
+/// A step for mdist_run; `user_data` is the Traffic. Returns 1 when a collective has failed.
 int32_t traffic_step(mdist_replica_t *replica, void *user_data);
 
-/// Sends this worker its signal after the delay, whatever it does then; 1 if a thread could be had for that.
+/// Sends this worker its signal after the delay, whatever it does then. Returns 1 if a thread for that could be
+/// started.
 int strike_later(Traffic *traffic);

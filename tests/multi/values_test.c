@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values, variables and datasets of several workers: what TensorFlow's MultiWorkerMirroredStrategy says of them.
+// Values, variables and datasets of several workers follow the rules of TensorFlow's MultiWorkerMirroredStrategy.
 #include "multi.h"
 
 #include <math.h>
 
-/// A plain value of one float.
+/// Makes a plain value of one float.
 static mdist_value_t *plain(float x) {
     const uint64_t shape[] = {1};
     mdist_tensor_t tensor;
@@ -21,7 +21,7 @@ static float first(mdist_value_t *value) {
     return *(const float *)tensor.data;
 }
 
-/// Result 0: this replica's id + 1, id + 1 times.
+/// Sets result 0: id + 1 elements, each of which is id + 1.
 static int32_t ids_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -37,7 +37,8 @@ static void reduces_over_all(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t n = mdist_strategy_replica_count(strategy);
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    REQUIRE(n == worker_count * locals);
+    const int one_each = n == worker_count;
+    REQUIRE(n == first_replica_of[worker_count] && locals == first_replica_of[rank + 1] - first_replica_of[rank]);
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
     REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
     REQUIRE(mdist_strategy_is_chief(strategy) == (rank == 0));
@@ -68,10 +69,10 @@ static void reduces_over_all(void) {
     mdist_value_destroy(out);
     mdist_value_destroy(ids);
 
-    // One replica per worker: a plain value is one per replica, as in TensorFlow. More: nobody could say what was
-    // meant.
+    // With one replica per worker, a plain value is one value per replica, as in TensorFlow. With more replicas on any
+    // worker, its meaning is unclear.
     mdist_value_t *own = plain((float)rank + 1);
-    if (locals == 1) {
+    if (one_each) {
         GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
         REQUIRE(first(out) == (float)(n * (n + 1)) / 2);
         mdist_value_destroy(out);
@@ -122,7 +123,7 @@ static mdist_variable_t *variable(mdist_strategy_t *strategy, const char *name, 
 static void keeps_variables_equal(void) {
     mdist_strategy_t *strategy = join();
     const float n = (float)mdist_strategy_replica_count(strategy);
-    // Everybody gives its own initial value; the chief's counts.
+    // Each worker gives its own initial value; the chief's counts.
     mdist_variable_t *variables[] = {
         variable(strategy, "sum", (float)rank + 100, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_SUM),
         variable(strategy, "mean", (float)rank + 100, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_MEAN),
@@ -145,12 +146,13 @@ static void keeps_variables_equal(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// What replicas see of range(11).batch(5), by `data.order`.
+/// Checks what replicas get of range(11).batch(5), by `data.order`.
 static void deals_out_batches(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     const uint32_t n = mdist_strategy_replica_count(strategy);
-    const int by_replica = strcmp(getenv("MDIST_DATA_ORDER"), "replica") == 0;
+    const int uneven = strchr(getenv("TEST_DEVICES"), '|') != NULL;
+    const int by_replica = uneven || strcmp(getenv("MDIST_DATA_ORDER"), "replica") == 0;
     float numbers[11];
     for (int i = 0; i < 11; ++i) numbers[i] = (float)i;
     const uint64_t shape[] = {11};
@@ -167,7 +169,7 @@ static void deals_out_batches(void) {
         GIVES(MDIST_OK, mdist_iterator_next(iterator, &value, 1, &error));
         const uint32_t rows = 11 - begin < 5 ? 11 - begin : 5, most = (rows + n - 1) / n;
         for (uint32_t local = 0; local < locals; ++local) {
-            const uint32_t slice = by_replica ? rank * locals + local : local * worker_count + rank;
+            const uint32_t slice = by_replica ? first_replica_of[rank] + local : local * worker_count + rank;
             const uint32_t from = slice * most < rows ? slice * most : rows;
             const uint32_t to = from + most < rows ? from + most : rows;
             mdist_tensor_t part;
@@ -186,11 +188,25 @@ static void deals_out_batches(void) {
     mdist_strategy_destroy(strategy);
 }
 
+/// A sparse TF_CONFIG gives the worker's place. The test still says where they meet.
+static void takes_sparse_indices(void) {
+    static const char *const tasks[] = {"\"chief\",\"index\":0", "\"worker\",\"index\":2", "\"worker\",\"index\":7"};
+    char json[256];
+    snprintf(
+        json, sizeof json,
+        "{\"cluster\":{\"chief\":[\"h0:1\"],\"worker\":{\"7\":\"h7:1\",\"2\":\"h2:1\"},\"evaluator\":{\"4\":\"e:1\"}},"
+        "\"task\":{\"type\":%s}}",
+        tasks[rank]);
+    REQUIRE(setenv("TF_CONFIG", json, 1) == 0);
+    REQUIRE(unsetenv("MDIST_RANK") == 0 && unsetenv("MDIST_SIZE") == 0);
+    reduces_over_all();
+}
+
 static void check(const char *scenario, const char *const *environment) {
     static const struct {
         uint32_t workers;
         const char *devices;
-    } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"}, {3, "cpu*1"}, {2, "cpu*3"}};
+    } layouts[] = {{2, "cpu*1"}, {2, "cpu*2"}, {3, "cpu*1"}, {2, "cpu*3"}, {3, "cpu*2|cpu*1|cpu*2"}};
     for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
         const Workers job = {.scenario = scenario,
                              .count = layouts[i].workers,
@@ -203,6 +219,12 @@ static void check(const char *scenario, const char *const *environment) {
 static void values_are_reduced_and_gathered_over_all_workers(void **unused) {
     (void)unused;
     check("reduces_over_all", NULL);
+}
+
+static void a_sparse_tf_config_makes_a_job(void **unused) {
+    (void)unused;
+    const Workers job = {.scenario = "takes_sparse_indices", .count = 3, .devices = "cpu*1"};
+    assert_int_equal(run_workers(&job), 0);
 }
 
 static void variables_begin_with_the_chiefs_value_and_stay_equal(void **unused) {
@@ -221,6 +243,7 @@ static void batches_are_dealt_as_tensorflow_does_or_by_replica(void **unused) {
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_reduced_and_gathered_over_all_workers),
+        cmocka_unit_test(a_sparse_tf_config_makes_a_job),
         cmocka_unit_test(variables_begin_with_the_chiefs_value_and_stay_equal),
         cmocka_unit_test(batches_are_dealt_as_tensorflow_does_or_by_replica),
     };
@@ -230,6 +253,7 @@ static int test_all(void) {
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"reduces_over_all", reduces_over_all},
+        {"takes_sparse_indices", takes_sparse_indices},
         {"keeps_variables_equal", keeps_variables_equal},
         {"deals_out_batches", deals_out_batches},
     };

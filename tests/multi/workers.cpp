@@ -17,7 +17,7 @@
 namespace mdist::test {
 namespace {
 
-constexpr uint64_t kPatience = 60 * kSecond;
+constexpr uint64_t kPatience = 2 * kLongEnough;
 
 void say_line(int pipe, std::string line) {
     line += '\n';
@@ -100,7 +100,7 @@ bool WorkerTeam::join(uint32_t rank) {
     Child &whom = *child(rank);
     while (!next_line(rank).empty()) {
     }
-    // The pipe has ended, so the process is ending, or the limit has passed.
+    // Either the pipe has ended, so that the process is ending, or the limit has passed.
     pollfd ended = {whom.pipe, POLLIN, 0};
     if (poll(&ended, 1, 0) == 0) kill(whom.pid, SIGKILL);
     int status = 0;
@@ -121,8 +121,8 @@ MembershipOptions options_for(uint32_t rank, uint32_t size, const std::string &s
     options.store = store;
     options.job = "test";
     options.agreement = "timeout = 600 s\n";
-    options.join_timeout_ns = 40 * kSecond;
-    options.heartbeat_timeout_ns = 30 * kSecond;
+    options.join_timeout_ns = kLongEnough;
+    options.heartbeat_timeout_ns = kLongEnough;
     return options;
 }
 

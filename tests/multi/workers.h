@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers for tests: child processes that run a function and report one line of text each. The test's own process
-// starts no thread of the library unless a test says so, and never waits for a child without a limit.
+// Workers for tests: child processes that run a function and report lines of text. The test's own process starts no
+// thread of the library unless a test says so. It never waits for a child without a limit.
 #pragma once
 
-#include "comm/membership/membership.h"
+#include "membership/membership.h"
 #include "util/text.h"
 
 #include <mdist/status.h>
@@ -15,26 +15,32 @@
 namespace mdist::test {
 
 inline constexpr uint64_t kSecond = 1'000'000'000;
+/// For limits that must not run out, even on the busiest machine.
+inline constexpr uint64_t kLongEnough = 90 * kSecond;
+/// For a limit that is to run out while everything else gets done in time. Tests try them one after another until that
+/// happens.
+inline constexpr uint64_t kLimits[] = {2 * kSecond, 10 * kSecond, 60 * kSecond};
 
-/// What a worker says goes to its parent; see WorkerTeam::reports.
+/// Sends a line from a worker to its parent; see WorkerTeam::next_line.
 using Say = std::function<void(const std::string &)>;
 using Work = std::function<void(uint32_t rank, const Say &say)>;
 
-/// Processes that end with the test, whatever becomes of it.
+/// A team of processes that end with the test, however it ends.
 class WorkerTeam {
   public:
     WorkerTeam() = default;
     WorkerTeam(const WorkerTeam &) = delete;
     WorkerTeam &operator=(const WorkerTeam &) = delete;
-    /// Kills who is left.
+    /// Kills the processes that are left.
     ~WorkerTeam();
 
-    /// A child that runs `work(rank, say)`, what it throws being said too: "PEER_LOST left worker 1: sentence".
+    /// Starts a child that runs `work(rank, say)`. A failure that it throws is said, too: "PEER_LOST left worker 1:
+    /// sentence".
     void start(uint32_t rank, const Work &work);
     void signal(uint32_t rank, int number) const;
-    /// Waits until that worker has said something that it had not said when last asked; "" if it ended or after 60 s.
+    /// Waits for the next line that this worker says. Returns "" if it has ended, or says nothing for long.
     std::string next_line(uint32_t rank);
-    /// Waits for the end of a worker, 60 s at most; whether it ended by itself with status 0.
+    /// Waits for the end of a worker, but not forever. Returns whether it ended by itself with status 0.
     bool join(uint32_t rank);
 
   private:
@@ -49,13 +55,13 @@ class WorkerTeam {
     std::vector<Child> children_;
 };
 
-/// An address on this host that no other test process uses: 127.x.y.z by its id.
+/// Returns an address on this host that no other test process uses: 127.x.y.z, made from the process id.
 std::string own_host();
-/// Options with short limits, for `size` workers that meet at `store`.
+/// Makes options with short limits, for `size` workers that meet at `store`.
 MembershipOptions options_for(uint32_t rank, uint32_t size, const std::string &store);
 /// "PEER_LOST left worker 1: sentence"
 std::string told(const Failure &failure);
-/// The long tier's count, or the quick one's.
+/// Returns `slow` in the long tier, otherwise `quick`.
 uint32_t tiered(uint32_t quick, uint32_t slow);
 
 } // namespace mdist::test

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several started collectives under way at once over workers x replicas: the numbers, the order, what polls them, and
-// every way to fail.
+// Several started collectives at once over workers x replicas: the numbers, the order, polling, and every way to fail.
 #include "multi.h"
 
 #include <errno.h>
@@ -66,7 +65,8 @@ static mdist_status_t wait_by_poll(mdist_work_t *work) {
     return status;
 }
 
-/// Some replicas start them all and ask in an order of their own, some poll, some call; round by round another.
+/// Some replicas start them all and wait in an order of their own, some poll, some make blocking calls. The roles
+/// change from round to round.
 static int32_t mixed_step(mdist_replica_t *replica, void *user_data) {
     const int round = *(const int *)user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -100,7 +100,7 @@ static void several_at_once(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Worker 0 starts all and does something else until worker 1 has all results: nobody there drives them.
+/// Worker 0 starts all and does something else until worker 1 has all results. No call on worker 0 drives them.
 static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     const char *pipe_path = user_data;
     const uint32_t n = (uint32_t)mdist_replica_count(replica);
@@ -135,7 +135,7 @@ static void all_go_on(void) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Failures: the victim does something else from its third operation on; the others poll or wait.
+// ---- Failures: from its third operation on, the victim does something else. The others poll or wait.
 
 typedef struct Failing {
     enum { MISMATCH, DIES, LEAVES, DESTROYS, ABORTS, IS_LATE } how;
@@ -170,7 +170,7 @@ static int32_t befall(Failing *self, mdist_replica_t *replica) {
     }
 }
 
-/// What the others have: two results, and a failure of all else.
+/// The others get two results, and a failure for everything after that.
 static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     Failing *self = user_data;
     const uint32_t n = (uint32_t)mdist_replica_count(replica);
@@ -180,7 +180,7 @@ static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     for (int at = 0; at < DEPTH; ++at) all[local][at].work = NULL;
     for (int at = 0; at < (struck ? 2 : DEPTH); ++at)
         if (start(replica, prepare(replica, at), at) != MDIST_OK) failed = 1;
-    for (int at = 0; at < 2; ++at) { // the victim has waited for these before anything befalls it
+    for (int at = 0; at < 2; ++at) { // the victim has waited for these before it fails
         int32_t done = 0;
         if (all[local][at].work == NULL) continue;
         const mdist_status_t status = mdist_work_wait(all[local][at].work, MDIST_FOREVER, &done, NULL);
@@ -236,6 +236,8 @@ static void several_under_way_over_workers_and_replicas(void **unused) {
     check("several_at_once", 2, "cpu*2", NULL);
     check("several_at_once", 3, "cpu*1", sockets);
     check("several_at_once", 2, "cpu*3", sockets);
+    check("several_at_once", 3, "cpu*3|cpu*3|cpu*1", NULL);
+    check("several_at_once", 4, "cpu*1|cpu*1|cpu*1|cpu*2", sockets);
 }
 
 static void all_go_on_while_their_replicas_do_something_else(void **unused) {
@@ -266,15 +268,16 @@ static void every_failure_ends_what_is_queued(void **unused) {
         for (int replicas = 1; replicas <= 2; ++replicas) {
             char variable[32];
             snprintf(variable, sizeof variable, "TEST_HOW=%d", how);
-            const char *const environment[] = {variable,
-                                               how == IS_LATE ? "MDIST_COMMUNICATION_TIMEOUT=" RUNS_OUT : NULL, NULL};
+            const char *const environment[] = {variable, NULL};
             const Workers job = {.scenario = "fail_somehow",
                                  .count = 2,
                                  .devices = replicas == 1 ? "cpu*1" : "cpu*2",
                                  .environment = environment,
                                  .victim = 1,
                                  .killed = how == DIES};
-            if (run_workers(&job) != 0) fail_msg("kind %d of failure, %d replicas", how, replicas);
+            const int failed =
+                how == IS_LATE ? run_workers_in_time(&job, "MDIST_COMMUNICATION_TIMEOUT") : run_workers(&job);
+            if (failed) fail_msg("kind %d of failure, %d replicas", how, replicas);
         }
     }
 }

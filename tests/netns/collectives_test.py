@@ -14,7 +14,7 @@ LONG = os.environ.get("MDIST_TEST_TIER") == "long"
 
 def output_of(command, **variables):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
-    result = subprocess.run(command, capture_output=True, text=True, env=clean | variables, timeout=100)
+    result = subprocess.run(command, capture_output=True, text=True, env=clean | variables, timeout=180)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -55,6 +55,15 @@ class Collectives(unittest.TestCase):
             workers = sum(int(host.split(":")[1]) for host in hosts.split(","))
             alone = output_of([SUMS], MDIST_DEVICES=f"cpu*{workers * per_worker}")
             self.assertEqual(launch(hosts, per_worker, SUMS), alone * workers, hosts)
+
+    def test_sums_of_workers_with_different_numbers_of_replicas_do_too(self):
+        # Along rails, on hosts with different numbers of workers, and on one worker each.
+        for hosts, counts in (("host1:2,host2:2", "2 1 1 3"), ("host1:2,host2:1", "1 4 2"),
+                              ("host1:1,host2:1,host3:1", "3 3 1"), ("host1:2,host2:2", "1 1 1 2")):
+            own = f'set -- {counts}; shift "$MDIST_RANK"; MDIST_UNEVEN_REPLICAS=1 MDIST_DEVICES="cpu*$1" exec "$0"'
+            numbers = [int(count) for count in counts.split()]
+            alone = output_of([SUMS], MDIST_DEVICES=f"cpu*{sum(numbers)}")
+            self.assertEqual(launch(hosts, 1, "sh", "-c", own, SUMS), alone * len(numbers), hosts + ": " + counts)
 
     @unittest.skipUnless(LONG, "the long tier")
     def test_types_and_operations(self):

@@ -8,7 +8,7 @@ import unittest
 
 HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "hosts.sh")
 BYTES = 4 << 20
-LIMIT = 30
+LIMIT = 120  # of what is not to hang; nothing takes so long on the busiest machine
 
 # Sends back how many bytes came, to one who asks; says first where it listens.
 SERVER = """
@@ -24,7 +24,7 @@ peer.sendall(f"{count} from {address[0]}".encode())
 
 CLIENT = """
 import socket, sys
-server = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=20)
+server = socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=100)
 server.sendall(bytes(int(sys.argv[3])))
 server.shutdown(socket.SHUT_WR)
 print(server.recv(100).decode())
@@ -89,7 +89,7 @@ class Hosts(unittest.TestCase):
     def test_lose_each_other_when_the_cable_is_pulled(self):
         subprocess.run(["ip", "-n", "host3", "link", "set", "eth0", "down"], check=True)
         self.assertNotEqual(knock(1, "10.78.0.3", 0.3), "refused")
-        self.assertEqual(knock(1, "10.78.0.2", 10), "refused")
+        self.assertEqual(knock(1, "10.78.0.2", 60), "refused")
         subprocess.run(["ip", "-n", "host3", "link", "set", "eth0", "up"], check=True)
         # The first packets may still be lost.
         self.assertIn("refused", (knock(1, "10.78.0.3", 5) for _ in range(5)))

@@ -6,6 +6,7 @@
 #include "comm/schedules/doubling.h"
 #include "comm/schedules/rails.h"
 #include "comm/schedules/small_exchange.h"
+#include "strategy/job/call_functions.h"
 
 #include <optional>
 
@@ -33,9 +34,9 @@ struct Way {
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
-        : link_(link), job_(job), way_(way), call_(call), plan_(link.parties(), job.per_worker(), way.per_host) {
+        : link_(link), job_(job), way_(way), call_(call), plan_(job.spans(), way.per_host) {
         for (const int32_t dtype : dtypes_of(job.call(0)))
-            rows_.emplace_back(job.calls(link.self()), job.per_worker(), dtype, job.cut(), link.self());
+            rows_.emplace_back(job.calls(link.self()), dtype, job.cut(), link.self());
         begin_next();
     }
 
@@ -52,12 +53,12 @@ class Part final : public Schedule {
         const std::size_t reduced = way_.small ? 1 : 1 + rows_.size(); // steps until all are
         const uint64_t tag = uint64_t{step_} << 32;
         const OperationHeader header = OperationHeader::of(call_, step_, 0);
-        if (step == 0 && way_.small && call_.kind == CallKind::kAllReduce) {
+        if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
             current_ = std::make_unique<Doubling>(link_, header, plan_, rows_, scratch_);
         } else if (step == 0 || step == reduced + 1) {
             current_ = std::make_unique<SmallExchange>(link_, header, nullptr);
         } else if (step < reduced) {
-            const Flat &row = rows_[step - 1];
+            const ReduceRow &row = rows_[step - 1];
             if (way_.per_host > 1)
                 current_ = std::make_unique<Rails>(link_, tag, row, way_.per_host, scratch_, way_.chunk_elements);
             else
@@ -77,7 +78,7 @@ class Part final : public Schedule {
     const Way way_;
     const Call &call_;
     const DoublingPlan plan_;
-    std::vector<Flat> rows_; // by dtype
+    std::vector<ReduceRow> rows_; // by dtype
     std::size_t step_ = 0;
     Scratch scratch_;
     std::unique_ptr<Schedule> current_;
@@ -94,7 +95,7 @@ class Run {
                                                          : way_.small      ? 1 + random_() % 9
                                                                            : 1 + random_() % 5)),
           op_(random_op(random_)),
-          job_(random_, parties_, static_cast<uint32_t>(1 + random_() % 3), op_,
+          job_(random_, random_spans(random_, parties_, 3), op_,
                random_shapes(random_, op_, random_() % 8 == 0 ? 2000 : 100), random_() % 2 == 0),
           longest_delay_(1 + random_() % 1000),
           network_(random_, parties_, longest_delay_),

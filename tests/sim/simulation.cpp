@@ -12,6 +12,7 @@ namespace mdist::test {
 namespace {
 
 constexpr uint64_t kConnectGivesUp = 3'000 * kMillisecond;
+constexpr uint64_t kFirstRetransmission = 200 * kMillisecond;
 constexpr uint16_t kFirstFreePort = 40000;
 
 } // namespace
@@ -48,8 +49,7 @@ ConnectionId Process::connect(const Endpoint &to) {
     Simulation &simulation = simulation_;
     simulation_.after(simulation_.delay(), [&simulation, link, to, this] {
         Process *target = simulation.listener(to);
-        const bool lost =
-            target != nullptr && (!target->alive_ || simulation.cuts_.count(Simulation::pair_of(*this, *target)) != 0);
+        const bool lost = target != nullptr && (!target->alive_ || simulation.is_cut(*this, *target));
         if (lost || target == nullptr)
             return simulation.after(lost ? kConnectGivesUp : simulation.delay(), [&simulation, link, lost] {
                 simulation.end(link, 0, lost ? ETIMEDOUT : ECONNREFUSED);
@@ -59,8 +59,18 @@ ConnectionId Process::connect(const Endpoint &to) {
     return id;
 }
 
-uint16_t Process::listen(ConnectionId) {
-    return port_ = static_cast<uint16_t>(kFirstFreePort + simulation_.random(20000));
+Endpoint Process::listen(ConnectionId) {
+    port_ = static_cast<uint16_t>(kFirstFreePort + simulation_.random(20000));
+    return {host_, port_, true};
+}
+
+void Process::send_datagram(const Endpoint &to, std::string_view bytes) {
+    Process *target = simulation_.listener(to);
+    if (target == nullptr || simulation_.is_cut_one_way(*this, *target) || simulation_.random(200) == 0) return;
+    Simulation &simulation = simulation_;
+    simulation_.after(simulation_.delay(), [&simulation, target, piece = std::string(bytes)] {
+        simulation.to_process(*target, [target, piece] { target->machine_->datagram(piece); });
+    });
 }
 
 void Process::send(ConnectionId id, std::string_view bytes) {
@@ -133,13 +143,8 @@ uint64_t Simulation::delay() {
     return random(100) == 0 ? usual + 200 * kMillisecond : usual;
 }
 
-std::pair<uint32_t, uint32_t> Simulation::pair_of(const Process &a, const Process &b) {
-    return std::minmax(a.number_, b.number_);
-}
-
 bool Simulation::is_cut(const Link &link) const {
-    return !cuts_.empty() && link.ends[1].process != nullptr &&
-           cuts_.count(pair_of(*link.ends[0].process, *link.ends[1].process)) != 0;
+    return !cuts_.empty() && link.ends[1].process != nullptr && is_cut(*link.ends[0].process, *link.ends[1].process);
 }
 
 std::pair<Simulation::LinkPointer, int> Simulation::find(const Process &process, ConnectionId id) {
@@ -224,7 +229,17 @@ void Simulation::mend() {
     const auto by_id = [](const LinkPointer &a, const LinkPointer &b) { return a->ends[0].id < b->ends[0].id; };
     std::sort(ordered.begin(), ordered.end(), by_id);
     for (const LinkPointer &link : ordered)
-        for (auto &[to, what] : std::exchange(link->waiting, {})) arrive(link, to, std::move(what));
+        if (!link->waiting.empty()) send_again(link);
+}
+
+/// When TCP tries next: each time after twice as long.
+void Simulation::send_again(const LinkPointer &link) {
+    uint64_t next = link->waiting_since, pause = kFirstRetransmission;
+    for (; next <= now_; pause *= 2) next += pause;
+    at(next, [this, link] {
+        if (is_cut(*link)) return;
+        for (auto &[to, what] : std::exchange(link->waiting, {})) what(); // before what is on its way behind it
+    });
 }
 
 void Simulation::deliver(const LinkPointer &link, int to, const std::string &bytes) {

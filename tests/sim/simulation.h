@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: hosts, connections and time for state machines that know the world only as World (comm/membership). One
+// Simulation: hosts, connections and time for state machines that know the world only as World (membership). One
 // thread, one seed; whatever happens is an event at a virtual time, so that a run is repeated by its seed.
 //
 // Connections behave as TCP's do: in order, each with a delay of its own for every piece; a killed process's end is
 // seen by its peers, a host that lost its power says nothing; while two hosts cannot reach each other, what is sent
-// waits, and a connection that is watched ends when it has waited too long; a stopped process's connections are still
-// accepted and filled, and it sees everything when it goes on.
+// waits, also when they can again, for TCP's next attempt, and a connection that is watched ends when it has waited too
+// long; datagrams are lost now and then, and always where the way is cut, perhaps in one direction only; a stopped
+// process's connections are still accepted and filled, and it sees everything when it goes on.
 #pragma once
 
-#include "comm/membership/world.h"
+#include "membership/world.h"
 
 #include <functional>
 #include <map>
@@ -43,7 +44,8 @@ class Process final : public World {
     uint64_t now_ns() const override;
     void random(void *bytes, std::size_t count) override;
     ConnectionId connect(const Endpoint &to) override;
-    uint16_t listen(ConnectionId like) override;
+    Endpoint listen(ConnectionId like) override;
+    void send_datagram(const Endpoint &to, std::string_view bytes) override;
     void send(ConnectionId connection, std::string_view bytes) override;
     void close(ConnectionId connection) override;
     void watch(ConnectionId connection, uint64_t silence_ns) override;
@@ -84,7 +86,12 @@ class Simulation {
     void power_off(Process &process);
     void stop(Process &process);
     void go_on(Process &process);
-    void cut(const Process &a, const Process &b) { cuts_.insert(pair_of(a, b)); }
+    /// What one sends to the other does not arrive.
+    void cut_one_way(const Process &from, const Process &to) { cuts_.insert({from.number_, to.number_}); }
+    void cut(const Process &a, const Process &b) {
+        cut_one_way(a, b);
+        cut_one_way(b, a);
+    }
     void mend();
     /// Both ends of one of its connections see an error.
     void reset_one(Process &process);
@@ -104,8 +111,12 @@ class Simulation {
         uint64_t waiting_since = 0;
     };
     using LinkPointer = std::shared_ptr<Link>;
-    static std::pair<uint32_t, uint32_t> pair_of(const Process &a, const Process &b);
+    bool is_cut_one_way(const Process &from, const Process &to) const {
+        return cuts_.count({from.number_, to.number_}) != 0;
+    }
+    bool is_cut(const Process &a, const Process &b) const { return is_cut_one_way(a, b) || is_cut_one_way(b, a); }
     bool is_cut(const Link &link) const;
+    void send_again(const LinkPointer &link);
     uint64_t delay();
     void arrive(const LinkPointer &link, int to, std::function<void()> what);
     void pass(const LinkPointer &link, int to, std::function<void()> what);
@@ -134,8 +145,8 @@ class Simulation {
     std::priority_queue<Event> events_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::map<ConnectionId, std::pair<LinkPointer, int>> links_;
-    std::vector<std::weak_ptr<Link>> waiting_; // that have ever had to wait
-    std::set<std::pair<uint32_t, uint32_t>> cuts_;
+    std::vector<std::weak_ptr<Link>> waiting_;     // that have ever had to wait
+    std::set<std::pair<uint32_t, uint32_t>> cuts_; // from, to
 };
 
 } // namespace mdist::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow's worked examples of runs, merges, reductions and gathers, for any number of replicas and workers: each
-// function tries one of them and gives the line of what came out otherwise, or 0. docs/cases.md lists them.
+// TensorFlow's worked examples of runs, merges, reductions and gathers, for any number of replicas and workers. Each
+// function tries one example. It returns 0, or the line of the first check that failed. docs/cases.md lists them.
 #pragma once
 
 #include "need.h"
@@ -23,7 +23,7 @@ MDIST_TEST_HELPER int32_t ids_step(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
 }
 
-/// Local results are the local ids; those gathered over all workers are 0 to n - 1; their sum.
+/// Local results are the local ids. Gathered over all workers they are 0 to n - 1. Their sum is n (n - 1) / 2.
 MDIST_TEST_HELPER int case_replica_ids(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     const uint32_t first = (uint32_t)mdist_strategy_worker(strategy) * locals;
@@ -141,7 +141,7 @@ MDIST_TEST_HELPER int case_merges(mdist_strategy_t *strategy) {
     return 0;
 }
 
-/// A scope is entered twice and left twice; what is reduced in it is what is reduced outside.
+/// A scope is entered twice and left twice. A reduction inside it gives the same as outside.
 MDIST_TEST_HELPER int case_scopes(mdist_strategy_t *strategy) {
     mdist_value_t *ids = NULL, *sum = NULL;
     mdist_strategy_t *current = NULL;
@@ -201,13 +201,13 @@ MDIST_TEST_HELPER int32_t dense_and_rows_step(mdist_replica_t *replica, void *us
         NEED(dense == (float)i * n);
         NEED_OK(mdist_all_reduce_rows(replica, MDIST_SUM, &indices, &values, &rows, NULL, NULL));
         NEED_OK(mdist_value_tensor(rows, 0, &got, NULL));
-        NEED((float)got.shape[0] == n); // as many rows of index 0, each 1: dense, n
+        NEED((float)got.shape[0] == n); // n rows of index 0, each 1: as a dense tensor, n
         mdist_value_destroy(rows);
     }
     return 0;
 }
 
-/// (1, rows, 2, rows) become (n, n rows, 2n, n rows).
+/// (1, rows, 2, rows) reduce to (n, n rows, 2n, n rows).
 MDIST_TEST_HELPER int case_dense_and_rows(mdist_strategy_t *strategy) {
     NEED_OK(mdist_run(strategy, dense_and_rows_step, NULL, NULL, 0, NULL, 0, NULL, NULL));
     return 0;
@@ -239,8 +239,8 @@ MDIST_TEST_HELPER int case_reduce(mdist_strategy_t *strategy) {
     return 0;
 }
 
-/// Plain 5: MEAN gives 5; SUM is refused where a worker has several replicas, else it is what each worker has. 0 sums
-/// to 0.
+/// MEAN of a plain 5 is 5. SUM of it is refused if a worker has several replicas; otherwise it adds up one value per
+/// worker. A plain 0 sums to 0.
 MDIST_TEST_HELPER int case_plain_values(mdist_strategy_t *strategy) {
     const int refused = mdist_strategy_local_replica_count(strategy) > 1;
     mdist_value_t *five = plain_scalar(5), *zero = plain_scalar(0), *out = NULL;
@@ -268,11 +268,11 @@ MDIST_TEST_HELPER int32_t mean_step(mdist_replica_t *replica, void *user_data) {
     return set_scalar(replica, 0, "", rows.shape[0] == 0 ? 0 : sum / (float)rows.shape[0]);
 }
 
-/// [5, 6, 7] in a batch of 4: with two replicas the means are [5.5, 7] and their mean 6.25; over axis 0 it is 6 in
-/// every layout.
+/// [5, 6, 7] in a batch of 4. With two replicas the means are [5.5, 7], and their mean is 6.25. Over axis 0 the mean is
+/// 6 in every layout.
 MDIST_TEST_HELPER int case_uneven_means(mdist_strategy_t *strategy) {
     static float rows[] = {5, 6, 7};
-    static const float means[] = {6, 6.25f, 6, 4.5f}; // by replicas; the fourth has nothing, and says 0
+    static const float means[] = {6, 6.25f, 6, 4.5f}; // by number of replicas; the fourth replica has no rows, mean 0
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 3);
     const int32_t axis = 0;
     mdist_dataset_t *datasets[3];
@@ -307,8 +307,8 @@ MDIST_TEST_HELPER int32_t pair_step(mdist_replica_t *replica, void *user_data) {
            mdist_replica_set_result(replica, 2, &rows, NULL) != MDIST_OK;
 }
 
-/// [1, 2], [3, 4] ... in one batch of pairs: n^2 and n^2 + n, or [16, 20] with four replicas; MEAN [4, 5]. Rows of [0,
-/// 1], [1, 2] ... are joined, MEAN divides them by n.
+/// Pairs [1, 2], [3, 4] ... in one batch sum to [n^2, n^2 + n]. With four replicas that is [16, 20], and MEAN is
+/// [4, 5]. Rows of indices [0, 1], [1, 2] ... are joined; MEAN divides them by n.
 MDIST_TEST_HELPER int case_batches_and_rows(mdist_strategy_t *strategy) {
     const float n = count_of(strategy);
     const mdist_reduce_op_t ops[] = {MDIST_SUM, MDIST_MEAN};
@@ -383,7 +383,8 @@ MDIST_TEST_HELPER int32_t gather_back_step(mdist_replica_t *replica, void *user_
     return 0;
 }
 
-/// What flows back through an all_gather that each replica multiplies by r + 1 is the sum of these: [3, 3] with two.
+/// The gradient of an all_gather whose result each replica multiplies by r + 1: the sum of these factors, [3, 3] with
+/// two replicas.
 MDIST_TEST_HELPER int case_gather_backwards(mdist_strategy_t *strategy) {
     NEED_OK(mdist_run(strategy, gather_back_step, NULL, NULL, 0, NULL, 0, NULL, NULL));
     return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow's worked examples of variables, as cases_values.h. What every combination of synchronization, aggregation
-// and write does is in variable_table.h.
+// TensorFlow's worked examples of variables, in the form of cases_values.h. variable_table.h tests every combination of
+// synchronization, aggregation and write.
 #pragma once
 
 #include "cases_values.h"
 
-/// A write in a step: what each replica writes is `base` plus `each` times its id.
+/// A write in a step: each replica writes `base` plus `each` times its id.
 typedef struct StepWrite {
     mdist_variable_t *variable;
     mdist_assign_t assign;
@@ -41,7 +41,7 @@ MDIST_TEST_HELPER float copy_of_replica(const mdist_variable_t *variable, uint32
     return *(const float *)tensor.data;
 }
 
-/// A mirrored variable of `initial`, after a write in a step: every copy is `wanted`.
+/// Checks that a write in a step to a mirrored variable of `initial` makes every copy `wanted`.
 MDIST_TEST_HELPER int try_step_write(mdist_strategy_t *strategy, mdist_aggregation_t aggregation, float initial,
                                      StepWrite write, float wanted) {
     write.variable = scalar_variable(strategy, MDIST_SYNC_ON_WRITE, aggregation, initial);
@@ -54,8 +54,8 @@ MDIST_TEST_HELPER int try_step_write(mdist_strategy_t *strategy, mdist_aggregati
     return 0;
 }
 
-/// MEAN: 1 add r is 1.5 with two replicas, 5 sub r 4.5; 5 is 5, add 5 is 6, 5 sub 1 is 4. SUM of 2 and 2 is 4; MEAN and
-/// ONLY_FIRST 2.
+/// MEAN with two replicas: 1 add r is 1.5, 5 sub r is 4.5. If all write the same: set 5 is 5, 1 add 5 is 6, 5 sub 1 is
+/// 4. If both replicas write 2, SUM gives 4 and MEAN gives 2. If replica r writes 2 + r, ONLY_FIRST gives 2.
 MDIST_TEST_HELPER int case_writes_in_a_step(mdist_strategy_t *strategy) {
     enum { SET = MDIST_ASSIGN_SET, ADD = MDIST_ASSIGN_ADD, SUB = MDIST_ASSIGN_SUB };
     const float n = count_of(strategy), mean_id = (n - 1) / 2;
@@ -77,7 +77,7 @@ MDIST_TEST_HELPER int case_writes_in_a_step(mdist_strategy_t *strategy) {
     return 0;
 }
 
-/// A mirrored 1 is set to 6 from outside: on every copy.
+/// A mirrored 1 is set to 6 outside of steps. Every copy becomes 6.
 MDIST_TEST_HELPER int case_writes_outside(mdist_strategy_t *strategy) {
     mdist_variable_t *variable = scalar_variable(strategy, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_NONE, 1);
     mdist_value_t *six = plain_scalar(6);
@@ -88,9 +88,10 @@ MDIST_TEST_HELPER int case_writes_outside(mdist_strategy_t *strategy) {
     return 0;
 }
 
-/// ON_READ: SUM of 1 reads n, set to 6 reads 6 from copies of 6 / n, and refuses to be added to from outside; MEAN of 1
-/// reads 1, and of copies [0, 6 ...] their mean; ONLY_FIRST of 2, with 5 (r + 1) added, has copies 7, 12 ... and
-/// reads 7.
+/// Variables synchronized ON_READ:
+/// - SUM of 1 reads n. Set to 6, it reads 6 from copies of 6 / n. It refuses to be added to outside of steps.
+/// - MEAN of 1 reads 1. With copies [0, 6 ...] it reads their mean.
+/// - ONLY_FIRST of 2, with 5 (r + 1) added, has copies 7, 12 ... and reads 7.
 MDIST_TEST_HELPER int case_sync_on_read(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     const float n = count_of(strategy), first = (float)mdist_strategy_worker(strategy) * (float)locals;
@@ -132,12 +133,12 @@ MDIST_TEST_HELPER int32_t create_step(mdist_replica_t *replica, void *user_data)
     NEED_OK(mdist_replica_variable_create(replica, "made in a step", &initial, &variable, NULL, NULL));
     NEED(strcmp(mdist_variable_name(variable), "made in a step") == 0);
     const float own = copy_of_replica(variable, (uint32_t)mdist_replica_local_index(replica));
-    NEED_OK(mdist_barrier(replica, NULL, NULL)); // all have looked
+    NEED_OK(mdist_barrier(replica, NULL, NULL)); // all replicas have read it
     mdist_variable_destroy(variable);
     return own == 1 ? 0 : __LINE__;
 }
 
-/// Made in a step from another value on each replica: all copies begin with replica 0's.
+/// A variable created in a step from a different value on each replica: all copies begin with replica 0's value.
 MDIST_TEST_HELPER int case_creation_in_a_step(mdist_strategy_t *strategy) {
     NEED_OK(mdist_run(strategy, create_step, NULL, NULL, 0, NULL, 0, NULL, NULL));
     return 0;
@@ -153,7 +154,7 @@ MDIST_TEST_HELPER int32_t add_rows_step(mdist_replica_t *replica, void *user_dat
     return 0;
 }
 
-/// SUM variable 0; the sums of [5, 6, 7, 8] in batches of two are added until the data ends: 26.
+/// A SUM variable begins at 0. The sums of [5, 6, 7, 8] in batches of two are added until the data ends: 26.
 MDIST_TEST_HELPER int case_sums_until_the_end(mdist_strategy_t *strategy) {
     static float rows[] = {5, 6, 7, 8};
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 4);
@@ -203,7 +204,7 @@ static const Case cases[] = {
     {"sums_until_the_end", case_sums_until_the_end},
 };
 
-/// Tries all of them; what went wrong is in `said` then, and it gives 0.
+/// Tries all cases. If one fails, it says which in `said` and returns 0.
 MDIST_TEST_HELPER int try_cases(mdist_strategy_t *strategy, char *said, size_t capacity) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const int line = cases[i].try_it(strategy);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an iterator of a distributed dataset of int64 rows gives, as text: "[0,1] [2] | [3] []" for two steps of two
-// local replicas. A scalar element is "7"; rows of uint8 are words, "[A0,A1]".
+// Writes the elements of a distributed dataset of int64 rows as text: "[0,1] [2] | [3] []" for two steps of two local
+// replicas. A scalar element is "7"; rows of uint8 are words, "[A0,A1]".
 #pragma once
 
 #include "mdist_test.h"
 
 #include <inttypes.h>
 
-/// The numbers 0 ... count - 1, in batches; batch 0: not at all. NULL if that failed.
+/// Makes a dataset of the numbers 0 ... count - 1, in batches; batch 0: not batched. NULL if that failed.
 MDIST_TEST_HELPER mdist_dataset_t *numbers_in_batches(int64_t count, uint64_t batch, int drop_remainder) {
     mdist_dataset_t *numbers = NULL, *batches = NULL;
     if (mdist_dataset_range(0, count, 1, &numbers, NULL) != MDIST_OK || batch == 0) return numbers;
@@ -18,7 +18,7 @@ MDIST_TEST_HELPER mdist_dataset_t *numbers_in_batches(int64_t count, uint64_t ba
 
 typedef struct Dealt {
     char text[1024];
-    char rows[1024];       // of all replicas of the job: "2 1 | 1 0"
+    char rows[1024];       // number of rows of all replicas of the job: "2 1 | 1 0"
     mdist_status_t status; // the first that was not MDIST_OK
     char why[512];
     size_t length, rows_length;
@@ -46,7 +46,7 @@ MDIST_TEST_HELPER void dealt_put_tensor(Dealt *self, const mdist_tensor_t *tenso
     if (tensor->rank != 0) dealt_put(self, "]");
 }
 
-/// One step more; false if there is none.
+/// Writes one more step; false if there is none.
 MDIST_TEST_HELPER int dealt_step(Dealt *self, mdist_iterator_t *iterator, uint32_t locals, uint32_t replicas) {
     mdist_value_t *value = NULL;
     mdist_error_t *error = NULL;
@@ -73,7 +73,7 @@ MDIST_TEST_HELPER int dealt_step(Dealt *self, mdist_iterator_t *iterator, uint32
     return 1;
 }
 
-/// A whole iteration.
+/// Writes a whole iteration.
 MDIST_TEST_HELPER Dealt dealt_by(const mdist_strategy_t *strategy, const mdist_dataset_t *distributed) {
     Dealt self = {.status = MDIST_OK};
     mdist_iterator_t *iterator = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a GPU as a program has it, from the module that the library loads ($MDIST_CUDA_MODULE), and what lies
-// there. Nothing here asserts.
+// Allocates, writes and reads GPU memory as a program would, through the module that the library loads
+// ($MDIST_CUDA_MODULE). Nothing here asserts.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "device/gpu/module.h"
 
-/// The module's table; NULL where there is none.
+/// Returns the module's table of functions; NULL if there is no module.
 static inline __attribute__((unused)) const mdist_gpu_api *gpu_module(void) {
     const char *const path = getenv("MDIST_CUDA_MODULE");
     void *const module = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -21,7 +21,7 @@ static inline __attribute__((unused)) const mdist_gpu_api *gpu_module(void) {
     return function == NULL ? NULL : function()->gpu;
 }
 
-/// The physical GPU of a local replica; -1 on the CPU.
+/// Returns the physical GPU of a local replica; -1 on the CPU.
 static inline __attribute__((unused)) int32_t gpu_of_replica(const mdist_strategy_t *strategy, uint32_t local) {
     char name[32] = "";
     if (mdist_strategy_device(strategy, local, name, sizeof name, NULL, NULL) != MDIST_OK) return -1;

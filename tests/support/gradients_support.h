@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of gradients whose every element is known beforehand, and what a plain all-reduce makes of them.
+// Runs rounds of gradients whose every element can be computed, and compares the result with a plain all-reduce.
 #pragma once
 
 #include "mdist_test.h"
 
 #include <math.h>
 
-enum { MOST_GRADIENTS = 12, MOST_REPLICAS = 4, MOST_ELEMENTS = 70000 };
+enum { MOST_GRADIENTS = 12, MOST_REPLICAS = 7, MOST_ELEMENTS = 70000 };
 
 typedef struct Model {
     size_t count;
     mdist_tensor_t like[MOST_GRADIENTS];
 } Model;
 
-/// A trial runs on every replica; what it finds wrong is in `notes`, by local replica.
+/// A trial runs on every replica. `notes` holds what it finds wrong, by local replica.
 typedef struct Trial {
     mdist_gradients_t *gradients;
     Model model;
     mdist_reduce_op_t op;
     uint64_t seed;
-    int rounds; // of which the last reduces
+    int rounds; // only the last round reduces
     double clip_norm;
     double norms[MOST_REPLICAS];
     int32_t finite[MOST_REPLICAS];
@@ -36,7 +36,7 @@ MDIST_TEST_HELPER size_t size_of(int32_t dtype) {
     return mdist_dtype_size((mdist_dtype_t)dtype);
 }
 
-/// Between -1 and 1, and other numbers for every replica, round, gradient and element.
+/// Writes a number between -1 and 1. It differs for every replica, round, gradient and element.
 MDIST_TEST_HELPER void write_element(const Trial *self, void *to, int32_t dtype, uint32_t replica, int round,
                                      size_t index, uint64_t i) {
     const uint64_t bits = mixed(mixed(mixed(self->seed, replica), (uint64_t)round), index << 32 | i);
@@ -68,7 +68,7 @@ MDIST_TEST_HELPER mdist_tensor_t like_of(int32_t dtype, uint64_t elements) {
     return tensor;
 }
 
-/// Any number of gradients of any sizes; of one type, or of all if it is 0.
+/// Makes a random number of gradients of random sizes, all of type `dtype`, or of all types if it is 0.
 MDIST_TEST_HELPER Model random_model(uint64_t seed, int32_t dtype) {
     static const uint64_t sizes[] = {0, 1, 3, 17, 100, 1000, 5000, MOST_ELEMENTS};
     static const int32_t types[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
@@ -105,7 +105,7 @@ MDIST_TEST_HELPER void fill(const Trial *self, const mdist_tensor_t *tensor, uin
         write_element(self, (char *)tensor->data + i * size_of(tensor->dtype), tensor->dtype, replica, round, index, i);
 }
 
-/// One round: all gradients in an order of this replica's own.
+/// Does one round: hands in all gradients, each replica in an order of its own.
 MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int round) {
     const uint32_t id = (uint32_t)mdist_replica_id(replica), local = (uint32_t)mdist_replica_local_index(replica);
     size_t order[MOST_GRADIENTS];
@@ -125,7 +125,7 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
     return 0;
 }
 
-/// What this replica's rounds make together, added up one by one; float32 and float64 where there are several.
+/// Adds up this replica's rounds, one by one. Several rounds only come with float32 and float64.
 MDIST_TEST_HELPER void add_up(const Trial *self, void *sum, uint32_t replica, size_t index) {
     const mdist_tensor_t *like = &self->model.like[index];
     for (uint64_t i = 0; i < like->shape[0]; ++i) {
@@ -146,7 +146,7 @@ MDIST_TEST_HELPER void add_up(const Trial *self, void *sum, uint32_t replica, si
     }
 }
 
-/// The same without any buckets: one all-reduce of all.
+/// Reduces the same without buckets: one all-reduce of all gradients.
 MDIST_TEST_HELPER int32_t reduce_plainly(mdist_replica_t *replica, Trial *self, void *const *memory) {
     mdist_buffer_t buffers[MOST_GRADIENTS];
     for (size_t i = 0; i < self->model.count; ++i) {
@@ -206,7 +206,7 @@ MDIST_TEST_HELPER int32_t compare_with_plain(mdist_replica_t *replica, Trial *se
     return compare(replica, self, memory);
 }
 
-/// All rounds in one step, and the same by plain means.
+/// Does all rounds in one step, then the same by plain means, and compares.
 MDIST_TEST_HELPER int32_t trial_step(mdist_replica_t *replica, void *user_data) {
     Trial *const self = (Trial *)user_data;
     for (int round = 0; round < self->rounds; ++round)

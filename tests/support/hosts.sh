@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# hosts.sh: several "hosts" on one machine, for one command: network namespaces behind a bridge, each with its own name,
-# address, /dev/shm and boot id. Root or not; all of it is in private namespaces, and gone with the command, whatever
-# that left running.
+# hosts.sh: runs one command with several "hosts" on one machine. The hosts are network namespaces behind a bridge, each
+# with its own name, address, /dev/shm and boot id. It works with or without root. Everything is in private namespaces
+# and goes away with the command, whatever that left running.
 usage='tests/support/hosts.sh [OPTION...] [--] COMMAND [ARGUMENT...]
   --hosts N    that many (default 2, at most 200)
   --rate RATE  what each link carries in each direction (default 1gbit), in the words of tc; none: as much as it can
@@ -25,7 +25,7 @@ die() {
     exit 2
 }
 
-# enter_namespaces ARGUMENT...: starts this script again in namespaces of its own, as their root.
+# enter_namespaces ARGUMENT...: starts this script again in its own namespaces, as their root.
 enter_namespaces() {
     local private=(--net --mount --pid --fork --kill-child --mount-proc) kind why=''
     for kind in '' '--user --map-root-user'; do
@@ -36,7 +36,7 @@ enter_namespaces() {
     skip "no namespaces here: ${why%%$'\n'*}"
 }
 
-# shape ARGUMENT...: limits what leaves by an interface; the arguments are those of tc that name it.
+# shape ARGUMENT...: limits the rate of an interface. The arguments are those of tc that name the interface.
 shape() {
     if [[ $rate == none ]]; then return; fi
     tc "$@" root tbf rate "$rate" burst 128kb latency 50ms
@@ -70,7 +70,7 @@ make_hosts() {
     mount --bind /run/hosts/names /etc/hosts
 }
 
-# A link that is up may drop its first packets for a while yet. A refused connection is an answer.
+# A link that is up may still drop its first packets for a while. Even a refused connection is an answer.
 wait_for_links() {
     local i
     for ((i = 1; i <= hosts; i++)); do

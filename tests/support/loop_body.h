@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over a distributed dataset in every layout, and what must come out of them. Nothing here asserts: functions
-// give the line of what was wrong, or 0.
+// Runs loops over a distributed dataset in every layout, and checks their outputs. Nothing here asserts: functions
+// return 0, or the line of the first check that failed.
 #pragma once
 
 #include "need.h"
@@ -9,11 +9,11 @@ enum { LOOP_ROWS = 24, LOOP_BATCH = 6, LOOP_ELEMENTS = LOOP_ROWS / LOOP_BATCH };
 
 typedef struct LoopBody {
     mdist_loop_t *loop;
-    uint64_t calls, fail_at; // the call that returns 5; none if UINT64_MAX
-    int wrong;               // a line
+    uint64_t calls, fail_at; // fail_at: the call that returns 5; none if UINT64_MAX
+    int wrong;               // the line of a check that failed
 } LoopBody;
 
-/// Rows i and -i, in components "x" and "y.neg", batched and distributed.
+/// Makes an iterator of rows i and -i, in components "x" and "y.neg", batched and distributed.
 MDIST_TEST_HELPER int make_loop_data(mdist_strategy_t *strategy, mdist_iterator_t **iterator) {
     static float x[LOOP_ROWS], y[LOOP_ROWS];
     for (int i = 0; i < LOOP_ROWS; ++i) x[i] = (float)i, y[i] = (float)-i;
@@ -30,7 +30,8 @@ MDIST_TEST_HELPER int make_loop_data(mdist_strategy_t *strategy, mdist_iterator_
     return 0;
 }
 
-/// Sums its rows, which are a result and the output "sum"; "id.mean" and "id.first" tell replica and iteration.
+/// Sums its rows. The sum is a result, and the output "sum". The outputs "id.mean" and "id.first" tell replica and
+/// iteration.
 MDIST_TEST_HELPER int32_t loop_step(mdist_replica_t *replica, void *user_data) {
     mdist_loop_t *const loop = ((LoopBody *)user_data)->loop;
     const int32_t id = mdist_replica_id(replica);
@@ -85,7 +86,7 @@ MDIST_TEST_HELPER int32_t call_loop_body(mdist_strategy_t *strategy, mdist_loop_
     return self->wrong;
 }
 
-/// `count` elements are done, the last of them number `last` of the iteration.
+/// Checks the outputs after `count` elements, the last of which is number `last` of the iteration.
 MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist_loop_t *loop, uint64_t count,
                                          uint64_t last) {
     const float n = (float)mdist_strategy_replica_count(strategy);
@@ -114,7 +115,7 @@ MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist
     return 0;
 }
 
-/// Three elements, then the one that is left, though five are asked for; then none.
+/// Loops over three elements, then over the one that is left although five are asked for, then over none.
 MDIST_TEST_HELPER int check_loops(mdist_strategy_t *strategy) {
     const mdist_call_options_t *const none = NULL;
     mdist_iterator_t *iterator = NULL;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every test of the API needs: cmocka with its includes in order, checks that print the error's words, and short
-// ways to a strategy, a tensor and a value. Checks leave by longjmp: main thread only, never in a callback. In
-// callbacks and on other threads, note() what went wrong and assert the note afterwards.
+// What every test of the API needs: cmocka with its includes in order, checks that print an error's message, and short
+// ways to make a strategy, a tensor and a value.
+// A check that fails leaves by longjmp. So use checks only on the main thread, and never in a callback. In callbacks
+// and on other threads, note() what went wrong and assert the note afterwards.
 #pragma once
 
 // clang-format off
@@ -12,7 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#include <cmocka.h> // says nothing about C++ itself
+#include <cmocka.h> // has no extern "C" of its own
 #ifdef __cplusplus
 }
 #endif
@@ -30,7 +31,8 @@ extern "C" {
 
 #define MDIST_TEST_HELPER static inline __attribute__((unused))
 
-/// CHECK(MDIST_OK, mdist_run(..., &error), error): the status, and with an error also that both agree; frees it.
+/// CHECK(MDIST_OK, mdist_run(..., &error), error) checks the status. If there is an error, it checks that the error has
+/// the same status, and frees it.
 #define CHECK(wanted, call, error)                                                 \
     do {                                                                           \
         (error) = NULL;                                                            \
@@ -40,7 +42,7 @@ extern "C" {
         (error) = NULL;                                                            \
     } while (0)
 
-/// OK(mdist_config_create(&config, &error)) where a variable `error` is in scope.
+/// OK(mdist_config_create(&config, &error)) checks for MDIST_OK. A variable `error` must be in scope.
 #define OK(call) CHECK(MDIST_OK, call, error)
 #define FAILS(wanted, call) CHECK(wanted, call, error)
 
@@ -57,12 +59,12 @@ MDIST_TEST_HELPER void say_nothing(mdist_log_level_t level, const char *text, si
     (void)level, (void)text, (void)length, (void)user_data;
 }
 
-/// For tests whose failures the library would tell on stderr, one by one.
+/// Quiets the log, for tests that provoke failures which the library would log to stderr one by one.
 MDIST_TEST_HELPER void quiet_log(void) {
     mdist_log_set_sink(say_nothing, NULL, NULL, NULL);
 }
 
-/// The message contains the words, else the test fails and prints it.
+/// Checks that the message contains the words. If not, the test fails and prints the message.
 MDIST_TEST_HELPER void expect_words(const mdist_error_t *error, const char *words, const char *file, int line) {
     if (strstr(mdist_error_message(error), words) != NULL) return;
     print_error("%s:%d: no \"%s\" in: %s\n", file, line, words, mdist_error_message(error));
@@ -70,13 +72,14 @@ MDIST_TEST_HELPER void expect_words(const mdist_error_t *error, const char *word
 }
 #define WORDS(error, words) expect_words((error), (words), __FILE__, __LINE__)
 
-/// A first-come note of what went wrong where nothing may be asserted. One per thread, or under the caller's own lock.
+/// A note of the first thing that went wrong, where nothing may be asserted. Use one per thread, or guard it with a
+/// lock.
 typedef struct Note {
     char text[512];
 } Note;
 
-/// note(&self, MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "barrier"); 1 if it is not as wanted. Frees and
-/// clears the error.
+/// note(&self, MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "barrier") notes a status that is not as wanted,
+/// and returns 1 then. Frees and clears the error.
 MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t status, mdist_error_t **error,
                                const char *what) {
     const int wrong = status != wanted || (status < 0) != (*error != NULL);
@@ -88,13 +91,13 @@ MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t
     return wrong;
 }
 
-/// Whether the tests run on GPUs (a fake one's logical devices): suite gpu runs them again that way.
+/// Tells whether the tests run on GPUs (logical devices of a fake one). Suite gpu runs them again that way.
 MDIST_TEST_HELPER int on_gpus(void) {
     const char *device = getenv("MDIST_TEST_DEVICE");
     return device != NULL && strcmp(device, "gpu") == 0;
 }
 
-/// Sets the devices of so many replicas: CPUs, or logical devices of one GPU, whose functions wait for their work, so
+/// Sets the devices of the replicas: CPUs, or logical devices of one GPU. On the GPU, functions wait for their work, so
 /// that a step may look at its memory at once.
 MDIST_TEST_HELPER void set_devices(mdist_config_t *config, uint32_t replicas) {
     mdist_error_t *error = NULL;
@@ -104,14 +107,15 @@ MDIST_TEST_HELPER void set_devices(mdist_config_t *config, uint32_t replicas) {
     if (on_gpus()) OK(mdist_config_set(config, "gpu.blocking", "true", &error));
 }
 
-/// The name of the device of replica `local`, one of the first four.
+/// Returns the name of the device of replica `local`, which must be one of the first four.
 MDIST_TEST_HELPER const char *device_name(uint32_t local) {
     static const char *const cpus[] = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"};
     static const char *const gpus[] = {"gpu:0", "gpu:0/1", "gpu:0/2", "gpu:0/3"};
     return on_gpus() ? gpus[local] : cpus[local];
 }
 
-/// N replicas, on the CPU unless MDIST_TEST_DEVICE says gpu; `executor` "threads", "caller", or NULL for the default.
+/// Makes a strategy of `replicas` replicas, on the CPU unless MDIST_TEST_DEVICE is gpu. `executor` is "threads",
+/// "caller", or NULL for the default.
 MDIST_TEST_HELPER mdist_strategy_t *make_strategy(uint32_t replicas, const char *executor) {
     mdist_error_t *error = NULL;
     mdist_config_t *config = NULL;
@@ -124,7 +128,7 @@ MDIST_TEST_HELPER mdist_strategy_t *make_strategy(uint32_t replicas, const char 
     return strategy;
 }
 
-/// A tensor of one dimension around the caller's memory; a scalar if `elements` is 0.
+/// Describes the caller's memory as a tensor of one dimension, or as a scalar if `elements` is 0.
 MDIST_TEST_HELPER mdist_tensor_t tensor_of(void *data, mdist_dtype_t dtype, uint64_t elements) {
     mdist_tensor_t tensor;
     memset(&tensor, 0, sizeof tensor);

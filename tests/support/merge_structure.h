@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A merge that reduces a structure and a tensor, in every layout: what each replica gives, and what it must get back.
-// Nothing here asserts.
+// A merge that reduces a structure and a tensor, for every layout. Sets what each replica gives, and checks what it
+// gets back. Nothing here asserts.
 #pragma once
 
 #include "mdist_test.h"
 
-/// {"grads": [id, 2 id]} and id; the sums of the first and the mean of the second come back, and nothing third.
+/// The merge function. Each replica gives {"grads": [id, 2 id]} and id. It gets back the sums of the first, the mean of
+/// the second, and no third result.
 MDIST_TEST_HELPER int32_t reduce_structure(mdist_strategy_t *strategy, mdist_value_t *const *arguments,
                                            size_t argument_count, mdist_value_t **results, size_t result_count,
                                            void *user_data) {
@@ -32,7 +33,7 @@ MDIST_TEST_HELPER int set_gradients(mdist_replica_t *replica) {
            mdist_replica_set_merge_argument_at(replica, 0, "grads.0", &first, NULL) == MDIST_OK;
 }
 
-/// What a replica must have got; 0 if it has.
+/// Checks what a replica got; 0 if it is right.
 MDIST_TEST_HELPER int32_t check_merged(mdist_replica_t *replica, const mdist_tensor_t *results) {
     const float n = (float)mdist_replica_count(replica), ids = n * (n - 1) / 2;
     mdist_tensor_t tensor;
@@ -47,7 +48,7 @@ MDIST_TEST_HELPER int32_t check_merged(mdist_replica_t *replica, const mdist_ten
     return mdist_replica_merge_result_at(replica, 3, "", &tensor, NULL) == MDIST_ERR_INVALID_ARGUMENT ? 0 : 39;
 }
 
-/// Merges twice, so that what was set for one merge is seen not to be there in the next. `user_data` is not used.
+/// Merges twice, to check that what was set for one merge is gone in the next. `user_data` is not used.
 MDIST_TEST_HELPER int32_t merge_structures(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     for (int i = 0; i < 2; ++i) {

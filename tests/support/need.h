@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For bodies that run in every layout, in a test's own process and in workers: functions that give the line of what was
-// wrong, or 0. Nothing here asserts.
+// NEED and NEED_OK, for test bodies that run in every layout, in the test's own process and in workers. Such functions
+// return 0, or the line of the first check that failed. Nothing here asserts.
 #pragma once
 
 #include "mdist_test.h"
@@ -11,7 +11,7 @@
     } while (0)
 #define NEED_OK(call) NEED((call) == MDIST_OK)
 
-/// A float32 scalar, or the first element of a tensor, at a path.
+/// Returns the float32 scalar, or the first element of the tensor, at a path.
 MDIST_TEST_HELPER float first_at(const mdist_value_t *value, const char *path, size_t index) {
     mdist_value_t *leaf = NULL;
     mdist_tensor_t tensor;
@@ -24,14 +24,14 @@ MDIST_TEST_HELPER float first_at(const mdist_value_t *value, const char *path, s
     return x;
 }
 
-/// A plain float32 scalar; NULL if there is no memory.
+/// Makes a plain float32 scalar; NULL if there is no memory.
 MDIST_TEST_HELPER mdist_value_t *plain_scalar(float x) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     mdist_value_t *value = NULL;
     return mdist_value_create(&tensor, &value, NULL) == MDIST_OK ? value : NULL;
 }
 
-/// Sets a scalar in a step; 0 if that went well.
+/// Sets a scalar as a result in a step; 0 if that went well.
 MDIST_TEST_HELPER int set_scalar(mdist_replica_t *replica, size_t index, const char *path, float x) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     return mdist_replica_set_result_at(replica, index, path, &tensor, NULL) != MDIST_OK;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Setup: what examples/quickstart, tests/run and .ci/run share, to be sourced by them from the project's root with
-# `set -euo pipefail`. Packages come from Debian by apt-get; builds are folders of Meson. What is there is left alone, so
-# that a second run is quick. Messages go to stderr: stdout belongs to what the script is for.
+# Installs packages and configures builds, for examples/quickstart, tests/run and .ci/run. They source it from the
+# project's root with `set -euo pipefail`. Packages come from Debian by apt-get; builds are folders of Meson. Whatever
+# exists already is left alone, so that a second run is quick. Messages go to stderr; stdout is the calling script's.
 
-build_packages=(g++ gcc meson ninja-build pkg-config libsodium-dev libyaml-dev nlohmann-json3-dev zlib1g-dev)
+build_packages=(g++ gcc meson ninja-build pkg-config libcli11-dev libsodium-dev libyaml-dev nlohmann-json3-dev zlib1g-dev)
 example_packages=(libopenblas-dev dataset-fashion-mnist)
-test_packages=(libcmocka-dev clang libclang-rt-14-dev python3 libcli11-dev libgloo-dev iproute2)
+test_packages=(libcmocka-dev clang python3 libgloo-dev iproute2)
 ffi_packages=(rustc cargo bindgen golang-go python3-numpy libdlpack-dev)
 
 say() { printf '== %s\n' "$*" >&2; }
@@ -15,7 +15,7 @@ die() {
     exit 1
 }
 
-# install_packages WHY PACKAGE...: installs those that are missing.
+# install_packages WHY PACKAGE...: installs the packages that are missing.
 install_packages() {
     local why=$1 missing=() have package
     shift
@@ -44,14 +44,24 @@ install_packages() {
         die "apt-get could not install: ${missing[*]} (its messages are above; Debian 12 and later have them)"
 }
 
-# build_is_usable FOLDER: whether it is a complete build folder of this checkout, by a Meson that can still read it.
+# install_sanitizers: clang's own, which Debian keeps in a package named after clang's version.
+install_sanitizers() {
+    local version
+    version=$(clang -dumpversion)
+    install_packages "clang's sanitizers" "libclang-rt-${version%%.*}-dev"
+}
+
+# install_libcxx: clang's C++ library, for CXX='clang++ -stdlib=libc++'.
+install_libcxx() { install_packages "clang's C++ library" libc++-dev libc++abi-dev; }
+
+# build_is_usable FOLDER: tells whether it is a complete build folder of this checkout that this Meson can still read.
 build_is_usable() {
     [[ -f $1/build.ninja && -f $1/meson-info/meson-info.json ]] &&
         grep -qF "\"source\": \"$PWD\"" "$1/meson-info/meson-info.json" &&
         meson introspect --buildoptions "$1" >/dev/null 2>&1
 }
 
-# reset_build FOLDER: removes it, if a build folder is all that it can be.
+# reset_build FOLDER: removes it, if it can only be a build folder.
 reset_build() {
     [[ -e $1 ]] || return 0
     if [[ -d $1/meson-private || -d $1/meson-info || -z $(ls -A "$1") ]]; then
@@ -62,8 +72,8 @@ reset_build() {
     fi
 }
 
-# set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, if it is not so already.
-# The configuration asked for is kept beside it, compilers included: Meson can't change those in place.
+# set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, unless it already is.
+# The requested configuration, with the compilers, is kept beside it: Meson cannot change those in place.
 set_up_build() {
     local folder=$1 wanted
     shift

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums up what `meson test` left in BUILD/meson-logs/testlog.json, case by case.
 
-A cmocka program that ran with CMOCKA_MESSAGE_OUTPUT=TAP counts as its cases, and so does a script that says "ok - what",
-"not ok - what" and "skip - what"; any other as one. Meson's own reading of TAP is not used: cmocka writes a skipped case as "not ok N # SKIP", which Meson takes for a failure, and other lines of
-output make it refuse the rest. Here the program's exit status always counts: one that crashed, hung, leaked or raced
-has failed, whatever its cases say.
+Each case counts for a cmocka program that ran with CMOCKA_MESSAGE_OUTPUT=TAP, and for a script that prints "ok - what",
+"not ok - what" and "skip - what". Any other program counts as one case. The exit status always counts, too: a program
+that crashed, hung, leaked or raced has failed, whatever its cases say.
+
+This does not use Meson's own reading of TAP. cmocka writes a skipped case as "not ok N # SKIP", which Meson takes for a
+failure. Other lines of output make Meson refuse the rest.
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a write does to a variable's copies, by synchronization, aggregation, place, form and operation: TensorFlow's
-// rules as one table, and a plain model that follows it. In one process and in several workers, so nothing here
-// asserts.
+// Checks what a write does to a variable's copies, for every synchronization, aggregation, place, form and operation.
+// TensorFlow's rules are one table, and a plain model follows it. This runs in one process and in several workers, so
+// nothing here asserts.
 #pragma once
 
 #include "mdist_test.h"
@@ -10,7 +10,7 @@
 
 enum { TABLE_WIDTH = 4, TABLE_ROWS = 3, TABLE_REPLICAS = 8 };
 
-/// From where, and with what, a variable is written.
+/// Where a variable is written, and with which kind of value.
 typedef enum WritePlace {
     OUTSIDE_PLAIN = 1,
     OUTSIDE_MIRRORED = 2,
@@ -21,21 +21,21 @@ typedef enum WritePlace {
     ANY_PLACE = 31
 } WritePlace;
 
-/// The whole tensor, or some rows of it.
+/// Whether the whole tensor is written, or some rows of it.
 typedef enum WriteForm { WHOLE = 1, ROWS = 2 } WriteForm;
 
 /// What reaches each copy.
 typedef enum Reaches {
-    ITS_OWN,          // what its replica wrote or, of a plain value, what all get
-    THE_SUM,          // of what all replicas wrote
-    THE_MEAN,         // likewise
+    ITS_OWN,          // what its replica wrote; of a plain value, the same for all
+    THE_SUM,          // the sum of what all replicas wrote
+    THE_MEAN,         // the mean of what all replicas wrote
     THE_FIRST,        // what replica 0 wrote
-    ITS_SHARE,        // one N-th, so that the copies' sum is what was written
+    ITS_SHARE,        // one N-th, so that the sum of the copies is what was written
     ALL_IN_TURN,      // the rows of all replicas, one after another
-    MEANS_IN_TURN,    // the same, each divided by the number of replicas
-    REFUSED_TO_ADD,   // nothing: reason sum_on_read
-    REFUSED_ON_READ,  // reason rows_on_read
-    REFUSED_TO_MERGE, // reason rows_aggregation
+    MEANS_IN_TURN,    // the rows of all replicas, each divided by the number of replicas
+    REFUSED_TO_ADD,   // nothing: the write fails, reason sum_on_read
+    REFUSED_ON_READ,  // nothing: the write fails, reason rows_on_read
+    REFUSED_TO_MERGE, // nothing: the write fails, reason rows_aggregation
 } Reaches;
 
 #define BIT(number) (1u << (number))
@@ -64,7 +64,7 @@ typedef struct WriteRule {
     Reaches reaches;
 } WriteRule;
 
-/// The first rule that fits holds.
+/// The first rule that fits applies.
 static const WriteRule write_rules[] = {
     {WHOLE, OUTSIDE, ON_WRITE, ANY, ASSIGN, ITS_OWN},
     {WHOLE, OUTSIDE, ON_READ, NONE | MEAN | FIRST, ASSIGN, ITS_OWN},
@@ -93,10 +93,10 @@ typedef struct Cell {
     WritePlace place;
     WriteForm form;
     mdist_variable_t *variable;
-    uint32_t n, locals, first;                  // replicas, those of this worker, and the id of the first of them
+    uint32_t n, locals, first;                  // replicas of the job, those of this worker, the id of its first one
     double copies[TABLE_REPLICAS][TABLE_WIDTH]; // the model
     Note note;
-    Note notes[TABLE_REPLICAS]; // of the replicas' threads
+    Note notes[TABLE_REPLICAS]; // by the replicas' threads
 } Cell;
 
 MDIST_TEST_HELPER Reaches reaches_of(const Cell *cell) {
@@ -119,7 +119,7 @@ MDIST_TEST_HELPER const char *reason_of(Reaches reaches) {
 
 // ---- The model.
 
-/// Everybody writes the same where there is one value for all.
+/// Tells whether all replicas write the same, because there is one value for all.
 MDIST_TEST_HELPER int one_for_all(const Cell *cell) {
     return cell->place == OUTSIDE_PLAIN || cell->place == OUTSIDE_MIRRORED;
 }
@@ -128,7 +128,7 @@ MDIST_TEST_HELPER double written_by(const Cell *cell, uint32_t id) {
     return one_for_all(cell) ? 21 : 5 * (double)id + 7;
 }
 
-/// The index of row `k` that replica `id` writes; one of them comes twice.
+/// Returns the index of row `k` that replica `id` writes. One index comes twice.
 MDIST_TEST_HELPER int64_t row_of(const Cell *cell, uint32_t id, int k) {
     return k == 1 ? 3 : one_for_all(cell) ? 1 : id % TABLE_WIDTH;
 }
@@ -274,14 +274,14 @@ MDIST_TEST_HELPER int32_t table_step(mdist_replica_t *replica, void *user_data) 
     return 0;
 }
 
-/// What replicas were to do together and may not is the run's failure.
+/// Writes in a step. If replicas may not do what they were to do together, the run fails.
 MDIST_TEST_HELPER void write_in_step(Cell *cell, Reaches reaches) {
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_run(cell->strategy, table_step, cell, NULL, 0, NULL, 0, NULL, &error);
     note_write(&cell->note, reaches == REFUSED_TO_MERGE ? reaches : ITS_OWN, status, error);
 }
 
-/// Writes the copy at hand by the value that was given to all.
+/// What table_update() needs: it writes `value`, which is the same for all, to its copy.
 typedef struct Updating {
     Cell *cell;
     mdist_value_t *value;
@@ -317,7 +317,7 @@ MDIST_TEST_HELPER void write_to_variable(Cell *cell, Reaches reaches) {
     mdist_value_destroy(updating.value);
 }
 
-// ---- What is found.
+// ---- Comparing the two.
 
 MDIST_TEST_HELPER void expect_element(Cell *cell, const char *what, uint32_t which, int i, double wanted,
                                       const mdist_tensor_t *tensor) {
@@ -339,7 +339,8 @@ MDIST_TEST_HELPER void look_at_copies(Cell *cell) {
     }
 }
 
-/// Mirrored and ONLY_FIRST_REPLICA: this worker's first copy; else the aggregate of all copies of the job.
+/// Reads the variable outside of steps. Mirrored and ONLY_FIRST_REPLICA variables give this worker's first copy, others
+/// the aggregate of all copies of the job.
 MDIST_TEST_HELPER void read_from_outside(Cell *cell) {
     mdist_error_t *error = NULL;
     mdist_value_t *value = NULL;
@@ -360,7 +361,7 @@ MDIST_TEST_HELPER void read_from_outside(Cell *cell) {
     mdist_value_destroy(value);
 }
 
-/// Creates the cell's variable, which a mean of integers cannot be: 0 then.
+/// Tells whether the cell's variable cannot be created: a MEAN of integers.
 MDIST_TEST_HELPER int cannot_be_created(const Cell *cell) {
     return cell->aggregation == MDIST_AGGREGATION_MEAN && cell->dtype == MDIST_INT64;
 }
@@ -383,11 +384,10 @@ MDIST_TEST_HELPER int create_for(Cell *cell) {
     return status == MDIST_OK;
 }
 
-/// One write to one variable; 1, and a sentence printed, if anything is not as the table says.
+/// Tries one write to one variable. If anything is not as the table says, it prints a sentence and returns 1.
 MDIST_TEST_HELPER int check_cell(Cell *cell) {
     cell->n = mdist_strategy_replica_count(cell->strategy);
     cell->locals = mdist_strategy_local_replica_count(cell->strategy);
-    cell->first = (uint32_t)mdist_strategy_worker(cell->strategy) * cell->locals;
     if (create_for(cell)) {
         const Reaches reaches = reaches_of(cell);
         write_to_variable(cell, reaches);
@@ -406,14 +406,14 @@ MDIST_TEST_HELPER int check_cell(Cell *cell) {
 
 // ---- All cells.
 
-/// A failed step, or a variable that cannot be created, ends a job of several workers; so what is refused there is
-/// tried with one worker only.
+/// Tells whether the cell would end a job of several workers: a failed step or a variable that cannot be created does.
+/// Such cells are tried with one worker only.
 MDIST_TEST_HELPER int ends_the_job(const Cell *cell) {
     return mdist_strategy_worker_count(cell->strategy) > 1 &&
            (cannot_be_created(cell) || (cell->place == IN_A_STEP && reaches_of(cell) == REFUSED_TO_MERGE));
 }
 
-/// One operation in all places; how many of them are wrong.
+/// Tries one operation in all places. Returns how many are wrong.
 MDIST_TEST_HELPER int check_assign(const Cell *variable, WriteForm form, int assign) {
     int wrong = 0;
     for (int place = OUTSIDE_PLAIN; place <= IN_AN_UPDATE; place *= 2) {
@@ -426,13 +426,14 @@ MDIST_TEST_HELPER int check_assign(const Cell *variable, WriteForm form, int ass
     return wrong;
 }
 
-/// Every cell of the table; how many of them are wrong.
-MDIST_TEST_HELPER int check_table(mdist_strategy_t *strategy) {
+/// Tries every cell of the table. Returns how many are wrong. `first` is the id of this worker's first replica.
+MDIST_TEST_HELPER int check_table(mdist_strategy_t *strategy, uint32_t first) {
     static const mdist_dtype_t dtypes[] = {MDIST_FLOAT32, MDIST_INT64};
     Cell cell;
     int wrong = 0;
     memset(&cell, 0, sizeof cell);
     cell.strategy = strategy;
+    cell.first = first;
     for (size_t d = 0; d < 2; ++d)
         for (int synchronization = MDIST_SYNC_ON_WRITE; synchronization <= MDIST_SYNC_ON_READ; ++synchronization)
             for (int aggregation = 0; aggregation <= MDIST_AGGREGATION_ONLY_FIRST_REPLICA; ++aggregation) {

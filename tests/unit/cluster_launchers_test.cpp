@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each launcher alone, by the variables it really sets (measured, or as its manual has them), and what it takes to be
 // unusable.
-#include "cluster/launchers/launcher.h"
+#include "cluster/launcher.h"
 
 #include "cluster/resolve.h"
 #include "cluster_support.h"
@@ -56,10 +56,10 @@ void mdist_launch(void **) {
     assert_says(refused(without(kMdist, "MDIST_RANK")), "MDIST_RANK is not set, though MDIST_SIZE is");
     assert_says(refused(without(kMdist, "MDIST_SIZE")), "MDIST_SIZE is not set, though MDIST_RANK is");
     assert_says(refused(without(kMdist, "MDIST_STORE")), "MDIST_STORE is not set");
-    assert_says(refused(with(kMdist, "MDIST_SIZE", "two")), "MDIST_SIZE: \"two\" is no count");
+    assert_says(refused(with(kMdist, "MDIST_SIZE", "two")), "MDIST_SIZE: \"two\" is not a valid count");
     assert_says(refused(with(kMdist, "MDIST_SIZE", "1")), "rank 1 is not within 0 to 0, the ranks of 1 workers");
-    assert_says(refused(with(kMdist, "MDIST_SIZE", "0")), "a job of 0 workers");
-    assert_says(refused(with(kMdist, "MDIST_SIZE", "70000")), "70000 workers are more than 65536");
+    assert_says(refused(with(kMdist, "MDIST_SIZE", "0")), "the job has 0 workers");
+    assert_says(refused(with(kMdist, "MDIST_SIZE", "70000")), "70000 workers are too many; at most 65536");
 }
 
 const Variables kTorch{{"RANK", "3"},

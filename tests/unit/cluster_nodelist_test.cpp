@@ -75,7 +75,7 @@ void what_is_no_list_is_refused(void **) {
         assert_text(outcome.reason, "bad_nodelist");
     }
     assert_says(outcome_of([] { expand_nodelist("a[0-1]b"); }),
-                "\"a[0-1]b\": \"b\" stands behind the last bracket of a host name");
+                "\"a[0-1]b\": \"b\" follows the last bracket of a host name");
 }
 
 void a_list_names_at_most_65536_hosts(void **) {
@@ -86,6 +86,14 @@ void a_list_names_at_most_65536_hosts(void **) {
     std::string many = "n";
     for (int i = 0; i < 20; ++i) many += "[0-9]";
     assert_says(outcome_of([&] { expand_nodelist(many); }), "names more than 65536 hosts");
+}
+
+void a_name_has_at_most_255_bytes(void **) {
+    const std::string longest(252, 'a');
+    assert_int_equal(expand_nodelist(longest + "[100-999]").size(), 900);
+    assert_int_equal(expand_nodelist(std::string(255, 'a')).size(), 1);
+    for (const std::string &list : {longest + "[1000]", longest + "[9-1000]", longest + "[1-99][10]", longest + "bbbb"})
+        assert_says(outcome_of([&] { expand_nodelist(list); }), "names a host of more than 255 bytes");
 }
 
 void counts_are_written_out(void **) {
@@ -204,6 +212,7 @@ int main() {
         cmocka_unit_test(lists_are_written_out),
         cmocka_unit_test(what_is_no_list_is_refused),
         cmocka_unit_test(a_list_names_at_most_65536_hosts),
+        cmocka_unit_test(a_name_has_at_most_255_bytes),
         cmocka_unit_test(counts_are_written_out),
         cmocka_unit_test(random_lists_mean_what_they_were_made_of),
         cmocka_unit_test(slurm_itself_says_the_same),

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "cluster/launchers/pmi_client.h"
+#include "cluster/pmi_client.h"
 #include "cluster/settle_store.h"
 #include "cluster_support.h"
 #include "util/text.h"
@@ -126,8 +126,9 @@ void a_reserved_port_is_for_who_knows_it(void **) {
 // The only test of settle_store: what it finds stays for the process.
 void the_store_is_found_once_per_process(void **) {
     Pair pair;
-    FakeManager manager(pair.ends[1], {"cmd=response_to_init rc=0\n", "cmd=my_kvsname kvsname=k\n", "cmd=barrier_out\n",
-                                       "cmd=get_result rc=0 msg=success value=h0:4400\n", "cmd=finalize_ack\n"});
+    FakeManager manager(pair.ends[1],
+                        {"cmd=response_to_init rc=0\n", "cmd=my_kvsname kvsname=k\n", "cmd=barrier_out\n",
+                         "cmd=get_result rc=0 msg=success value=h0:4400,of-this-job\n", "cmd=finalize_ack\n"});
     FakeEnvironment environment({{"PMI_RANK", "1"},
                                  {"PMI_SIZE", "2"},
                                  {"PMI_FD", std::to_string(pair.ends[0])},
@@ -136,12 +137,13 @@ void the_store_is_found_once_per_process(void **) {
     Resolved first = resolve(environment_config(), environment), second = first;
     assert_true(first.store_by_pmi);
     assert_text(first.store, "");
-    settle_store(first, environment, kLong);
-    settle_store(second, environment, kLong);
+    settle_store(first, environment, kLong, "");
+    settle_store(second, environment, kLong, "");
     assert_text(first.store, "h0:4400");
     assert_text(second.store, "h0:4400");
+    assert_text(second.secret, "of-this-job");
     Resolved alone;
-    settle_store(alone, environment, kLong);
+    settle_store(alone, environment, kLong, "");
     assert_text(alone.store, "");
 }
 

@@ -64,6 +64,26 @@ void tf_config_says_who_this_is(void **) {
     assert_false(resolved.serves_store);
 }
 
+void a_sparse_tf_config_has_ranks_without_gaps(void **) {
+    const std::string cluster = R"({"cluster":{"worker":{"3":"a:1","5":"b:1"}},"task":{"type":"worker","index":)";
+    Resolved resolved = from_environment({{"TF_CONFIG", cluster + "5}}"}});
+    assert_int_equal(resolved.rank, 1);
+    assert_int_equal(resolved.size, 2);
+    assert_text(resolved.names[1], "worker 1 (b:1)");
+    assert_text(resolved.store, "a:1");
+    assert_false(resolved.serves_store);
+    assert_true(from_environment({{"TF_CONFIG", cluster + "3}}"}}).serves_store);
+    assert_refused(refused({{"TF_CONFIG", cluster + "0}}"}}), "bad_cluster", "none with that index");
+}
+
+void a_worker_that_sees_itself_alone_is_refused(void **) {
+    const std::string cluster = R"({"cluster":{"worker":{"5":"b:1"},"ps":["p:1"]},"task":{"type":"worker","index":5}})";
+    assert_refused(refused({{"TF_CONFIG", cluster}}), "bad_cluster", "the cluster has worker 5 but no other worker");
+    Resolved first =
+        from_environment({{"TF_CONFIG", R"({"cluster":{"worker":{"0":"b:1"}},"task":{"type":"worker","index":0}})"}});
+    assert_int_equal(first.size, 1);
+}
+
 void an_evaluator_is_alone_and_a_ps_is_refused(void **) {
     Resolved resolved = from_environment(
         {{"TF_CONFIG", R"({"cluster":{"worker":["a:1","b:1"]},"task":{"type":"evaluator","index":0}})"}});
@@ -100,26 +120,27 @@ void a_cluster_in_the_config_comes_first(void **) {
     assert_true(resolved.serves_store);
     assert_text(resolved.store, "10.0.0.1:4400");
     assert_true(passed_over(
-        resolved, "env: MDIST_RANK and its like (MDIST_SIZE, MDIST_RANK) says rank 0 of 2 as well, and comes later"));
+        resolved, "env: MDIST_RANK and its like (MDIST_SIZE, MDIST_RANK) says rank 0 of 2 as well, but comes later"));
 }
 
 void the_task_is_that_of_mdist_rank_or_of_this_hosts_address(void **) {
     assert_int_equal(from_environment({{"MDIST_RANK", "0"}}, kTwoWorkers).rank, 0);
     assert_int_equal(from_environment({}, kTwoWorkers).rank, 1);
-    assert_refused(refused({{"MDIST_RANK", "2"}}, kTwoWorkers), "unusable", "2 is no rank in the cluster");
-    assert_refused(refused({}, "cluster: {worker: ['a:1', 'b:1']}"), "no_task",
-                   "c.yaml:1:19: which task of the cluster is this one? No address in it is this host's");
+    assert_refused(refused({{"MDIST_RANK", "2"}}, kTwoWorkers), "unusable", "2 is not a valid rank in the cluster");
+    assert_refused(
+        refused({}, "cluster: {worker: ['a:1', 'b:1']}"), "no_task",
+        "c.yaml:1:19: cannot tell which task of the cluster this process is. No address in it belongs to this host");
     assert_refused(refused({}, "cluster: {chief: ['N7.example.org:1'], worker: ['localhost:2', 'c:1']}"), "no_task",
-                   "Several are on this host: chief 0 (N7.example.org:1), worker 0 (localhost:2)");
+                   "Several tasks are on this host: chief 0 (N7.example.org:1), worker 0 (localhost:2)");
     assert_int_equal(from_environment({}, "cluster: {worker: ['a:1', '[0::1]:1']}").rank, 1);
 }
 
 void a_task_without_a_cluster_is_refused(void **) {
     assert_refused(refused({}, "task: {type: worker, index: 1}"), "bad_cluster", "c.yaml:1:14: the task is worker 1");
     assert_refused(refused({}, "task: {index: 1}"), "bad_cluster", "task.type is not");
-    assert_refused(refused({}, text(kTwoWorkers, "task: {type: worker}")), "bad_cluster", "does not say which");
+    assert_refused(refused({}, text(kTwoWorkers, "task: {type: worker}")), "bad_cluster", "task.index is not set");
     assert_refused(refused({}, text(kTwoWorkers, "task: {type: chief}")), "bad_cluster",
-                   "c.yaml:1:19: the task is chief 0, and the cluster has no chief");
+                   "c.yaml:1:19: the task is chief 0, but the cluster has no chief");
 }
 
 void the_store_of_the_environment_has_the_last_word(void **) {
@@ -146,7 +167,7 @@ void sources_that_contradict_each_other_are_refused(void **) {
         {"TF_CONFIG", kTfConfig}, {"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}};
     assert_refused(refused(both), "contradiction",
                    "TF_CONFIG (TF_CONFIG) says rank 2 of 3, but torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) "
-                   "says rank 1 of 3; unset what is not meant, or choose with MDIST_BOOTSTRAP=tf_config or torch");
+                   "says rank 1 of 3. Unset the wrong one, or choose with MDIST_BOOTSTRAP=tf_config or torch");
     both["MDIST_BOOTSTRAP"] = "torch";
     assert_int_equal(from_environment(both).rank, 1);
     both["MDIST_BOOTSTRAP"] = "tf_config";
@@ -154,7 +175,7 @@ void sources_that_contradict_each_other_are_refused(void **) {
     both["MDIST_BOOTSTRAP"] = "single";
     assert_true(from_environment(both).kind == Kind::kLocal);
     both["MDIST_BOOTSTRAP"] = "slurm";
-    assert_refused(refused(both), "unusable", "MDIST_BOOTSTRAP asks for slurm, and SLURM_STEP_ID is not set");
+    assert_refused(refused(both), "unusable", "MDIST_BOOTSTRAP asks for slurm, but SLURM_STEP_ID is not set");
     both["MDIST_BOOTSTRAP"] = "mpi";
     assert_refused(refused(both), "bad_value", "MDIST_BOOTSTRAP is one of auto, env, tf_config, torch");
 }
@@ -164,7 +185,7 @@ void seen_but_unusable_is_an_error_where_nothing_came_before(void **) {
     assert_refused(refused({{"RANK", "one"}, {"WORLD_SIZE", "2"}}), "bad_value", "cannot use torchrun: RANK: \"one\"");
     assert_refused(refused({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), "unusable", "rank 2 is not within 0 to 1");
     assert_refused(refused({{"TF_CONFIG", "{"}}), "bad_json",
-                   "cannot use TF_CONFIG: TF_CONFIG: no valid JSON at line 1");
+                   "cannot use TF_CONFIG: TF_CONFIG: not valid JSON at line 1");
     Resolved resolved = from_environment({{"TF_CONFIG", kTfConfig}, {"RANK", "1"}});
     assert_text(resolved.source, "tf_config");
     assert_true(passed_over(resolved, "torch: WORLD_SIZE is not set, though RANK is"));
@@ -205,6 +226,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(nothing_at_all_is_one_worker),
         cmocka_unit_test(tf_config_says_who_this_is),
+        cmocka_unit_test(a_sparse_tf_config_has_ranks_without_gaps),
+        cmocka_unit_test(a_worker_that_sees_itself_alone_is_refused),
         cmocka_unit_test(an_evaluator_is_alone_and_a_ps_is_refused),
         cmocka_unit_test(mirrored_looks_at_nothing),
         cmocka_unit_test(a_config_of_its_own_does_not_look_at_the_environment),

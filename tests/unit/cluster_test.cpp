@@ -55,7 +55,7 @@ void the_chief_is_the_chief_or_else_worker_0(void **) {
     assert_refused(outcome_of([] {
                        workers(2).is_chief({kWorker, 2});
                    }),
-                   "the task is worker 2, and the cluster has 2");
+                   "the task is worker 2, but the cluster has 2");
 }
 
 void an_evaluator_is_a_cluster_of_its_own(void **) {
@@ -77,7 +77,7 @@ void leaders_are_those_of_tensorflow(void **) {
     assert_false(Cluster().coordination_leader().has_value());
     Cluster nobody;
     nobody.add({kEvaluator, 0}, "a:1");
-    assert_refused(outcome_of([&] { nobody.coordination_leader(); }), "no chief and no worker");
+    assert_refused(outcome_of([&] { nobody.coordination_leader(); }), "neither a chief nor a worker");
 }
 
 void tasks_that_cannot_be_are_refused(void **) {
@@ -85,17 +85,17 @@ void tasks_that_cannot_be_are_refused(void **) {
     assert_refused(outcome_of([&] {
                        two.check(Task{kChief, 0});
                    }),
-                   "the task is chief 0, and the cluster has no chief");
+                   "the task is chief 0, but the cluster has no chief");
     assert_refused(outcome_of([&] { two.check(Task{kPs, 0}); }), "has no ps");
     assert_int_equal(outcome_of([&] { two.check(Task{kEvaluator, 7}); }).status, MDIST_OK);
     two.add({kChief, 0}, "c:1");
     two.add({kChief, 1}, "d:1");
-    assert_refused(outcome_of([&] { two.check(std::nullopt); }), "2 chief tasks; there is at most one");
+    assert_refused(outcome_of([&] { two.check(std::nullopt); }), "2 chief tasks; at most one is allowed");
     Cluster evaluators;
     evaluators.add({kEvaluator, 0}, "a:1");
     evaluators.add({kEvaluator, 1}, "b:1");
     assert_refused(outcome_of([&] { evaluators.check(std::nullopt); }), "2 evaluator tasks");
-    assert_refused(outcome_of([&] { parse_task_type("master"); }), "\"master\" is no task type");
+    assert_refused(outcome_of([&] { parse_task_type("master"); }), "\"master\" is not a valid task type");
     assert_refused(outcome_of([&] { two.add({kWorker, 0}, "x:1"); }), "worker 0 is given twice");
     assert_refused(outcome_of([&] { two.add({kWorker, 9}, "x"); }), "worker 9: the address \"x\" has no port");
     assert_refused(outcome_of([&] { two.add({kWorker, kMostTasks}, "x:1"); }), "an index is less than 65536");
@@ -120,17 +120,44 @@ void the_master_is_empty_for_one_task(void **) {
     assert_text(cluster.master(Task{kWorker, 1}), "somewhere");
 }
 
-void members_are_numbered_without_gaps(void **) {
+void members_are_numbered_in_the_order_of_their_indices(void **) {
     assert_int_equal(reference().members().size(), 3);
     assert_true(reference().members()[1] == Task({kWorker, 0}));
-    Cluster sparse;
-    sparse.add({kWorker, 0}, "a:1");
-    sparse.add({kWorker, 2}, "c:1");
-    assert_int_equal(sparse.worker_count(kWorker), 2);
-    assert_refused(outcome_of([&] { sparse.members(); }), "2 worker tasks, and the highest index is 2");
     Cluster twice = workers(2);
     twice.add({kChief, 0}, "h1:1");
     assert_refused(outcome_of([&] { twice.members(); }), "the address \"h1:1\" twice");
+}
+
+void a_sparse_list_has_ranks_without_gaps(void **) {
+    Cluster sparse;
+    sparse.add({kWorker, 7}, "h:1");
+    sparse.add({kWorker, 2}, "c:1");
+    sparse.add({kPs, 4}, "p:1");
+    assert_int_equal(sparse.worker_count(kWorker), 2);
+    assert_true(sparse.members() == std::vector<Task>({{kWorker, 2}, {kWorker, 7}}));
+    assert_int_equal(sparse.id_in_cluster({kWorker, 2}), 0);
+    assert_int_equal(sparse.id_in_cluster({kWorker, 7}), 1);
+    assert_true(sparse.is_chief({kWorker, 2}));
+    assert_false(sparse.is_chief({kWorker, 7}));
+    assert_true(sparse.collective_leader(Task{kWorker, 7}) == Task({kWorker, 2}));
+    assert_true(sparse.coordination_leader() == Task({kPs, 4}));
+    assert_text(sparse.master(Task{kWorker, 7}), "h:1");
+    for (std::uint32_t index : {0u, 1u, 3u, 8u})
+        assert_refused(
+            outcome_of([&] {
+                sparse.id_in_cluster({kWorker, index});
+            }),
+            text("the task is worker ", index, ", but the cluster has 2 worker tasks, none with that index"));
+
+    sparse.add({kChief, 3}, "x:1");
+    sparse.add({kEvaluator, 5}, "e:1");
+    assert_int_equal(sparse.worker_count(kChief), 3);
+    assert_int_equal(sparse.id_in_cluster({kChief, 3}), 0);
+    assert_int_equal(sparse.id_in_cluster({kWorker, 7}), 2);
+    assert_false(sparse.is_chief({kWorker, 2}));
+    assert_true(sparse.collective_leader(Task{kWorker, 2}) == Task({kChief, 3}));
+    assert_int_equal(sparse.worker_count(kEvaluator), 1);
+    assert_true(sparse.is_chief({kEvaluator, 5}));
 }
 
 // The cases of TensorFlow's UnionClusterResolver tests.
@@ -168,7 +195,8 @@ int main() {
         cmocka_unit_test(tasks_that_cannot_be_are_refused),
         cmocka_unit_test(an_address_is_asked_for_by_task),
         cmocka_unit_test(the_master_is_empty_for_one_task),
-        cmocka_unit_test(members_are_numbered_without_gaps),
+        cmocka_unit_test(members_are_numbered_in_the_order_of_their_indices),
+        cmocka_unit_test(a_sparse_list_has_ranks_without_gaps),
         cmocka_unit_test(a_union_puts_lists_one_after_another),
         cmocka_unit_test(a_union_with_gaps_keeps_indices),
     };

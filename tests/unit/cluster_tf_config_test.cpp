@@ -40,6 +40,18 @@ void lists_may_be_objects_and_an_index_a_text(void **) {
     assert_true(cluster.task() == Task({kPs, 0}));
 }
 
+void a_task_may_have_any_index_of_a_sparse_list(void **) {
+    Cluster cluster = read(R"({"cluster":{"worker":{"0":"a:1","5":"b:1"}},"task":{"type":"worker","index":5}})");
+    assert_true(cluster.task() == Task({kWorker, 5}));
+    assert_text(cluster.master(cluster.task()), "b:1");
+    assert_int_equal(cluster.id_in_cluster(*cluster.task()), 1);
+    assert_int_equal(cluster.worker_count(kWorker), 2);
+    cluster = read(R"({"cluster":{"worker":{"5":"b:1"},"ps":["p:1"]},"task":{"type":"worker","index":5}})");
+    assert_true(cluster.task() == Task({kWorker, 5}));
+    assert_refused(R"({"cluster":{"worker":{"0":"a:1","5":"b:1"}},"task":{"type":"worker","index":1}})", "bad_cluster",
+                   "the task is worker 1, but the cluster has 2 worker tasks, none with that index");
+}
+
 void without_a_cluster_the_task_is_passed_over(void **) {
     for (const char *json : {"{}", " { }\n", R"({"cluster":{}})", R"({"task":{"type":"worker","index":3}})",
                              R"({"cluster":{},"task":5})", R"({"environment":"cloud","job":{"a":[1,2.5,null,true]}})"})
@@ -60,15 +72,18 @@ void an_evaluator_may_be_left_out_of_the_cluster(void **) {
     Cluster cluster = read(R"({"cluster":{"worker":["a:1"]},"task":{"type":"evaluator","index":0}})");
     assert_int_equal(cluster.worker_count(kEvaluator), 1);
     assert_int_equal(cluster.id_in_cluster({kEvaluator, 0}), 0);
+    // Among several tasks it has no address, as in TensorFlow.
+    cluster = read(R"({"cluster":{"worker":["a:1","b:1"]},"task":{"type":"evaluator","index":0}})");
+    assert_int_equal(outcome_of([&] { cluster.master(cluster.task()); }).status, MDIST_ERR_NOT_FOUND);
 }
 
 void broken_json_is_refused_with_its_place(void **) {
-    assert_refused("{", "bad_json", "no valid JSON at line 1, column 2");
-    assert_refused("", "bad_json", "no valid JSON at line 1, column 1");
-    assert_refused("{\"a\": 1,\n \"b\" 2}", "bad_json", "no valid JSON at line 2, column 6");
-    assert_refused("{\"a\": \"\xff\"}", "bad_json", "no valid JSON at line 1, column 8");
-    assert_refused("{} {}", "bad_json", "no valid JSON at line 1, column 4");
-    assert_refused("[]", "bad_json", "is a list; it is an object, {\"cluster\": ...}");
+    assert_refused("{", "bad_json", "not valid JSON at line 1, column 2");
+    assert_refused("", "bad_json", "not valid JSON at line 1, column 1");
+    assert_refused("{\"a\": 1,\n \"b\" 2}", "bad_json", "not valid JSON at line 2, column 6");
+    assert_refused("{\"a\": \"\xff\"}", "bad_json", "not valid JSON at line 1, column 8");
+    assert_refused("{} {}", "bad_json", "not valid JSON at line 1, column 4");
+    assert_refused("[]", "bad_json", "is a list; it must be an object, {\"cluster\": ...}");
     assert_refused("{\"a\": 1e999}", "bad_json", "holds a number that is too large");
     assert_refused(R"({"cluster":{"worker":["a:1"],"worker":["b:1"]}})", "bad_json",
                    "the key \"worker\" is given twice");
@@ -79,24 +94,34 @@ void values_of_the_wrong_type_are_refused_with_their_place(void **) {
     const struct {
         const char *json, *words;
     } cases[] = {
-        {R"({"cluster":["a:1"]})", "cluster is a list; it is {\"worker\": [...]}"},
-        {R"({"cluster":null})", "cluster is null; it is {\"worker\": [...]}"},
+        {R"({"cluster":["a:1"]})", "cluster is a list; it must be {\"worker\": [...]}"},
+        {R"({"cluster":null})", "cluster is null; it must be {\"worker\": [...]}"},
         {R"({"cluster":{"worker":"a:1"}})",
-         "cluster.worker is \"a:1\"; it is a list of addresses or {\"index\": address}"},
-        {R"({"cluster":{"worker":["a:1",5]}})", "cluster.worker[1] is 5; it is an address, \"host:port\""},
-        {R"({"cluster":{"worker":{"x":"a:1"}}})", "cluster.worker: the index is \"x\"; it is a whole number from 0"},
-        {R"({"cluster":{"worker":{"1":""}}})", "cluster.worker[\"1\"] is \"\"; it is an address, \"host:port\""},
-        {R"({"cluster":{"worker":["a:1"]},"task":7})", "task is 7; it is {\"type\": ..., \"index\": ...}"},
-        {R"({"cluster":{"worker":["a:1"]},"task":{"type":7,"index":0}})", "task.type is 7; it is a text"},
+         "cluster.worker is \"a:1\"; it must be a list of addresses or {\"index\": address}"},
+        {R"({"cluster":{"worker":["a:1",5]}})", "cluster.worker[1] is 5; it must be an address, \"host:port\""},
+        {R"({"cluster":{"worker":{"x":"a:1"}}})",
+         "cluster.worker: the index is \"x\"; it must be a whole number from 0"},
+        {R"({"cluster":{"worker":{"1":""}}})", "cluster.worker[\"1\"] is \"\"; it must be an address, \"host:port\""},
+        {R"({"cluster":{"worker":["a:1"]},"task":7})", "task is 7; it must be {\"type\": ..., \"index\": ...}"},
+        {R"({"cluster":{"worker":["a:1"]},"task":{"type":7,"index":0}})", "task.type is 7; it must be a string"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":1.0}})",
-         "task.index is 1.0; it is a whole number from 0"},
+         "task.index is 1.0; it must be a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":-1}})",
-         "task.index is -1; it is a whole number from 0"},
+         "task.index is -1; it must be a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":true}})",
-         "task.index is true; it is a whole number from 0"},
-        {R"({"rpc_layer":[]})", "rpc_layer is a list; it is a text"},
+         "task.index is true; it must be a whole number from 0"},
+        {R"({"rpc_layer":[]})", "rpc_layer is a list; it must be a string"},
     };
     for (const auto &c : cases) assert_refused(c.json, "bad_json", c.words);
+}
+
+void long_values_are_cut_off_in_messages(void **) {
+    const std::string zeros(100'000, '0');
+    const auto refused = [&](const std::string &value) {
+        return outcome_of([&] { read(text(R"({"cluster":{"worker":[")", value, R"("]}})")); }).message.size() +
+               outcome_of([&] { read(text(R"({"cluster":{"worker":1.)", value, "}}")); }).message.size();
+    };
+    assert_in_range(refused(zeros), 100, 600);
 }
 
 void clusters_that_cannot_be_are_refused(void **) {
@@ -104,20 +129,21 @@ void clusters_that_cannot_be_are_refused(void **) {
         const char *json, *words;
     } cases[] = {
         {R"({"cluster":{"worker":["a:1"]}})",
-         "it has a cluster and no task.type, so which task this process is stays open"},
+         "it has a cluster but no task.type. Set it, so that this process knows which task it is"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":null}})",
-         "it has a cluster and no task.index, so which task this process is stays open"},
+         "it has a cluster but no task.index. Set it, so that this process knows which task it is"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":1}})",
-         "the task is worker 1, and the cluster has 1 worker tasks, counted from 0"},
+         "the task is worker 1, but the cluster has 1 worker tasks, counted from 0"},
         {R"({"cluster":{"worker":[]},"task":{"type":"worker","index":0}})",
-         "the task is worker 0, and the cluster has 0 worker tasks, counted from 0"},
+         "the task is worker 0, but the cluster has 0 worker tasks, counted from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"chief","index":0}})",
-         "the task is chief 0, and the cluster has no chief"},
+         "the task is chief 0, but the cluster has no chief"},
         {R"({"cluster":{"chief":["a:1","b:1"]},"task":{"type":"chief","index":0}})",
-         "the cluster has 2 chief tasks; there is at most one"},
-        {R"({"cluster":{"master":["a:1"]}})", "\"master\" is no task type; there are chief, worker, evaluator and ps"},
+         "the cluster has 2 chief tasks; at most one is allowed"},
+        {R"({"cluster":{"master":["a:1"]}})",
+         "\"master\" is not a valid task type; use chief, worker, evaluator or ps"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"","index":0}})",
-         "\"\" is no task type; there are chief, worker, evaluator and ps"},
+         "\"\" is not a valid task type; use chief, worker, evaluator or ps"},
         {R"({"cluster":{"worker":["a:b"]}})", "worker 0: the address \"a:b\" has no port; write host:port"},
         {R"({"cluster":{"worker":{"0":"a:1","00":"b:1"}}})", "worker 0 is given twice, as \"a:1\" and \"b:1\""},
         {R"({"cluster":{"worker":{"65536":"a:1"}}})", "worker 65536: an index is less than 65536"},
@@ -140,11 +166,13 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_cluster_and_a_task),
         cmocka_unit_test(lists_may_be_objects_and_an_index_a_text),
+        cmocka_unit_test(a_task_may_have_any_index_of_a_sparse_list),
         cmocka_unit_test(without_a_cluster_the_task_is_passed_over),
         cmocka_unit_test(what_else_it_holds_is_passed_over_or_kept),
         cmocka_unit_test(an_evaluator_may_be_left_out_of_the_cluster),
         cmocka_unit_test(broken_json_is_refused_with_its_place),
         cmocka_unit_test(values_of_the_wrong_type_are_refused_with_their_place),
+        cmocka_unit_test(long_values_are_cut_off_in_messages),
         cmocka_unit_test(clusters_that_cannot_be_are_refused),
         cmocka_unit_test(size_and_depth_are_limited),
     };

@@ -3,6 +3,7 @@
 // are torn up the moment their party may, so that a peer that reads one too late is found by its garbage, and by the
 // address sanitizer.
 #include "comm_support.h"
+#include "strategy/job/call_functions.h"
 
 namespace {
 
@@ -55,7 +56,7 @@ void play(Group &group, const Script &script, uint32_t party, Outcome &outcome) 
             break;
         }
         const uint64_t subject = act == Act::kDisagree ? 1000 + point : point;
-        const auto owned = std::make_unique<OwnedCall>(CallKind::kAllReduce, subject, 1 + point % 3);
+        const auto owned = std::make_unique<OwnedCall>(&calls::kAllReduce, subject, 1 + point % 3);
         try {
             group.meet(party, owned->call, kNoTimeout);
             ++outcome.met;
@@ -145,7 +146,7 @@ void a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none(void **) {
             threads.emplace_back([&, party] {
                 try {
                     for (std::size_t point = 0; point < 20; ++point) {
-                        const auto owned = std::make_unique<OwnedCall>(CallKind::kBarrier, point, 1);
+                        const auto owned = std::make_unique<OwnedCall>(&calls::kBarrier, point, 1);
                         group.meet(party, owned->call, 1000 * (1 + (i + party) % 100));
                         ++met[party];
                         if (point % 2 == 0) group.finish();
@@ -166,6 +167,7 @@ void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
     const std::size_t count = rounds(300, 3000);
     for (std::size_t i = 0; i < count; ++i) {
         Group group(kParties, Patience::for_threads(kParties, i % 2 == 0 ? 8 : 1), kNoTimeout);
+        Executors executors(group);
         std::atomic<uint64_t> done{0};
         std::vector<std::thread> threads;
         std::size_t met[kParties] = {};
@@ -174,12 +176,12 @@ void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
                 std::vector<float> data(3000, 1.0f);
                 const mdist_buffer_t buffer = {data.data(), data.size(), MDIST_FLOAT32, 0};
                 Call call;
-                call.kind = CallKind::kAllReduce;
+                call.kind = &calls::kAllReduce;
                 call.op = MDIST_MAX;
                 call.inputs = call.outputs = &buffer;
                 call.buffer_count = 1;
                 try {
-                    for (;; ++met[party], ++done) all_reduce(group, party, call, 0);
+                    for (;; ++met[party], ++done) all_reduce(executors, party, call, 0);
                 } catch (const Failure &) {
                 }
                 group.depart(party);
@@ -195,16 +197,17 @@ void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
 /// What a slower party may still be reading: the pieces of the last round that was complete.
 void a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone(void **) {
     Group group(2, Patience{}, kNoTimeout);
+    Executors executors(group);
     float numbers[2] = {1, 2};
     const auto reduce = [&](uint32_t party) {
         const mdist_buffer_t buffer = {&numbers[party], 1, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
         try {
-            all_reduce(group, party, call, 0);
+            all_reduce(executors, party, call, 0);
         } catch (const Failure &) {
             return false;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Meetings whose parties do not wait: arriving, asking, taking an arrival back, and drawing work, in every order.
 #include "comm_support.h"
+#include "strategy/job/call_functions.h"
 
 namespace {
 
@@ -56,7 +57,7 @@ void turn_around(uint64_t times) {
 /// One point of one party; false if it took its arrival back.
 bool come_to(Group &group, const HalvesScript &script, uint32_t party, std::size_t point,
              std::vector<std::atomic<uint32_t>> &claims, HalvesOutcome &outcome) {
-    const auto owned = std::make_unique<OwnedCall>(CallKind::kAllReduce, point, 1 + point % 3);
+    const auto owned = std::make_unique<OwnedCall>(&calls::kAllReduce, point, 1 + point % 3);
     const uint32_t before = group.finishes();
     const bool starts = script.starts(party, point);
     if (starts) {
@@ -151,7 +152,7 @@ void meetings_in_halves_are_meetings(void **) {
 /// What one thread can see of it, step by step.
 void an_arrival_may_be_taken_back_until_all_have_come(void **) {
     Group group(2, Patience{}, kNoTimeout);
-    const auto owned = std::make_unique<OwnedCall>(CallKind::kBarrier, 1, 1);
+    const auto owned = std::make_unique<OwnedCall>(&calls::kBarrier, 1, 1);
     for (int again = 0; again < 3; ++again) {
         const Group::Arrival first = group.arrive_started(0, owned->call);
         assert_false(first.last);

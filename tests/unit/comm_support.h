@@ -24,7 +24,7 @@ extern "C" {
 #include <vector>
 
 #include "comm/collectives.h"
-#include "comm/group.h"
+#include "comm/local/group.h"
 #include "util/log.h"
 
 namespace mdist {

@@ -156,9 +156,10 @@ void unknown_variables_are_one_warning_each(void **) {
     Config config;
     config.load_environment();
     assert_int_equal(warnings.size(), 2);
-    assert_text(warnings[0],
-                "the environment variable \"MDIST_COMUNICATION_TIMEOUT\" is no configuration key and was not read; "
-                "did you mean MDIST_COMMUNICATION_TIMEOUT?");
+    assert_text(
+        warnings[0],
+        "the environment variable \"MDIST_COMUNICATION_TIMEOUT\" is not a configuration key, so it was not read; "
+        "did you mean MDIST_COMMUNICATION_TIMEOUT?");
     assert_true(warnings[1].find("did you mean") == std::string::npos);
     assert_text(config.text("secret_file"), "/secret");
 }

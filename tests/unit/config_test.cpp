@@ -76,8 +76,8 @@ void an_unknown_key_names_its_nearest_neighbour(void **) {
                  {"Strategy", "did you mean strategy?"},
                  {"stratgey", "did you mean strategy?"},
                  {"communication", "it is a group, with the keys communication.implementation, communication.timeout"},
-                 {"zzzzzzzz", "docs/configuration.md lists the keys"},
-                 {"", "docs/configuration.md lists the keys"}};
+                 {"zzzzzzzz", "`mdist keys` lists them"},
+                 {"", "`mdist keys` lists them"}};
     for (const auto &c : cases) {
         Config config;
         for (const Outcome &outcome : {outcome_of([&] { config.set(c.key, "1", "mdist_config_set"); }),
@@ -109,7 +109,7 @@ void yaml_is_loaded_as_a_whole_or_not_at_all(void **) {
     const struct {
         const char *text, *begin, *reason;
     } cases[] = {
-        {"executor: threads\ntimeouts: 3s", "x.yaml:2:1: \"timeouts\" is no configuration key", "unknown_key"},
+        {"executor: threads\ntimeouts: 3s", "x.yaml:2:1: \"timeouts\" is not a configuration key", "unknown_key"},
         {"executor: threads\ncommunication:\n  timeout: 0s", "x.yaml:3:12: communication.timeout: \"0s\"", "bad_value"},
         {"executor: [threads]", "x.yaml:1:11: executor takes one value, not a list", "bad_value"},
         {"executor: threads\nlog:\n  level: info\n level: x", "x.yaml:4:2: ", "bad_yaml"},
@@ -126,16 +126,10 @@ void yaml_is_loaded_as_a_whole_or_not_at_all(void **) {
     }
 }
 
-void the_manual_lists_every_key_with_its_variable_and_default(void **) {
+void the_manual_names_every_other_variable(void **) {
     std::ifstream file(MDIST_TEST_CONFIGURATION_PAGE);
     std::stringstream page;
     page << file.rdbuf();
-    for (const ConfigKey &key : config_keys()) {
-        std::string row = std::string("| `") + key.name + "` | `" + key.environment_name() + "` | ";
-        if (*key.default_text != '\0') row += std::string("`") + key.default_text + "` |";
-        if (page.str().find(row) == std::string::npos) print_error("not in the page: %s\n", row.c_str());
-        assert_true(page.str().find(row) != std::string::npos);
-    }
     for (const char *variable : reserved_variables()) assert_true(page.str().find(variable) != std::string::npos);
 }
 
@@ -149,7 +143,7 @@ int main() {
         cmocka_unit_test(an_unknown_key_names_its_nearest_neighbour),
         cmocka_unit_test(a_bad_value_leaves_the_config_as_it_was),
         cmocka_unit_test(yaml_is_loaded_as_a_whole_or_not_at_all),
-        cmocka_unit_test(the_manual_lists_every_key_with_its_variable_and_default),
+        cmocka_unit_test(the_manual_names_every_other_variable),
     };
     return cmocka_run_group_tests_name("config", tests, nullptr, nullptr);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cluster/config_keys.h"
 #include "cluster/config_values.h"
 
 #include "cluster/config.h"
@@ -39,7 +40,7 @@ void durations_are_read_to_the_nanosecond(void **) {
 void durations_that_are_no_wait_are_refused(void **) {
     for (const char *text : {"", "s", "-1s", "+1s", "1 s", "1d", "infinite", "inf", "nan", "1e3", ".5s", "1.", "1.s",
                              "0x10", "1,5s", "10S"})
-        refused(outcome_of([&] { parse_duration_ns(text); }), "is no duration");
+        refused(outcome_of([&] { parse_duration_ns(text); }), "is not a valid duration");
     for (const char *text : {"0", "0s", "0.0h", "0.9ns", "0.0000000001"})
         refused(outcome_of([&] { parse_duration_ns(text); }), "more than 0");
     for (const char *text :
@@ -56,7 +57,7 @@ void sizes_are_read_in_binary_units(void **) {
     assert_true(parse_bytes("1GiB") == 1u << 30);
     assert_true(parse_bytes("8388607TiB") == 8388607ull << 40);
     for (const char *text : {"", "KiB", "1KB", "1kib", "-1", "1.5MiB", "1 MiB"})
-        refused(outcome_of([&] { parse_bytes(text); }), "is no size");
+        refused(outcome_of([&] { parse_bytes(text); }), "is not a valid size");
     for (const char *text : {"8388608TiB", "18446744073709551616", "99999999TiB"})
         refused(outcome_of([&] { parse_bytes(text); }), "too large");
 }
@@ -65,7 +66,7 @@ void counts_are_whole_numbers(void **) {
     assert_true(parse_count("0") == 0);
     assert_true(parse_count("2147483647") == 2147483647);
     for (const char *text : {"", "-1", "1.0", "2147483648", "x", "1x"})
-        refused(outcome_of([&] { parse_count(text); }), "is no count");
+        refused(outcome_of([&] { parse_count(text); }), "is not a valid count");
 }
 
 void addresses_need_a_host_and_a_port(void **) {
@@ -114,11 +115,11 @@ void device_lists_that_make_no_sense_are_refused(void **) {
         const char *text, *words;
     } cases[] = {{"", "empty"},
                  {" ", "empty"},
-                 {"cpu:0,", "is no device"},
-                 {",", "is no device"},
-                 {"tpu:0", "\"tpu:0\" is no device"},
-                 {"auto,cpu:0", "is no device"},
-                 {"cpu0", "is no device"},
+                 {"cpu:0,", "is not a valid device"},
+                 {",", "is not a valid device"},
+                 {"tpu:0", "\"tpu:0\" is not a valid device"},
+                 {"auto,cpu:0", "is not a valid device"},
+                 {"cpu0", "is not a valid device"},
                  {"cpu:", "whole number from 0 to 1023"},
                  {"cpu:-1", "whole number"},
                  {"cpu:1x", "whole number"},
@@ -129,8 +130,8 @@ void device_lists_that_make_no_sense_are_refused(void **) {
                  {"cpu*99999999999999999999", "whole number"},
                  {"cpu*2*2", "whole number"},
                  {"cpu*1024,gpu:0", "more than 1024"},
-                 {"cpu:2*3", "logical devices are of a GPU"},
-                 {"gpu*2", "in two ways"},
+                 {"cpu:2*3", "only a GPU has logical devices"},
+                 {"gpu*2", "is ambiguous"},
                  {"cpu,cpu:0", "cpu:0 is named twice"},
                  {"cpu*2,cpu:1", "cpu:1 is named twice"},
                  {"gpu:0,gpu:0", "write gpu:0*2 for logical devices"},

@@ -182,7 +182,7 @@ void bad_arguments_are_named(void **) {
 }
 
 void values_outlive_everything_and_the_arrays_go_with_the_last(void **) {
-    auto room = std::make_shared<int64_t[]>(4);
+    std::shared_ptr<int64_t[]> room(new int64_t[4]());
     room[2] = 42;
     mdist_tensor_t array = output(MDIST_INT64, {4});
     array.data = room.get();

@@ -15,8 +15,8 @@ struct Transformation {
 
 /// A job by chance.
 struct Case {
-    uint64_t workers, replicas;
-    std::vector<uint64_t> files; // rows of each; none: one array of `rows`
+    std::vector<uint32_t> counts; // of replicas, by worker
+    std::vector<uint64_t> files;  // rows of each; none: one array of `rows`
     uint64_t rows;
     std::vector<Transformation> of_names, of_rows, of_batches;
     uint64_t batch;
@@ -25,6 +25,17 @@ struct Case {
     bool by_replica, split;
 
     bool from_files() const { return !files.empty(); }
+    uint64_t workers() const { return counts.size(); }
+    uint64_t replicas() const { return first(workers()); }
+    uint64_t first(uint64_t worker) const {
+        return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(worker), uint64_t{0});
+    }
+    bool has(uint64_t worker, uint64_t replica) const {
+        return first(worker) <= replica && replica < first(worker + 1);
+    }
+    bool is_even() const {
+        return std::count(counts.begin(), counts.end(), counts[0]) == static_cast<std::ptrdiff_t>(workers());
+    }
 };
 
 std::vector<Transformation> some(std::mt19937_64 &random, bool filters) {
@@ -41,8 +52,9 @@ std::vector<Transformation> some(std::mt19937_64 &random, bool filters) {
 
 Case by_chance(std::mt19937_64 &random) {
     Case job = {};
-    job.workers = 1 + random() % 3;
-    job.replicas = 1 + random() % 3;
+    job.counts.assign(1 + random() % 3, static_cast<uint32_t>(1 + random() % 3));
+    if (random() % 2 == 0)
+        for (uint32_t &count : job.counts) count = static_cast<uint32_t>(1 + random() % 3);
     if (random() % 2 == 0) job.files.resize(3 + random() % 7);
     for (uint64_t &rows : job.files) rows = random() % 12;
     job.rows = random() % 50;
@@ -138,13 +150,6 @@ std::vector<T> transformed(std::vector<T> list, const std::vector<Transformation
     return list;
 }
 
-template <class T>
-std::vector<T> every(const std::vector<T> &list, uint64_t n, uint64_t from) {
-    std::vector<T> kept;
-    for (std::size_t i = from; i < list.size(); i += n) kept.push_back(list[i]);
-    return kept;
-}
-
 bool shares_batches(const Case &job) {
     return job.policy == MDIST_SHARD_DATA || (job.policy == MDIST_SHARD_AUTO && !job.from_files());
 }
@@ -164,14 +169,23 @@ Rows rows_of(const Case &job) {
     return rows;
 }
 
+/// A worker's of what all have in common: every so many; by replica where workers have different numbers of them.
+template <typename T>
+std::vector<T> shard(const Case &job, const std::vector<T> &all, uint64_t worker) {
+    std::vector<T> own;
+    for (uint64_t i = 0; i < all.size(); ++i)
+        if (job.is_even() ? i % job.workers() == worker : job.has(worker, i % job.replicas())) own.push_back(all[i]);
+    return own;
+}
+
 Rows rows_read(const Case &job, uint64_t worker) {
     Rows rows = job.from_files() ? Rows() : rows_of(job);
     std::vector<uint64_t> names = files_read(job);
-    if (shares_files(job)) names = every(names, job.workers, worker);
+    if (shares_files(job)) names = shard(job, names, worker);
     for (const uint64_t file : names)
         for (uint64_t i = 0; i < job.files[file]; ++i) rows.push_back(static_cast<int64_t>(1000 * file + i));
     rows = transformed<int64_t>(rows, job.of_rows, [](const int64_t &row) { return row % 2 == 1; });
-    return job.policy == MDIST_SHARD_BY_HINT ? every(rows, job.workers, worker) : rows;
+    return job.policy == MDIST_SHARD_BY_HINT ? shard(job, rows, worker) : rows;
 }
 
 Batches batches_read(const Case &job, uint64_t worker) {
@@ -209,15 +223,16 @@ Rows slice(const Case &job, const Rows &batch, uint64_t j, uint64_t n, uint64_t 
     return {batch.begin() + static_cast<std::ptrdiff_t>(begin), batch.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-/// Rows in a row: sizes that are turned by worker, until a size that is not 0 finds none.
+/// Rows in a row: sizes that are turned in each step, until a size that is not 0 finds none.
 Batches in_a_row(const Case &job, const Batches &batches, uint64_t worker) {
-    const uint64_t n = job.workers * job.replicas;
+    const uint64_t n = job.replicas(), own = job.counts[worker], turn = job.is_even() ? own : 1;
     Rows rows;
     for (const Rows &batch : batches) rows.insert(rows.end(), batch.begin(), batch.end());
     Batches parts;
     std::size_t at = 0;
     for (uint64_t k = 0;; ++k) {
-        const uint64_t size = job.batch / n + ((k + worker * job.replicas) % n < job.batch % n ? 1 : 0);
+        const uint64_t share = (job.first(worker) + k % own + k / own * turn) % n;
+        const uint64_t size = job.batch / n + (share < job.batch % n ? 1 : 0);
         if (size != 0 && at == rows.size()) return parts;
         const std::size_t end = std::min<std::size_t>(at + size, rows.size());
         parts.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(at),
@@ -229,12 +244,12 @@ Batches in_a_row(const Case &job, const Batches &batches, uint64_t worker) {
 
 /// What a batch, or element, number `j` of those that all workers see is to this worker.
 bool is_own(const Case &job, uint64_t j, uint64_t worker) {
-    const uint64_t n = job.workers * job.replicas;
-    return job.by_replica ? j % n / job.replicas == worker : j % job.workers == worker;
+    if (job.by_replica || !job.is_even()) return job.has(worker, j % job.replicas());
+    return j % job.workers() == worker;
 }
 
 Batches expected_parts(const Case &job, uint64_t worker) {
-    const uint64_t n = job.workers * job.replicas;
+    const uint64_t n = job.replicas();
     const Batches batches = batches_read(job, worker);
     if (n == 1) return batches;
     Batches parts;
@@ -250,7 +265,7 @@ Batches expected_parts(const Case &job, uint64_t worker) {
         if (job.uneven == MDIST_UNEVEN_DROP && batch.size() < n) continue;
         for (uint64_t j = 0; j < n; ++j) {
             if (!shares_batches(job))
-                parts.push_back(slice(job, batch, j, n, worker * job.replicas));
+                parts.push_back(slice(job, batch, j, n, job.first(worker)));
             else if (is_own(job, j, worker))
                 parts.push_back(slice(job, batch, j, n, 0));
         }
@@ -260,8 +275,9 @@ Batches expected_parts(const Case &job, uint64_t worker) {
 
 Steps expected(const Case &job, uint64_t worker) {
     const Batches parts = expected_parts(job, worker);
-    Steps steps((parts.size() + job.replicas - 1) / job.replicas, Step(job.replicas));
-    for (std::size_t i = 0; i < parts.size(); ++i) steps[i / job.replicas][i % job.replicas] = parts[i];
+    const std::size_t own = job.counts[worker];
+    Steps steps((parts.size() + own - 1) / own, Step(own));
+    for (std::size_t i = 0; i < parts.size(); ++i) steps[i / own][i % own] = parts[i];
     return steps;
 }
 
@@ -269,12 +285,12 @@ Steps expected(const Case &job, uint64_t worker) {
 
 /// Of files, whole elements and hints there must be enough for all workers, or none.
 bool too_few(const Case &job) {
-    const auto lacks = [&](std::size_t count) { return count != 0 && count < job.workers; };
+    const uint64_t least = job.is_even() ? job.workers() : job.first(job.workers() - 1) + 1;
+    const auto lacks = [&](std::size_t count) { return count != 0 && count < least; };
     if (shares_files(job)) return lacks(files_read(job).size());
     if (job.policy == MDIST_SHARD_BY_HINT) {
-        const bool countable = !job.from_files() && std::ranges::none_of(job.of_rows, [](const Transformation &one) {
-            return one.kind == Transformation::kFilter;
-        });
+        const auto filters = [](const Transformation &one) { return one.kind == Transformation::kFilter; };
+        const bool countable = !job.from_files() && std::none_of(job.of_rows.begin(), job.of_rows.end(), filters);
         Case all = job;
         all.policy = MDIST_SHARD_OFF;
         return countable && lacks(rows_read(all, 0).size());
@@ -292,29 +308,33 @@ Dealing dealing_of(const Case &job) {
 
 /// "" where the job comes out as the model has it.
 std::string difference(const Case &job, const FilePool &files) {
-    for (uint64_t worker = 0; worker < job.workers; ++worker) {
-        Plan plan;
+    for (uint32_t worker = 0; worker < job.workers(); ++worker) {
+        InputPlan plan;
         const Failure failure = failure_of([&] {
-            plan = make_plan(real(job, files), {job.workers, worker, job.replicas}, dealing_of(job));
+            plan = make_plan(real(job, files), {Spans(job.counts), worker}, dealing_of(job));
         });
         if (failure.reason() == "too_few_elements" && !job.split)
             return ""; // elements are counted in tests of examples
         if (too_few(job) != (failure.status() == MDIST_ERR_FAILED_PRECONDITION)) return "too few: " + failure.message();
         if (failure.status() != MDIST_OK) continue;
-        const std::string got = shown(dealt(plan, job.replicas)), wanted = shown(expected(job, worker));
+        const std::string got = shown(dealt(plan, job.counts[worker])), wanted = shown(expected(job, worker));
         if (got != wanted) return text("worker ", worker, " got ", got, "\nand not ", wanted, "\n", plan.text);
     }
     return "";
 }
 
 void random_jobs_come_out_as_the_model_has_them(void **) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    const int rounds = tier != nullptr && std::strcmp(tier, "long") == 0 ? 10000 : 1000;
+    const char *tier = std::getenv("MDIST_TEST_TIER"), *given = std::getenv("MDIST_TEST_SEED");
+    const bool is_long = tier != nullptr && std::strcmp(tier, "long") == 0;
+    const uint64_t rounds = given != nullptr ? 1 : is_long ? 10000 : 1000;
+    const uint64_t first = given != nullptr ? std::stoull(given) : is_long ? std::random_device()() * rounds : 0;
+    print_message("# %s jobs from seed %s; MDIST_TEST_SEED=... repeats one\n", std::to_string(rounds).c_str(),
+                  std::to_string(first).c_str());
     const FilePool files;
-    for (int round = 0; round < rounds; ++round) {
-        std::mt19937_64 random(static_cast<uint64_t>(round));
+    for (uint64_t seed = first; seed < first + rounds; ++seed) {
+        std::mt19937_64 random(seed);
         const std::string problem = difference(by_chance(random), files);
-        if (!problem.empty()) fail_msg("seed %d: %s", round, problem.c_str());
+        if (!problem.empty()) fail_msg("seed %s: %s", std::to_string(seed).c_str(), problem.c_str());
     }
 }
 
@@ -324,7 +344,7 @@ void every_row_goes_to_one_replica(void **) {
     for (int round = 0; round < 100; ++round) {
         NumberFiles files;
         Rows all;
-        for (int64_t file = 0; file < 6; ++file) {
+        for (int64_t file = 0; file < 7; ++file) {
             const auto rows = static_cast<int64_t>(random() % 20);
             files.add(100 * file, rows);
             for (int64_t row = 0; row < rows; ++row) all.push_back(100 * file + row);
@@ -332,16 +352,19 @@ void every_row_goes_to_one_replica(void **) {
         Dealing dealing = by(random() % 2 == 0 ? MDIST_SHARD_FILE : MDIST_SHARD_DATA);
         dealing.by_replica = random() % 2 == 0;
         if (random() % 2 == 0) dealing.uneven = MDIST_UNEVEN_SPREAD;
-        const uint64_t workers = 1 + random() % 3, replicas = 1 + random() % 3, batch = 1 + random() % 12;
+        const uint64_t batch = 1 + random() % 12;
+        std::vector<uint32_t> counts(1 + random() % 3, static_cast<uint32_t>(1 + random() % 3));
+        if (random() % 2 == 0) counts.back() = static_cast<uint32_t>(1 + random() % 3);
+        const Spans spans(counts);
         if (dealing.uneven == MDIST_UNEVEN_DEFAULT && random() % 2 == 0)
-            for (uint64_t i = 0; i < workers * replicas; ++i) dealing.weights.push_back(1 + static_cast<double>(i % 3));
+            for (uint64_t i = 0; i < spans.replicas(); ++i) dealing.weights.push_back(1 + static_cast<double>(i % 3));
         const Make make = [&] {
             return make_batch(make_shuffle(numbers_in(make_shuffle(files.names(), 9, 3, true)), 16, 5, true), batch,
                               false);
         };
         Rows got;
         // Of few rows there may be none for some worker, which the plan refuses.
-        const Failure failure = failure_of([&] { got = all_rows(dealt(make, workers, replicas, dealing)); });
+        const Failure failure = failure_of([&] { got = all_rows(dealt(make, spans, dealing)); });
         if (failure.status() == MDIST_ERR_INVALID_ARGUMENT && !dealing.weights.empty()) continue;
         std::sort(got.begin(), got.end());
         assert_true(got == all);

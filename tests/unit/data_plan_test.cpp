@@ -2,6 +2,7 @@
 // How batches in memory are dealt out to workers and replicas: TensorFlow's worked examples, and what it has no options
 // for.
 #include "plan_support.h"
+#include "spans_support.h"
 
 namespace {
 
@@ -75,7 +76,7 @@ void one_worker_gets_the_old_rule_from_memory_and_the_new_one_with_off(void **) 
 void one_replica_gets_the_dataset_as_it_is(void **) {
     const auto source = make_batch(numbers(10), 4, false);
     for (const int32_t policy : {MDIST_SHARD_OFF, MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_DATA})
-        assert_ptr_equal(make_plan(source, {1, 0, 1}, by(policy)).parts.get(), source.get());
+        assert_ptr_equal(make_plan(source, even(1, 0, 1), by(policy)).parts.get(), source.get());
 }
 
 void sizes_of_0_are_batches_of_no_rows(void **) {
@@ -105,10 +106,8 @@ void whole_elements_go_to_replicas_in_turn(void **) {
     assert_dealt(dealt([] { return numbers(9); }, 2, 2, dealing),
                  {"[0] [1] | [4] [5] | [8] []", "[2] [3] | [6] [7] | [] []"});
     dealing.by_replica = false;
-    assert_says(failure_of([&] {
-                    make_plan(numbers(5), {10, 0, 1}, dealing);
-                }),
-                MDIST_ERR_FAILED_PRECONDITION, "there are 5 for 10 workers");
+    assert_says(failure_of([&] { make_plan(numbers(5), even(10, 0, 1), dealing); }), MDIST_ERR_FAILED_PRECONDITION,
+                "the dataset has 5 for 10 workers");
     assert_dealt(dealt([] { return numbers(0); }, 10, 1, dealing), std::vector<std::string>(10, ""));
     dealing.policy = MDIST_SHARD_OFF;
     assert_dealt(dealt(scalars, 2, 1, dealing), {"[0] | [1] | [2] | [3]", "[0] | [1] | [2] | [3]"});
@@ -134,9 +133,7 @@ void a_hint_becomes_the_workers_shard(void **) {
     const Make batched = [] { return make_batch(make_shard(numbers(12), MDIST_SHARD_HINT, 7), 4, false); };
     assert_dealt(dealt(batched, 2, 2, by(MDIST_SHARD_BY_HINT)),
                  {"[0] [2] | [4] [6] | [8] [10]", "[1] [3] | [5] [7] | [9] [11]"});
-    assert_says(failure_of([&] {
-                    make_plan(make_shard(numbers(3), MDIST_SHARD_HINT, 0), {4, 0, 1}, dealing);
-                }),
+    assert_says(failure_of([&] { make_plan(make_shard(numbers(3), MDIST_SHARD_HINT, 0), even(4, 0, 1), dealing); }),
                 MDIST_ERR_FAILED_PRECONDITION, "3 elements, over 4 workers");
 }
 
@@ -145,7 +142,7 @@ void a_hint_that_nobody_replaces_cannot_be_iterated(void **) {
     const Failure failure = failure_of([&] { Iterator iterator(hinted); });
     assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "MDIST_SHARD_HINT");
     assert_string_equal(failure.reason().c_str(), "shard_hint");
-    const Plan plan = make_plan(hinted, {2, 0, 1}, by(MDIST_SHARD_DATA));
+    const InputPlan plan = make_plan(hinted, even(2, 0, 1), by(MDIST_SHARD_DATA));
     assert_says(failure_of([&] { Iterator iterator(plan.parts); }), MDIST_ERR_FAILED_PRECONDITION, "MDIST_SHARD_HINT");
 }
 
@@ -197,27 +194,26 @@ void weights_share_rows_out_in_proportion_by_replica(void **) {
 
 void weights_that_say_nothing_are_refused(void **) {
     const auto refused = [](const Dealing &dealing, const char *words) {
-        assert_says(failure_of([&] {
-                        make_plan(batches(8, 4)(), {2, 0, 1}, dealing);
-                    }),
-                    MDIST_ERR_INVALID_ARGUMENT, words);
+        assert_says(failure_of([&] { make_plan(batches(8, 4)(), even(2, 0, 1), dealing); }), MDIST_ERR_INVALID_ARGUMENT,
+                    words);
     };
     refused(weighted(MDIST_SHARD_DATA, {1}), "1 weights for 2 replicas");
     refused(weighted(MDIST_SHARD_DATA, {1, -1}), "weight 1 is -1");
     refused(weighted(MDIST_SHARD_DATA, {0, 0}), "all weights are 0");
-    refused(weighted(MDIST_SHARD_OFF, {1, 1000}), "is for worker 0");
+    refused(weighted(MDIST_SHARD_OFF, {1, 1000}), "worker 0 gets 0 of the ");
     Dealing both = weighted(MDIST_SHARD_DATA, {1, 1});
     both.uneven = MDIST_UNEVEN_DROP;
     refused(both, "weights");
     assert_says(failure_of([&] {
-                    make_plan(hidden(batches(8, 4)()), {2, 0, 1}, weighted(MDIST_SHARD_OFF, {1, 2}));
+                    make_plan(hidden(batches(8, 4)()), even(2, 0, 1), weighted(MDIST_SHARD_OFF, {1, 2}));
                 }),
                 MDIST_ERR_INVALID_ARGUMENT, "batch size");
     refused(unevenly(MDIST_SHARD_DATA, 7), "uneven 7");
     const auto drop = unevenly(MDIST_SHARD_DATA, MDIST_UNEVEN_DROP);
     const auto forever = make_repeat(batches(8, 1)(), MDIST_FOREVER);
-    assert_says(failure_of([&] { make_plan(forever, {2, 0, 1}, drop); }), MDIST_ERR_INVALID_ARGUMENT, "without end");
-    make_plan(batches(8, 1)(), {2, 0, 1}, drop); // this one is just empty
+    assert_says(failure_of([&] { make_plan(forever, even(2, 0, 1), drop); }), MDIST_ERR_INVALID_ARGUMENT,
+                "without end");
+    make_plan(batches(8, 1)(), even(2, 0, 1), drop); // this one is just empty
     refused(by(9), "policy 9");
 }
 
@@ -229,21 +225,39 @@ void by_replica_gives_the_same_rows_in_every_layout(void **) {
             dealing.split = split;
             dealing.uneven = split ? uneven : MDIST_UNEVEN_DEFAULT;
             const Steps alone = dealt(batches(53, 13), 1, 6, dealing)[0];
-            for (const uint64_t workers : {2, 3, 6}) {
-                const Job job = dealt(batches(53, 13), workers, 6 / workers, dealing);
+            for (const Spans &spans : all_spans(6)) {
+                const Job job = dealt(batches(53, 13), spans, dealing);
                 assert_int_equal(job[0].size(), alone.size());
                 for (std::size_t step = 0; step < alone.size(); ++step)
-                    for (std::size_t id = 0; id < 6; ++id)
-                        assert_true(job[id / (6 / workers)][step][id % (6 / workers)] == alone[step][id]);
+                    for (uint32_t id = 0; id < 6; ++id) {
+                        const uint32_t worker = spans.worker_of(id);
+                        assert_true(job[worker][step][id - spans[worker].first] == alone[step][id]);
+                    }
             }
         }
+}
+
+void workers_with_different_numbers_of_replicas_are_dealt_to_by_replica(void **) {
+    const Dealing dealing = by(MDIST_SHARD_AUTO);
+    const Steps alone = dealt(batches(53, 13), 1, 7, dealing)[0]; // for one worker the orders are one
+    for (const Spans &spans : {Spans({3, 3, 1}), Spans({1, 4, 2}), Spans({1, 6})}) {
+        const Job job = dealt(batches(53, 13), spans, dealing);
+        for (std::size_t step = 0; step < alone.size(); ++step)
+            for (uint32_t id = 0; id < 7; ++id) {
+                const uint32_t worker = spans.worker_of(id);
+                assert_true(job[worker][step][id - spans[worker].first] == alone[step][id]);
+            }
+    }
+    const auto explained = make_plan(batches(53, 13)(), {Spans({3, 3, 1}), 2}, dealing).text;
+    assert_non_null(std::strstr(explained.c_str(), "3 workers of 3+3+1 replicas; each reads everything"));
+    assert_non_null(std::strstr(explained.c_str(), "slice j is for replica j"));
 }
 
 void only_shared_batches_need_no_word(void **) {
     const auto known = [](int32_t policy, uint64_t workers, bool split) {
         Dealing dealing = by(policy);
         dealing.split = split;
-        return make_plan(batches(8, 4)(), {workers, 0, 2}, dealing).common_knowledge;
+        return make_plan(batches(8, 4)(), even(workers, 0, 2), dealing).common_knowledge;
     };
     assert_true(known(MDIST_SHARD_AUTO, 2, true));
     assert_true(known(MDIST_SHARD_OFF, 1, true));
@@ -254,7 +268,7 @@ void only_shared_batches_need_no_word(void **) {
 
 void endless_is_what_certainly_never_ends(void **) {
     const auto endless = [](const std::shared_ptr<const Dataset> &source) {
-        return make_plan(make_batch(source, 4, false), {2, 1, 1}, by(MDIST_SHARD_BY_HINT)).endless;
+        return make_plan(make_batch(source, 4, false), even(2, 1, 1), by(MDIST_SHARD_BY_HINT)).endless;
     };
     assert_true(endless(make_repeat(numbers(3), MDIST_FOREVER)));
     assert_false(endless(make_repeat(numbers(3), 5)));
@@ -271,7 +285,7 @@ void slices_are_views_of_the_batch(void **) {
     std::vector<int64_t> room(12);
     mdist_tensor_t array = output(MDIST_INT64, {2, 6});
     array.data = room.data();
-    Iterator iterator(make_plan(make_from_tensors(&array, 1, nullptr), {1, 0, 2}, by(MDIST_SHARD_AUTO)).parts);
+    Iterator iterator(make_plan(make_from_tensors(&array, 1, nullptr), even(1, 0, 2), by(MDIST_SHARD_AUTO)).parts);
     bool views = true;
     for (std::size_t i = 0; i < 4; ++i)
         iterator.next([&](const Element &element) { views &= element.tensor(0).data() == &room[3 * i]; });
@@ -280,18 +294,14 @@ void slices_are_views_of_the_batch(void **) {
 
 void what_cannot_be_split_is_refused_with_the_remedy(void **) {
     for (const uint64_t replicas : {1, 2})
-        assert_says(failure_of([&] {
-                        make_plan(numbers(5), {1, 0, replicas}, by(MDIST_SHARD_AUTO));
-                    }),
+        assert_says(failure_of([&] { make_plan(numbers(5), even(1, 0, replicas), by(MDIST_SHARD_AUTO)); }),
                     MDIST_ERR_INVALID_ARGUMENT, "mdist_dataset_batch");
-    assert_says(failure_of([] {
-                    make_plan(batches(1024, 4)(), {10, 0, 1}, by(MDIST_SHARD_FILE));
-                }),
+    assert_says(failure_of([] { make_plan(batches(1024, 4)(), even(10, 0, 1), by(MDIST_SHARD_FILE)); }),
                 MDIST_ERR_NOT_FOUND, "from_tensors(1024 rows of int64 []) reads no files");
     std::vector<int64_t> room(12);
     mdist_tensor_t arrays[2] = {output(MDIST_INT64, {2, 6}), output(MDIST_INT64, {2, 3})};
     arrays[0].data = arrays[1].data = room.data();
-    const Plan uneven = make_plan(make_from_tensors(arrays, 2, nullptr), {1, 0, 2}, by(MDIST_SHARD_AUTO));
+    const InputPlan uneven = make_plan(make_from_tensors(arrays, 2, nullptr), even(1, 0, 2), by(MDIST_SHARD_AUTO));
     Iterator iterator(uneven.parts);
     for (int i = 0; i < 2; ++i) // the second time from memory
         assert_says(failure_of([&] { take_nothing(iterator); }), MDIST_ERR_INVALID_ARGUMENT, "has 3 rows");
@@ -316,6 +326,7 @@ int main() {
         cmocka_unit_test(weights_share_rows_out_in_proportion_by_replica),
         cmocka_unit_test(weights_that_say_nothing_are_refused),
         cmocka_unit_test(by_replica_gives_the_same_rows_in_every_layout),
+        cmocka_unit_test(workers_with_different_numbers_of_replicas_are_dealt_to_by_replica),
         cmocka_unit_test(only_shared_batches_need_no_word),
         cmocka_unit_test(endless_is_what_certainly_never_ends),
         cmocka_unit_test(slices_are_views_of_the_batch),

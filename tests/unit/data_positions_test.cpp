@@ -8,8 +8,9 @@
 namespace {
 
 struct Size {
-    uint64_t workers;
-    uint64_t replicas;
+    Size(uint64_t workers, uint64_t each) : spans(even(workers, 0, each).spans) {}
+    Size(Spans different) : spans(std::move(different)) {}
+    Spans spans;
 };
 
 /// With workers who always have something.
@@ -28,10 +29,11 @@ constexpr int kAllSteps = 70; // and more than there are
 /// The iterators of all workers, each with a dataset of its own.
 class Workers {
   public:
-    Workers(const Make &make, Size size, const Dealing &dealing) : replicas_(size.replicas) {
-        for (uint64_t worker = 0; worker < size.workers; ++worker) {
-            Plan plan = make_plan(make(), {size.workers, worker, size.replicas}, dealing);
-            Deal deal = {.replicas = size.replicas, .source = plan.source, .place = plan.place};
+    Workers(const Make &make, const Size &size, const Dealing &dealing) {
+        for (uint32_t worker = 0; worker < size.spans.workers(); ++worker) {
+            replicas_.push_back(size.spans[worker].count());
+            InputPlan plan = make_plan(make(), {size.spans, worker}, dealing);
+            Deal deal = {.replicas = replicas_.back(), .source = plan.source, .place = plan.place};
             if (!plan.common_knowledge) deal.agreement = [] { return std::make_shared<Others>(); };
             iterators_.push_back(std::make_shared<Iterator>(make_dealt({std::move(plan.parts)}, std::move(deal))));
         }
@@ -40,9 +42,9 @@ class Workers {
     /// Rows of all replicas in the next `steps`, in order of their numbers.
     Rows take(int steps = kAllSteps) {
         Rows rows;
-        for (const auto &iterator : iterators_)
-            for (int step = 0; step < steps && next(*iterator, rows); ++step) continue;
-        std::ranges::sort(rows);
+        for (std::size_t i = 0; i < iterators_.size(); ++i)
+            for (int step = 0; step < steps && next(*iterators_[i], replicas_[i], rows); ++step) continue;
+        std::sort(rows.begin(), rows.end());
         return rows;
     }
 
@@ -59,21 +61,21 @@ class Workers {
     }
 
   private:
-    bool next(Iterator &iterator, Rows &rows) const {
+    static bool next(Iterator &iterator, uint64_t replicas, Rows &rows) {
         return iterator.next([&](const Element &element) {
-            for (std::size_t i = 0; i < replicas_; ++i) {
+            for (std::size_t i = 0; i < replicas; ++i) {
                 const Item part = item(element.tensor(i));
                 rows.insert(rows.end(), part.values.begin(), part.values.end());
             }
         });
     }
 
-    uint64_t replicas_;
+    std::vector<uint64_t> replicas_; // of each worker
     std::vector<std::shared_ptr<Iterator>> iterators_;
 };
 
 /// `steps` steps of a job of `before`, the rest by one of `after`, and all is there as in one run of the first.
-void goes_on(const Make &make, const Dealing &dealing, Size before, int steps, Size after) {
+void goes_on(const Make &make, const Dealing &dealing, const Size &before, int steps, const Size &after) {
     const Rows all = Workers(make, before, dealing).take();
     Workers first(make, before, dealing);
     Rows seen = first.take(steps);
@@ -81,11 +83,11 @@ void goes_on(const Make &make, const Dealing &dealing, Size before, int steps, S
     second.restore(first.saved());
     const Rows rest = second.take();
     seen.insert(seen.end(), rest.begin(), rest.end());
-    std::ranges::sort(seen);
+    std::sort(seen.begin(), seen.end());
     assert_true(seen == all);
 }
 
-void is_refused(const Make &make, const Dealing &dealing, Size before, const Dealing &other, Size after,
+void is_refused(const Make &make, const Dealing &dealing, const Size &before, const Dealing &other, const Size &after,
                 const std::string &place) {
     Workers first(make, before, dealing);
     first.take(1);
@@ -98,7 +100,8 @@ void is_refused(const Make &make, const Dealing &dealing, Size before, const Dea
     assert_true(second.take() == all); // it stands where it stood
 }
 
-void is_refused(const Make &make, const Dealing &dealing, Size before, Size after, const std::string &place) {
+void is_refused(const Make &make, const Dealing &dealing, const Size &before, const Size &after,
+                const std::string &place) {
     is_refused(make, dealing, before, dealing, after, place);
 }
 
@@ -106,6 +109,12 @@ Dealing weighted(int32_t policy, std::vector<double> weights) {
     Dealing dealing = by(policy);
     dealing.weights = std::move(weights);
     return dealing;
+}
+
+Size random_layout(std::mt19937_64 &random) {
+    std::vector<uint32_t> counts(1 + random() % 3, static_cast<uint32_t>(1 + random() % 3));
+    if (random() % 2 == 0) counts[0] = static_cast<uint32_t>(1 + random() % 3);
+    return Spans(counts);
 }
 
 std::shared_ptr<const Dataset> mixed_batches(uint64_t rows, uint64_t batch) {
@@ -117,7 +126,7 @@ void batches_that_all_read_go_on_in_any_layout(void **) {
     const auto below = [&](uint64_t bound) { return random() % bound; };
     for (int round = 0; round < 300; ++round) {
         const uint64_t rows = 1 + below(60), batch = 1 + below(9);
-        const Size before = {1 + below(3), 1 + below(3)}, after = {1 + below(3), 1 + below(3)};
+        const Size before = random_layout(random), after = random_layout(random);
         Dealing dealing = by(MDIST_SHARD_DATA);
         dealing.by_replica = below(2) == 0;
         if (below(3) == 0) dealing.uneven = MDIST_UNEVEN_SPREAD;
@@ -156,6 +165,9 @@ void what_another_layout_reads_otherwise_is_refused(void **) {
     is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, {4, 1}, "1 for each of 4 workers");
     is_refused(batches, by(MDIST_SHARD_FILE), {3, 1}, {3, 2}, "for 3 workers of 2 replicas");
     is_refused(batches, by(MDIST_SHARD_OFF), {2, 1}, {4, 1}, "1 for each of 4 workers");
+    const Spans first_has_two({2, 1}), last_has_two({1, 2});
+    goes_on(batches, by(MDIST_SHARD_FILE), first_has_two, 1, first_has_two);
+    is_refused(batches, by(MDIST_SHARD_FILE), first_has_two, last_has_two, "for 2 workers of 1+2 replicas");
 
     // The policy, and weights to the last bit.
     const Dealing three = weighted(MDIST_SHARD_FILE, {3, 1}), almost = weighted(MDIST_SHARD_FILE, {3, 1 + 1e-15});

@@ -65,7 +65,7 @@ void failures_come_after_the_elements_before_them_and_stay(void **) {
     };
     const Case cases[] = {{Plan::kReturn, "returned -77", "map_returned", -77},
                           {Plan::kThrow, "no such picture", "map_threw", 0},
-                          {Plan::kThrowNumber, "no std::exception", "map_threw", 0}};
+                          {Plan::kThrowNumber, "not a std::exception", "map_threw", 0}};
     for (const Case &one : cases)
         for (const bool ahead : {false, true}) {
             Plan plan;
@@ -130,6 +130,9 @@ void destruction_ends_threads_that_wait_for_room(void **) {
 }
 
 void destruction_waits_for_the_function_but_not_for_the_batch(void **) {
+#ifdef _LIBCPP_VERSION
+    skip(); // its condition_variable lets no thread be cancelled in a wait
+#endif
     Plan plan;
     plan.action = Plan::kWait;
     plan.at = 2;

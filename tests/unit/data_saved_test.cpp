@@ -105,8 +105,8 @@ void readers_are_told_apart_by_all_that_changes_their_records(void **) {
     const auto described = [&](const Reading &reading) { return make_records(names, reading)->description(); };
     std::vector<std::string> all = {described(base)};
     for (const Reading &other : others) all.push_back(described(other));
-    std::ranges::sort(all);
-    assert_true(std::ranges::adjacent_find(all) == all.end());
+    std::sort(all.begin(), all.end());
+    assert_true(std::adjacent_find(all.begin(), all.end()) == all.end());
 
     Reading ahead = base;
     ahead.parallel_files = 2;

@@ -4,6 +4,8 @@
 
 #include "data/distribute/shares.h"
 
+#include "spans_support.h"
+
 namespace {
 
 using Sizes = std::vector<uint64_t>;
@@ -13,20 +15,20 @@ uint64_t sum(const Sizes &sizes) {
 }
 
 void batch_sizes_are_those_of_the_examples(void **) {
-    assert_true(batch_sizes_for_worker(32, {1, 0, 3}) == (Sizes{11, 11, 10}));
-    assert_true(batch_sizes_for_worker(4, {3, 0, 1}) == (Sizes{2, 1, 1}));
-    assert_true(batch_sizes_for_worker(4, {3, 1, 1}) == (Sizes{1, 1, 2}));
-    assert_true(batch_sizes_for_worker(4, {3, 2, 1}) == (Sizes{1, 2, 1}));
-    assert_true(batch_sizes_for_worker(7, {2, 0, 2}) == (Sizes{2, 2, 2, 1}));
-    assert_true(batch_sizes_for_worker(7, {2, 1, 2}) == (Sizes{2, 1, 2, 2}));
-    assert_true(batch_sizes_for_worker(5, {3, 0, 1}) == (Sizes{2, 2, 1}));
-    assert_true(batch_sizes_for_worker(5, {3, 1, 1}) == (Sizes{2, 1, 2}));
-    assert_true(batch_sizes_for_worker(5, {3, 2, 1}) == (Sizes{1, 2, 2}));
-    assert_true(batch_sizes_for_worker(4, {2, 0, 5}) == (Sizes{1, 1, 1, 1, 0, 0, 0, 0, 0, 0}));
-    assert_true(batch_sizes_for_worker(4, {2, 1, 5}) == (Sizes{0, 0, 0, 0, 0, 1, 1, 1, 1, 0}));
+    assert_true(batch_sizes_for_worker(32, even(1, 0, 3)) == (Sizes{11, 11, 10}));
+    assert_true(batch_sizes_for_worker(4, even(3, 0, 1)) == (Sizes{2, 1, 1}));
+    assert_true(batch_sizes_for_worker(4, even(3, 1, 1)) == (Sizes{1, 1, 2}));
+    assert_true(batch_sizes_for_worker(4, even(3, 2, 1)) == (Sizes{1, 2, 1}));
+    assert_true(batch_sizes_for_worker(7, even(2, 0, 2)) == (Sizes{2, 2, 2, 1}));
+    assert_true(batch_sizes_for_worker(7, even(2, 1, 2)) == (Sizes{2, 1, 2, 2}));
+    assert_true(batch_sizes_for_worker(5, even(3, 0, 1)) == (Sizes{2, 2, 1}));
+    assert_true(batch_sizes_for_worker(5, even(3, 1, 1)) == (Sizes{2, 1, 2}));
+    assert_true(batch_sizes_for_worker(5, even(3, 2, 1)) == (Sizes{1, 2, 2}));
+    assert_true(batch_sizes_for_worker(4, even(2, 0, 5)) == (Sizes{1, 1, 1, 1, 0, 0, 0, 0, 0, 0}));
+    assert_true(batch_sizes_for_worker(4, even(2, 1, 5)) == (Sizes{0, 0, 0, 0, 0, 1, 1, 1, 1, 0}));
     for (uint64_t worker = 0; worker < 2; ++worker)
-        assert_true(batch_sizes_for_worker(8, {2, worker, 2}) == (Sizes{2, 2, 2, 2}));
-    assert_true(batch_sizes_for_worker(4, {5, 0, 1}) == (Sizes{1, 1, 1, 1, 0}));
+        assert_true(batch_sizes_for_worker(8, even(2, worker, 2)) == (Sizes{2, 2, 2, 2}));
+    assert_true(batch_sizes_for_worker(4, even(5, 0, 1)) == (Sizes{1, 1, 1, 1, 0}));
 }
 
 void every_step_of_all_workers_has_the_batch(void **) {
@@ -35,7 +37,7 @@ void every_step_of_all_workers_has_the_batch(void **) {
             for (uint64_t replicas = 1; replicas <= 5; ++replicas) {
                 Sizes steps(workers), all;
                 for (uint64_t worker = 0; worker < workers; ++worker) {
-                    const Sizes sizes = batch_sizes_for_worker(batch, {workers, worker, replicas});
+                    const Sizes sizes = batch_sizes_for_worker(batch, even(workers, worker, replicas));
                     assert_int_equal(sizes.size(), workers * replicas);
                     assert_int_equal(sum(sizes), batch);
                     for (std::size_t i = 0; i < sizes.size(); ++i) steps[i / replicas] += sizes[i];
@@ -44,6 +46,26 @@ void every_step_of_all_workers_has_the_batch(void **) {
                 for (const uint64_t step : steps) assert_int_equal(step, batch);
                 assert_true(*std::max_element(all.begin(), all.end()) - *std::min_element(all.begin(), all.end()) <= 1);
             }
+}
+
+void every_step_of_uneven_workers_has_the_batch_and_every_replica_gets_as_much(void **) {
+    for (const Spans &spans : all_spans(6)) {
+        if (spans.are_even()) continue;
+        for (uint64_t batch = 1; batch < 20; ++batch) {
+            Sizes steps(6), replicas(6);
+            for (uint32_t worker = 0; worker < spans.workers(); ++worker) {
+                const Sizes sizes = batch_sizes_for_worker(batch, {spans, worker});
+                const uint32_t own = spans[worker].count();
+                assert_int_equal(sizes.size(), 6 * own);
+                for (std::size_t i = 0; i < sizes.size(); ++i) {
+                    steps[i / own] += sizes[i];
+                    replicas[spans[worker].first + i % own] += sizes[i];
+                }
+            }
+            for (const uint64_t step : steps) assert_int_equal(step, batch);
+            for (const uint64_t replica : replicas) assert_int_equal(replica, batch);
+        }
+    }
 }
 
 void the_old_rule_takes_the_ceiling(void **) {
@@ -115,6 +137,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(batch_sizes_are_those_of_the_examples),
         cmocka_unit_test(every_step_of_all_workers_has_the_batch),
+        cmocka_unit_test(every_step_of_uneven_workers_has_the_batch_and_every_replica_gets_as_much),
         cmocka_unit_test(the_old_rule_takes_the_ceiling),
         cmocka_unit_test(weights_share_out_all_rows_as_near_as_whole_numbers_are),
         cmocka_unit_test(the_batch_size_is_found_behind_what_keeps_it),

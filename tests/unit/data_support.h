@@ -2,9 +2,9 @@
 // What the tests of datasets share: sources of numbers, and elements as plain vectors. Main thread.
 #pragma once
 
-#include "data/crew.h"
 #include "data/iterator.h"
 #include "data/sources.h"
+#include "data/stream_threads.h"
 #include "data/transforms.h"
 #include "util/failure.h"
 
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream> // before the macro `fail` of cmocka
 #include <functional>
 #include <numeric>
 #include <random>

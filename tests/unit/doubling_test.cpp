@@ -14,10 +14,9 @@ namespace {
 
 using namespace mdist;
 
-std::vector<Flat> rows_of(const ReduceJob &job, uint32_t worker) {
-    std::vector<Flat> rows;
-    for (const int32_t dtype : dtypes_of(job.call(0)))
-        rows.emplace_back(job.calls(worker), job.per_worker(), dtype, job.cut(), worker);
+std::vector<ReduceRow> rows_of(const ReduceJob &job, uint32_t worker) {
+    std::vector<ReduceRow> rows;
+    for (const int32_t dtype : dtypes_of(job.call(0))) rows.emplace_back(job.calls(worker), dtype, job.cut(), worker);
     return rows;
 }
 
@@ -53,7 +52,7 @@ class CountingLink final : public Link {
 
 /// What all parties of a job need for a doubling.
 struct Parties {
-    Parties(const ReduceJob &job, uint32_t count) : plan(count, job.per_worker(), 1), scratch(count) {
+    Parties(const ReduceJob &job, uint32_t count) : plan(job.spans(), 1), scratch(count) {
         for (uint32_t worker = 0; worker < count; ++worker) rows.push_back(rows_of(job, worker));
     }
     std::unique_ptr<Doubling> make(Link &link, const OperationHeader &header) {
@@ -61,31 +60,35 @@ struct Parties {
     }
 
     DoublingPlan plan;
-    std::vector<std::vector<Flat>> rows;
+    std::vector<std::vector<ReduceRow>> rows;
     std::vector<Scratch> scratch;
 };
 
-void check(Random &random, uint32_t workers, uint32_t per_worker, const std::vector<BufferShape> &shapes,
-           reduce::Op op) {
-    const ReduceJob job(random, workers, per_worker, op, shapes, random() % 2 == 0);
+void check(Random &random, const Spans &spans, const std::vector<BufferShape> &shapes, reduce::Op op) {
+    const uint32_t workers = spans.workers();
+    const ReduceJob job(random, spans, op, shapes, random() % 2 == 0);
     const Links links = make_inproc_links(workers);
     Parties parties(job, workers);
     drive(random, workers,
           [&](uint32_t party) { return parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0)); });
     for (uint32_t worker = 0; worker < workers; ++worker)
         if (!job.right(worker))
-            fail_msg("%u x %u replicas, op %d, first of %s: worker %u has wrong results", workers, per_worker,
+            fail_msg("%s replicas, op %d, first of %s: worker %u has wrong results", text_of(spans).c_str(),
                      static_cast<int>(op), dtype_name(shapes[0].dtype), worker);
 }
 
 void every_layout_dtype_and_op_gives_the_bits_of_the_reference(void **) {
     Random random(1);
+    std::vector<Spans> layouts;
     for (uint32_t workers = 1; workers <= 9; ++workers)
-        for (uint32_t per_worker = 1; per_worker <= 3; ++per_worker)
-            for (const int32_t dtype : kAllDtypes)
-                for (int op = 1; op <= 5; ++op)
-                    if (static_cast<reduce::Op>(op) != reduce::Op::kMean || !dtype_is_integer(dtype))
-                        check(random, workers, per_worker, {{dtype, 1 + random() % 60}}, static_cast<reduce::Op>(op));
+        for (uint32_t each = 1; each <= 3; ++each) layouts.push_back(Spans::even(workers, each));
+    for (const uint32_t replicas : {3, 5, 7})
+        for (const Spans &spans : all_spans(replicas)) layouts.push_back(spans);
+    for (const Spans &spans : layouts)
+        for (const int32_t dtype : kAllDtypes)
+            for (int op = 1; op <= 5; ++op)
+                if (static_cast<reduce::Op>(op) != reduce::Op::kMean || !dtype_is_integer(dtype))
+                    check(random, spans, {{dtype, 1 + random() % 60}}, static_cast<reduce::Op>(op));
 }
 
 void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
@@ -93,7 +96,7 @@ void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
         Random random(seed);
         const reduce::Op op = random_op(random);
         const auto workers = static_cast<uint32_t>(1 + random() % 35);
-        check(random, workers, static_cast<uint32_t>(1 + random() % 6), random_shapes(random, op, 60), op);
+        check(random, random_spans(random, workers, 6), random_shapes(random, op, 60), op);
     }
 }
 
@@ -101,7 +104,7 @@ void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
     constexpr uint64_t kElements = 1024;
     for (const auto &[workers, messages] : {std::pair<uint32_t, uint32_t>{2, 1}, {4, 2}, {8, 3}, {16, 4}}) {
         Random random(1);
-        const ReduceJob job(random, workers, 2, reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
+        const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
         Links links;
         for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
         Parties parties(job, workers);
@@ -118,7 +121,7 @@ void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
 /// Nobody sends more messages than all to all would, and each that is sent is one that somebody expects.
 void a_plan_is_the_same_from_both_sides(void **) {
     for (uint32_t workers = 1; workers <= 70; ++workers) {
-        const DoublingPlan plan(workers, 1, 1);
+        const DoublingPlan plan(Spans::even(workers, 1), 1);
         std::vector<uint32_t> sent(workers, 0);
         std::vector<std::vector<int>> met(workers, std::vector<int>(workers, 0));
         for (uint32_t round = 0; round < plan.rounds(); ++round) {
@@ -156,10 +159,11 @@ std::vector<std::optional<Failure>> run_out(Random &random, const Schedules &sch
 /// All but one are in an all-reduce. Links stay open, so that nobody fails by another's failure.
 void check_culprit(uint32_t workers, uint32_t culprit, bool doubles) {
     Random random(workers * 100 + culprit);
-    const ReduceJob job(random, workers, 1, reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
+    const ReduceJob job(random, Spans::even(workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(workers);
     Parties parties(job, workers);
     Call other; // a barrier, or all-reduces that differ in the op alone
+    other.kind = &calls::kBarrier;
     if (doubles) other = job.call(culprit), other.op = MDIST_MAX;
     Schedules schedules(workers);
     for (uint32_t party = 0; party < workers; ++party) {
@@ -198,7 +202,7 @@ void nobody_gets_through_where_two_disagree(void **) {
     for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
         Random random(seed);
         const auto workers = static_cast<uint32_t>(2 + random() % 12);
-        const ReduceJob job(random, workers, 1, reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
+        const ReduceJob job(random, Spans::even(workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
         const Links links = make_inproc_links(workers);
         Parties parties(job, workers);
         const auto odd_one = static_cast<uint32_t>(random() % workers);
@@ -220,7 +224,7 @@ void nobody_gets_through_where_two_disagree(void **) {
 void who_has_come_is_known_of_whole_blocks(void **) {
     constexpr uint32_t kWorkers = 8, kLate = 5;
     Random random(1);
-    const ReduceJob job(random, kWorkers, 1, reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
+    const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(kWorkers);
     Parties parties(job, kWorkers);
     std::vector<std::unique_ptr<Doubling>> doublings(kWorkers);
@@ -238,14 +242,14 @@ void who_has_come_is_known_of_whole_blocks(void **) {
 void bytes_that_are_not_due_are_refused(void **) {
     const Links links = make_inproc_links(2);
     Random random(1);
-    const ReduceJob job(random, 2, 1, reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
+    const ReduceJob job(random, Spans::even(2, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     Parties parties(job, 2);
     const auto mine = parties.make(*links[0], OperationHeader::of(job.call(0), 7, 0));
     const OperationHeader huge = OperationHeader::of(job.call(0), 7, uint64_t{1} << 60);
     Pending pending;
     links[1]->send(0, 1, &huge, sizeof huge, pending);
     const Failure failure = failure_of([&] { mine->advance(); });
-    assert_int_equal(failure.status(), MDIST_ERR_INTERNAL);
+    assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
     assert_int_equal(failure.worker(), 1);
 }
 

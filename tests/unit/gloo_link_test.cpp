@@ -271,7 +271,7 @@ void disagree(uint64_t tag_sent, std::size_t sent, uint64_t tag_received, std::s
                 link->receive(0, tag_received, bytes.data(), received, pending);
             expect(finish(*link, pending), "the disagreement is noticed");
         });
-        expect(failure == std::pair(MDIST_ERR_INTERNAL, static_cast<int32_t>(1 - party.self)), "both are told");
+        expect(failure == std::pair(MDIST_ERR_DATA_LOSS, static_cast<int32_t>(1 - party.self)), "both are told");
         party.meet();
     });
 }

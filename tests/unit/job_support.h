@@ -2,10 +2,11 @@
 // A job of several workers in memory: what each replica would pass to one collective, and what must come out.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
-#include "reduce_support.h"
+#include "spans_support.h"
+#include "strategy/job/call_functions.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -34,28 +35,26 @@ struct BufferShape {
     uint64_t elements;
 };
 
-/// An all-reduce of workers x per_worker replicas with random inputs.
+/// An all-reduce of a job's replicas with random inputs.
 class ReduceJob {
   public:
-    ReduceJob(Random &random, uint32_t workers, uint32_t per_worker, reduce::Op op, std::vector<BufferShape> shapes,
-              bool in_place)
-        : per_worker_(per_worker), shapes_(std::move(shapes)), cut_(workers * per_worker, per_worker) {
-        const uint32_t replicas = workers * per_worker;
-        replicas_.resize(replicas);
+    ReduceJob(Random &random, const Spans &spans, reduce::Op op, std::vector<BufferShape> shapes, bool in_place)
+        : shapes_(std::move(shapes)), cut_(spans) {
+        replicas_.resize(spans.replicas());
         for (Replica &replica : replicas_) fill(random, replica, op, in_place);
         expected_ = expectation(op);
         for (Replica &replica : replicas_) calls_.push_back(&replica.call);
     }
 
     const reduce::Cut &cut() const { return cut_; }
-    uint32_t per_worker() const { return per_worker_; }
-    const Call *const *calls(uint32_t worker) const { return calls_.data() + worker * per_worker_; }
+    const Spans &spans() const { return cut_.spans(); }
+    const Call *const *calls(uint32_t worker) const { return calls_.data() + spans()[worker].first; }
     const Call &call(uint32_t replica) const { return *calls_[replica]; }
     const std::vector<unsigned char> &expected(std::size_t buffer) const { return expected_[buffer]; }
 
     /// Whether one worker's replicas have the right results, all of them.
     bool right(uint32_t worker) const {
-        for (uint32_t i = 0; i < per_worker_; ++i)
+        for (uint32_t i = 0; i < spans()[worker].count(); ++i)
             for (std::size_t b = 0; b < shapes_.size(); ++b) {
                 const mdist_buffer_t &output = calls(worker)[i]->outputs[b];
                 if (output.elements != 0 && std::memcmp(output.data, expected_[b].data(), expected_[b].size()) != 0)
@@ -82,7 +81,7 @@ class ReduceJob {
             replica.input_buffers.push_back({in, shape.elements, shape.dtype, 0});
             replica.output_buffers.push_back({out, shape.elements, shape.dtype, 0});
         }
-        replica.call.kind = CallKind::kAllReduce;
+        replica.call.kind = &calls::kAllReduce;
         replica.call.op = static_cast<int32_t>(op);
         replica.call.inputs = replica.input_buffers.data();
         replica.call.outputs = replica.output_buffers.data();
@@ -103,7 +102,6 @@ class ReduceJob {
         return expected;
     }
 
-    uint32_t per_worker_;
     std::vector<BufferShape> shapes_;
     reduce::Cut cut_;
     std::vector<Replica> replicas_;

@@ -73,14 +73,13 @@ void schedules_go_over_both_links_between_workers_that_sleep(void **) {
     const Links links = make_links();
     for (uint32_t seed = 0; seed < rounds(20, 200); ++seed) {
         Random random(seed);
-        const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
         const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
-        const ReduceJob job(random, kWorkers, per_worker, reduce::Op::kSum, {{MDIST_FLOAT32, 1 + random() % 50'000}},
-                            true);
+        const ReduceJob job(random, random_spans(random, kWorkers, 3), reduce::Op::kSum,
+                            {{MDIST_FLOAT32, 1 + random() % 50'000}}, true);
         std::vector<Scratch> scratch(kWorkers);
-        std::vector<std::unique_ptr<Flat>> flats;
+        std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < kWorkers; ++worker)
-            flats.push_back(std::make_unique<Flat>(job.calls(worker), per_worker, MDIST_FLOAT32, job.cut(), worker));
+            flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const std::vector<Failure> failures = drive_in_threads(links, [&](uint32_t worker) {
             return make_all_reduce(*links[worker], uint64_t{seed} << 32, *flats[worker], per_host, scratch[worker], 0);
         });

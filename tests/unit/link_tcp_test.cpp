@@ -57,10 +57,10 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
     for (uint32_t seed = 0; seed < rounds(60, 600); ++seed) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 4);
-        const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
         const uint64_t elements = seed % 10 == 0 ? 100'000 : 500;
         const reduce::Op op = random_op(random);
-        const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
+        const ReduceJob job(random, random_spans(random, parties, 3), op, random_shapes(random, op, elements),
+                            random() % 2 == 0);
         const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, 0, seed % 3 == 0);
         reduce_all(random, job, links, 1 + random() % elements);
         for (uint32_t worker = 0; worker < parties; ++worker)
@@ -74,12 +74,13 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
                                         {Sockets::kLoopback, 20'000},
                                         {Sockets::kUnix, 20'000}}) {
         Random random(1);
-        const ReduceJob job(random, 4, 2, reduce::Op::kMean, {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
+        const ReduceJob job(random, Spans::even(4, 2), reduce::Op::kMean,
+                            {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
         const Links links = make_links(4, kind, spin_ns);
         std::vector<Scratch> scratch(4);
-        std::vector<std::unique_ptr<Flat>> flats;
+        std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < 4; ++worker)
-            flats.push_back(std::make_unique<Flat>(job.calls(worker), 2, MDIST_FLOAT32, job.cut(), worker));
+            flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const auto failures = drive_in_threads(links, [&](uint32_t party) {
             return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], 20'000);
         });
@@ -151,7 +152,8 @@ void a_message_of_another_tag_or_length_is_refused(void **) {
         links[1]->progress();
         links[0]->receive(1, 7, received, 4, pending);
         const Failure failure = failure_of([&] { links[0]->progress(); });
-        assert_int_equal(failure.status(), MDIST_ERR_INTERNAL);
+        assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
+        assert_int_equal(failure.worker(), 1);
         assert_int_equal(received[0], 0);
     }
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "util/late_log.h"
 #include "util/log.h"
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -59,7 +64,7 @@ void the_environment_says_the_level_once_at_first_use(void **) {
     assert_int_equal(log::current_level.load(), log::kLevelUnknown);
     setenv("MDIST_LOG", "loud", 1);
     std::string warning = stderr_of([] { log_info("nothing"); });
-    assert_text(warning, "mdist: warn: MDIST_LOG is \"loud\"; it takes off, error, warn, info or debug\n");
+    assert_text(warning, "mdist: warn: MDIST_LOG is \"loud\"; use off, error, warn, info or debug\n");
     assert_false(log::enabled(MDIST_LOG_INFO));
     setenv("MDIST_LOG", "debug", 1);
     assert_false(log::enabled(MDIST_LOG_INFO));
@@ -210,6 +215,56 @@ void calls_to_the_sink_come_one_at_a_time(void **) {
     assert_int_equal(a.freed + b.freed, 2);
 }
 
+/// A sink that takes nothing until it may, as a stopped terminal does.
+struct Stopped {
+    Recorder recorder;
+    std::mutex may_go_on;
+};
+
+void record_when_it_may(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    auto *stopped = static_cast<Stopped *>(user_data);
+    const std::lock_guard<std::mutex> hold(stopped->may_go_on);
+    record(level, text, length, &stopped->recorder);
+}
+
+/// What the sink has got of `count` lines that a thread wrote which may not wait.
+std::string written_later(std::size_t count) {
+    Stopped stopped;
+    log::set_sink(record_when_it_may, &stopped, nullptr);
+    {
+        LateLog late;
+        stopped.may_go_on.lock();
+        std::thread([&] {
+            log::write_to(&late);
+            for (std::size_t i = 0; i < count; ++i) log_warn(i);
+        }).join(); // it does not wait for the sink
+        stopped.may_go_on.unlock();
+    }
+    log::set_sink(nullptr, nullptr, nullptr);
+    assert_int_equal(stopped.recorder.overlapping, 0);
+    return stopped.recorder.lines;
+}
+
+void a_thread_that_may_not_wait_has_its_lines_written_by_another(void **) {
+    assert_text(written_later(0), "");
+    assert_text(written_later(3), "20;21;22;");
+}
+
+/// The lines are told as lost in one line or in two: when the other thread begins to write, some may be lost already.
+void lines_that_a_stopped_sink_leaves_no_room_for_are_counted(void **) {
+    const std::size_t count = 3 * LateLog::kMostLines;
+    std::istringstream lines(written_later(count));
+    std::size_t written = 0, lost = 0;
+    for (std::string line; std::getline(lines, line, ';');) {
+        if (line.find(" more lines were lost") == std::string::npos)
+            ++written;
+        else
+            lost += std::stoul(line.substr(1)); // behind the level
+    }
+    assert_in_range(written, LateLog::kMostLines, count - 1);
+    assert_int_equal(written + lost, count);
+}
+
 } // namespace
 
 int main() {
@@ -225,6 +280,8 @@ int main() {
         cmocka_unit_test(exceptions_of_a_sink_end_there),
         cmocka_unit_test(a_sink_that_ends_its_thread_blocks_nobody),
         cmocka_unit_test(calls_to_the_sink_come_one_at_a_time),
+        cmocka_unit_test(a_thread_that_may_not_wait_has_its_lines_written_by_another),
+        cmocka_unit_test(lines_that_a_stopped_sink_leaves_no_room_for_are_counted),
     };
     return cmocka_run_group_tests_name("log", tests, nullptr, nullptr);
 }

@@ -91,14 +91,15 @@ void a_sealed_frame_cannot_be_changed_left_out_or_repeated(void **) {
     }
 }
 
-/// A handshake of two keys, with one bit of the proof turned if asked for. What comes of it: "ok", "caller refuses",
+/// A handshake of two keys, with one bit of a proof turned if asked for. What comes of it: "ok", "caller refuses",
 /// "called refuses".
-std::string shake(const std::string &caller_key, const std::string &called_key, int turned_bit = -1) {
+std::string shake(const std::string &caller_key, const std::string &called_key, int turned_bit = -1,
+                  int turned_answer_bit = -1) {
     Hello hello;
     hello.rank = 3;
     hello.job = "j";
     Channel near(4096), far(4096);
-    const Caller caller(hello, session_of(5), caller_key);
+    Caller caller(hello, session_of(5), caller_key);
     Called called(called_key);
     std::vector<ControlFrame> frames;
     feed_all(far.reader, caller.hello(near), &frames);
@@ -117,9 +118,20 @@ std::string shake(const std::string &caller_key, const std::string &called_key, 
     if (turned_bit >= 0) proof[kFrameHeaderBytes] = static_cast<char>(proof[kFrameHeaderBytes] ^ (1 << turned_bit));
     frames.clear();
     feed_all(far.reader, proof, &frames);
-    const auto body = called.body_of(far, frames.at(0));
-    if (!body) return "called refuses";
-    assert_string_equal(body->c_str(), "body");
+    const auto proven = called.prove(far, frames.at(0));
+    if (!proven) return "called refuses";
+    assert_string_equal(proven->body.c_str(), "body");
+    frames.clear();
+    std::string answer = proven->answer;
+    if (turned_answer_bit >= 0)
+        answer[kFrameHeaderBytes] = static_cast<char>(answer[kFrameHeaderBytes] ^ (1 << turned_answer_bit));
+    feed_all(near.reader, answer, &frames);
+    try {
+        caller.check(near, frames.at(0), "it");
+    } catch (const Failure &failure) {
+        assert_int_equal(failure.status(), MDIST_ERR_UNAUTHENTICATED);
+        return "caller refuses";
+    }
     frames.clear();
     feed_all(near.reader, far.pack(FrameKind::kWelcome, session_of(5), "w"), &frames);
     feed_all(far.reader, near.pack(FrameKind::kHeartbeat, session_of(5), "h"), &frames);
@@ -130,10 +142,13 @@ void a_handshake_holds_between_equal_keys_only(void **) {
     assert_string_equal(shake("", "").c_str(), "ok");
     if (!secrets_are_built()) skip();
     assert_string_equal(shake("a", "a").c_str(), "ok");
-    assert_string_equal(shake("a", "b").c_str(), "caller refuses");
+    assert_string_equal(shake("a", "b").c_str(), "called refuses");
     assert_string_equal(shake("", "b").c_str(), "caller refuses");
     assert_string_equal(shake("a", "").c_str(), "caller refuses");
-    for (int bit = 0; bit < 8; ++bit) assert_string_equal(shake("a", "a", bit).c_str(), "called refuses");
+    for (int bit = 0; bit < 8; ++bit) {
+        assert_string_equal(shake("a", "a", bit).c_str(), "called refuses");
+        assert_string_equal(shake("a", "a", -1, bit).c_str(), "caller refuses");
+    }
 }
 
 void a_failure_comes_back_as_it_was(void **) {

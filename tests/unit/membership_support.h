@@ -2,12 +2,12 @@
 // A world in which nothing happens by itself: tests look at what a machine has sent, and tell it what comes.
 #pragma once
 
-#include "comm/membership/frame.h"
-#include "comm/membership/handshake.h"
-#include "comm/membership/payload.h"
-#include "comm/membership/secret.h"
-#include "comm/membership/world.h"
+#include "membership/frame.h"
+#include "membership/handshake.h"
+#include "membership/secret.h"
+#include "membership/world.h"
 #include "util/failure.h"
+#include "util/payload.h"
 
 #include <algorithm>
 #include <map>
@@ -37,18 +37,26 @@ class FakeWorld final : public World {
         connects.push_back(to);
         return ++last_id;
     }
-    uint16_t listen(ConnectionId) override { return 5000; }
+    Endpoint listen(ConnectionId) override { return {"10.0.0.1", 5000, true}; }
+    void send_datagram(const Endpoint &to, std::string_view bytes) override {
+        datagrams.emplace_back(to, std::string(bytes));
+    }
     void send(ConnectionId connection, std::string_view bytes) override { sent[connection] += bytes; }
     void close(ConnectionId connection) override { closed.insert(connection); }
     void watch(ConnectionId, uint64_t) override {}
-    int release(ConnectionId) override { return -1; }
+    int release(ConnectionId connection) override {
+        released.push_back(connection);
+        return -1;
+    }
 
     uint64_t now = 1'000'000'000;
     unsigned char next_byte = 0;
     ConnectionId last_id = 1000;
     std::vector<Endpoint> connects;
+    std::vector<std::pair<Endpoint, std::string>> datagrams;
     std::map<ConnectionId, std::string> sent;
     std::set<ConnectionId> closed;
+    std::vector<ConnectionId> released;
 };
 
 /// Gives bytes in pieces of what is wanted; returns how many were taken.

@@ -10,8 +10,10 @@ extern "C" {
 #include <cmocka.h>
 }
 
-#include "comm/operation_header.h"
+#include "comm/call/operation_header.h"
+#include "strategy/job/call_functions.h"
 #include "util/failure.h"
+#include "util/fnv.h"
 
 #include <mdist/collective.h>
 
@@ -23,10 +25,16 @@ using namespace mdist;
 
 Call all_reduce(const mdist_buffer_t *buffers, std::size_t count) {
     Call call;
-    call.kind = CallKind::kAllReduce;
+    call.kind = &calls::kAllReduce;
     call.op = MDIST_SUM;
     call.inputs = call.outputs = buffers;
     call.buffer_count = count;
+    return call;
+}
+
+Call barrier() {
+    Call call;
+    call.kind = &calls::kBarrier;
     return call;
 }
 
@@ -49,6 +57,7 @@ void headers_of_one_operation_agree_whatever_their_payloads(void **) {
     assert_string_equal(difference(mine, theirs).c_str(), "");
     assert_string_equal(mine.text().c_str(), "mdist_all_reduce(SUM, 2 buffers: float32 x 4, ...)");
     assert_int_equal(theirs.payload_bytes, 4000);
+    assert_int_equal(OperationHeader::of(barrier(), 9, uint64_t{1} << 60).payload_bytes, UINT32_MAX);
 }
 
 void every_difference_is_a_mismatch_told_in_words(void **) {
@@ -71,7 +80,7 @@ void every_difference_is_a_mismatch_told_in_words(void **) {
                            "they differ further on in that name, shape or axes"));
     assert_non_null(
         strstr(difference(mine, OperationHeader::of(all_reduce(buffers, 2), 8, 20)).c_str(), "operation 8"));
-    assert_non_null(strstr(difference(mine, OperationHeader::of(Call(), 9, 0)).c_str(), "mdist_barrier()"));
+    assert_non_null(strstr(difference(mine, OperationHeader::of(barrier(), 9, 0)).c_str(), "mdist_barrier()"));
 }
 
 void what_may_differ_between_workers_is_not_compared(void **) {
@@ -80,16 +89,91 @@ void what_may_differ_between_workers_is_not_compared(void **) {
     const mdist_buffer_t longer = {x, 9, MDIST_FLOAT32, 0};
     Call mine = all_reduce(&shorter, 1);
     Call theirs = all_reduce(&longer, 1);
-    mine.kind = theirs.kind = CallKind::kAllGather;
+    mine.kind = theirs.kind = &calls::kAllGather;
     mine.op = theirs.op = 0;
     assert_string_equal(difference(OperationHeader::of(mine, 1, 0), OperationHeader::of(theirs, 1, 0)).c_str(), "");
     assert_string_equal(OperationHeader::of(mine, 1, 0).text().c_str(), "mdist_all_gather(1 buffer: float32)");
 }
 
-void what_a_stranger_would_send_is_put_into_words_all_the_same(void **) {
+/// The functions' names are told by their hashes alone, and still both sides name both.
+void each_side_names_the_others_function(void **) {
+    Call load = barrier(), save = barrier();
+    load.kind = &calls::kRestoreCheckpoint;
+    save.kind = &calls::kSaveCheckpoint;
+    const auto here = OperationHeader::of(load, 4, 0), there = OperationHeader::of(save, 4, 0);
+    assert_string_equal(difference(here, there).c_str(),
+                        "workers disagree: worker 0 is in operation 4, mdist_checkpoint_restore(), "
+                        "worker 3 in operation 4, mdist_checkpoint_save()");
+    assert_string_equal(difference(there, here).c_str(),
+                        "workers disagree: worker 0 is in operation 4, mdist_checkpoint_save(), "
+                        "worker 3 in operation 4, mdist_checkpoint_restore()");
+    assert_ptr_equal(CallFunction::find(calls::kScatter.hash()), &calls::kScatter);
+    assert_null(CallFunction::find(0));
+}
+
+/// As others compute it: Fowler, Noll and Vo's own examples.
+void names_are_hashed_as_everywhere(void **) {
+    assert_true(fnv1a("") == 0xcbf29ce484222325);
+    assert_true(fnv1a("a") == 0xaf63dc4c8601ec8c);
+    assert_true(fnv1a("b") == 0xaf63df4c8601f1a5);
+    assert_true(fnv1a("foobar") == 0x85944171f73967e8);
+    assert_true(fnv1a("chongo was here!\n") == 0x46810940eff5f915);
+    assert_true(calls::kBarrier.hash() == fnv1a("mdist_barrier"));
+}
+
+/// As docs/architecture.md says; the number is from another program that does the same.
+void calls_are_hashed_as_specified(void **) {
+    float x[4] = {};
+    const mdist_buffer_t buffers[] = {{x, 4, MDIST_FLOAT32, 0}, {x, 1, MDIST_FLOAT32, 0}};
+    assert_true(fingerprint(all_reduce(buffers, 2)) == 0xada485541895b380);
+}
+
+/// As docs/architecture.md says, whatever the compiler.
+void a_header_has_its_bytes_in_their_places(void **) {
+    OperationHeader header;
+    header.sequence = 0x0101010101010101;
+    header.print = 0x0202020202020202;
+    header.function = 0x0303030303030303;
+    header.elements = 0x0404040404040404;
+    header.payload_bytes = 0x05050505;
+    header.root = 0x06060606;
+    header.buffer_count = 0x07070707;
+    header.pattern = 8;
+    header.op = 9;
+    header.dtype = 0x0a;
+    header.on_gpus = 1;
+    header.subject_print = 0x0b0c;
+    std::memcpy(header.subject, "abcdefghijklmnop", sizeof header.subject);
+    std::string expected;
+    for (const char *byte : {"\1", "\2", "\3", "\4"}) expected.append(8, *byte);
+    for (const char *byte : {"\5", "\6", "\7"}) expected.append(4, *byte);
+    expected += "\x98\x8a\x0c\x0b"
+                "abcdefghijklmnop";
+    assert_memory_equal(&header, expected.data(), 64);
+}
+
+/// Neither a disagreement about calls nor this library's fault; and there are words for it all the same.
+void what_no_worker_would_send_is_data_loss(void **) {
+    const OperationHeader mine = OperationHeader::of(barrier(), 1, 0);
     OperationHeader theirs;
     std::memset(static_cast<void *>(&theirs), 0xff, sizeof theirs);
-    assert_non_null(strstr(difference(OperationHeader(), theirs).c_str(), "operation 18446744073709551615, ?("));
+    assert_non_null(strstr(theirs.text().c_str(), "?("));
+    OperationHeader zeros, dtype = mine, function = mine, bit = mine, pattern = mine, op = mine;
+    std::memset(static_cast<void *>(&zeros), 0, sizeof zeros);
+    dtype.dtype = 99;
+    function.function = 0;
+    bit.function ^= 1;
+    pattern.pattern = static_cast<uint8_t>(kLastPattern) + 1;
+    op.op = MDIST_PROD + 1;
+    for (const OperationHeader &bad : {theirs, zeros, dtype, function, bit, pattern, op}) {
+        try {
+            check_same(mine, 0, bad, 3);
+            assert_false(true);
+        } catch (const Failure &failure) {
+            assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
+            assert_int_equal(failure.worker(), 3);
+        }
+    }
 }
 
 } // namespace
@@ -99,7 +183,11 @@ int main() {
         cmocka_unit_test(headers_of_one_operation_agree_whatever_their_payloads),
         cmocka_unit_test(every_difference_is_a_mismatch_told_in_words),
         cmocka_unit_test(what_may_differ_between_workers_is_not_compared),
-        cmocka_unit_test(what_a_stranger_would_send_is_put_into_words_all_the_same),
+        cmocka_unit_test(each_side_names_the_others_function),
+        cmocka_unit_test(names_are_hashed_as_everywhere),
+        cmocka_unit_test(calls_are_hashed_as_specified),
+        cmocka_unit_test(a_header_has_its_bytes_in_their_places),
+        cmocka_unit_test(what_no_worker_would_send_is_data_loss),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

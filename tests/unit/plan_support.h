@@ -12,7 +12,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 using Rows = std::vector<int64_t>;
 using Step = std::vector<Rows>;  // one entry per local replica
@@ -20,8 +19,14 @@ using Steps = std::vector<Step>; // of one worker
 using Job = std::vector<Steps>;  // one entry per worker
 using Make = std::function<std::shared_ptr<const Dataset>()>;
 
+/// As many replicas on each worker.
+inline InputLayout even(uint64_t workers, uint64_t worker, uint64_t replicas) {
+    return {Spans::even(static_cast<uint32_t>(workers), static_cast<uint32_t>(replicas)),
+            static_cast<uint32_t>(worker)};
+}
+
 /// The first `limit` steps that `plan` gives to `replicas` replicas; those for whom nothing is left get no rows.
-inline Steps dealt(const Plan &plan, uint64_t replicas, std::size_t limit = SIZE_MAX) {
+inline Steps dealt(const InputPlan &plan, uint64_t replicas, std::size_t limit = SIZE_MAX) {
     Iterator iterator(plan.parts);
     Steps steps;
     while (steps.size() < limit) {
@@ -34,16 +39,20 @@ inline Steps dealt(const Plan &plan, uint64_t replicas, std::size_t limit = SIZE
 }
 
 /// All workers of a job, each with a dataset of its own. Those that end early get steps without rows.
-inline Job dealt(const Make &make, uint64_t workers, uint64_t replicas, const Dealing &dealing,
-                 std::size_t limit = SIZE_MAX) {
+inline Job dealt(const Make &make, const Spans &spans, const Dealing &dealing, std::size_t limit = SIZE_MAX) {
     Job job;
     std::size_t most = 0;
-    for (uint64_t worker = 0; worker < workers; ++worker) {
-        job.push_back(dealt(make_plan(make(), {workers, worker, replicas}, dealing), replicas, limit));
+    for (uint32_t worker = 0; worker < spans.workers(); ++worker) {
+        job.push_back(dealt(make_plan(make(), {spans, worker}, dealing), spans[worker].count(), limit));
         most = std::max(most, job.back().size());
     }
-    for (Steps &steps : job) steps.resize(most, Step(replicas));
+    for (uint32_t worker = 0; worker < spans.workers(); ++worker) job[worker].resize(most, Step(spans[worker].count()));
     return job;
+}
+
+inline Job dealt(const Make &make, uint64_t workers, uint64_t replicas, const Dealing &dealing,
+                 std::size_t limit = SIZE_MAX) {
+    return dealt(make, even(workers, 0, replicas).spans, dealing, limit);
 }
 
 /// "[0] [2] | [4] [6] | [8] []"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a worker that was told to go still goes on: grace against a clock of our own.
 #include "strategy/preemption.h"
+#include "strategy/strategy.h"
 
 #include "cluster/config.h"
 #include "mdist_test.h"

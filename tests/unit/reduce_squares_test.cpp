@@ -4,6 +4,7 @@
 
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "reduce/variants.h"
 #include "reduce_support.h"
 
 #include <cmath>

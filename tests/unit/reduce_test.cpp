@@ -21,6 +21,7 @@ extern "C" {
 
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "reduce/variants.h"
 #include "reduce_support.h"
 #include "util/dtype.h"
 

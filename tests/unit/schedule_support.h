@@ -53,10 +53,10 @@ inline std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes
 }
 
 /// The way an all-reduce goes where there are `per_host` workers on each host: plain for one, else along rails.
-inline std::unique_ptr<Schedule> make_all_reduce(Link &link, uint64_t tag, const Flat &flat, uint32_t per_host,
+inline std::unique_ptr<Schedule> make_all_reduce(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host,
                                                  Scratch &scratch, uint64_t chunk_elements) {
-    if (per_host == 1) return std::make_unique<AllReduce>(link, tag, flat, scratch, chunk_elements);
-    return std::make_unique<Rails>(link, tag, flat, per_host, scratch, chunk_elements);
+    if (per_host == 1) return std::make_unique<AllReduce>(link, tag, row, scratch, chunk_elements);
+    return std::make_unique<Rails>(link, tag, row, per_host, scratch, chunk_elements);
 }
 
 /// One all-reduce of everything a job has, type by type.
@@ -66,9 +66,9 @@ inline void reduce_all(Random &random, const ReduceJob &job, const Links &links,
     std::vector<Scratch> scratch(parties);
     uint64_t tag = 0;
     for (const int32_t dtype : dtypes_of(job.call(0))) {
-        std::vector<std::unique_ptr<Flat>> flats;
+        std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < parties; ++worker)
-            flats.push_back(std::make_unique<Flat>(job.calls(worker), job.per_worker(), dtype, job.cut(), worker));
+            flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), dtype, job.cut(), worker));
         tag += uint64_t{1} << 32;
         drive(random, parties, [&](uint32_t party) {
             return make_all_reduce(*links[party], tag, *flats[party], per_host, scratch[party], chunk_elements);

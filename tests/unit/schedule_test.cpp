@@ -4,6 +4,7 @@
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
+#include "strategy/job/call_functions.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,14 +18,14 @@ using namespace mdist;
 void check_all_reduce(uint32_t seed, uint64_t elements) {
     Random random(seed);
     const auto parties = static_cast<uint32_t>(1 + random() % 6);
-    const auto per_worker = static_cast<uint32_t>(1 + random() % 4);
+    const Spans spans = random_spans(random, parties, 4);
     const reduce::Op op = random_op(random);
-    const ReduceJob job(random, parties, per_worker, op, random_shapes(random, op, elements), random() % 2 == 0);
+    const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(parties);
     reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1));
     for (uint32_t worker = 0; worker < parties; ++worker)
         if (!job.right(worker))
-            fail_msg("seed %u, %u x %u replicas: worker %u has wrong results", seed, parties, per_worker, worker);
+            fail_msg("seed %u, %s replicas: worker %u has wrong results", seed, text_of(spans).c_str(), worker);
 }
 
 void all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
@@ -39,16 +40,15 @@ void check_rails(uint32_t seed, uint64_t elements) {
     Random random(seed);
     const auto hosts = static_cast<uint32_t>(2 + random() % 3);
     const auto per_host = static_cast<uint32_t>(2 + random() % 3);
-    const auto per_worker = static_cast<uint32_t>(1 + random() % 3);
+    const Spans spans = random_spans(random, hosts * per_host, 3);
     const reduce::Op op = random_op(random);
-    const ReduceJob job(random, hosts * per_host, per_worker, op, random_shapes(random, op, elements),
-                        random() % 2 == 0);
+    const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(hosts * per_host);
     reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), per_host);
     for (uint32_t worker = 0; worker < hosts * per_host; ++worker)
         if (!job.right(worker))
-            fail_msg("seed %u, %u hosts x %u workers x %u replicas: worker %u has wrong results", seed, hosts, per_host,
-                     per_worker, worker);
+            fail_msg("seed %u, %u hosts x %u workers, %s replicas: worker %u has wrong results", seed, hosts, per_host,
+                     text_of(spans).c_str(), worker);
 }
 
 void all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
@@ -87,7 +87,8 @@ void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
     constexpr uint32_t kHosts = 3, kPerHost = 4, kPerWorker = 2;
     constexpr uint64_t kElements = 12 * 6400;
     Random random(1);
-    const ReduceJob job(random, kHosts * kPerHost, kPerWorker, reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
+    const ReduceJob job(random, Spans::even(kHosts * kPerHost, kPerWorker), reduce::Op::kSum,
+                        {{MDIST_FLOAT32, kElements}}, true);
     Links links;
     for (auto &link : make_inproc_links(kHosts * kPerHost))
         links.push_back(std::make_unique<CountingLink>(std::move(link), kPerHost));
@@ -119,21 +120,21 @@ void a_row_that_scatters_gives_every_replica_its_part(void **) {
     for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 5);
-        const auto per_worker = static_cast<uint32_t>(1 + random() % 4);
         const bool in_place = random() % 2 == 0;
         const int32_t dtype = kAllDtypes[random() % 10];
-        const ReduceJob job(random, parties, per_worker, reduce::Op::kSum, {{dtype, 1 + random() % 500}}, in_place);
-        const std::vector<uint64_t> parts = scatter(random, job, parties * per_worker, in_place);
+        const ReduceJob job(random, random_spans(random, parties, 4), reduce::Op::kSum, {{dtype, 1 + random() % 500}},
+                            in_place);
+        const std::vector<uint64_t> parts = scatter(random, job, job.spans().replicas(), in_place);
         const Links links = make_inproc_links(parties);
         std::vector<Scratch> scratch(parties);
-        std::vector<std::unique_ptr<Flat>> flats;
+        std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < parties; ++worker)
-            flats.push_back(std::make_unique<Flat>(job.calls(worker), per_worker, 0, parts, job.cut(), worker));
+            flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), 0, parts, job.cut(), worker));
         const uint64_t chunk_elements = random() % 3 == 0 ? 0 : 1 + random() % 100;
         drive(random, parties, [&](uint32_t party) {
             return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], chunk_elements);
         });
-        for (uint32_t replica = 0; replica < parties * per_worker; ++replica) {
+        for (uint32_t replica = 0; replica < job.spans().replicas(); ++replica) {
             const mdist_buffer_t &output = job.call(replica).outputs[0];
             const std::size_t size = dtype_size(dtype);
             if (output.elements != 0 &&
@@ -219,10 +220,11 @@ void another_operation_is_a_mismatch_on_both_sides(void **) {
     const Links links = make_inproc_links(2);
     float x = 1;
     Call barrier;
+    barrier.kind = &calls::kBarrier;
     const char payload[] = "payload";
     Call reduce;
     const mdist_buffer_t buffer = {&x, 1, MDIST_FLOAT32, 0};
-    reduce.kind = CallKind::kAllReduce;
+    reduce.kind = &calls::kAllReduce;
     reduce.op = MDIST_SUM;
     reduce.inputs = reduce.outputs = &buffer;
     reduce.buffer_count = 1;
@@ -243,7 +245,7 @@ void a_payload_past_the_limit_is_refused_before_it_is_made_room_for(void **) {
     const OperationHeader huge = OperationHeader::of(Call(), 1, uint64_t{1} << 60);
     Pending pending;
     links[1]->send(0, 1, &huge, sizeof huge, pending);
-    assert_int_equal(failure_of([&] { mine.advance(); }).status(), MDIST_ERR_INTERNAL);
+    assert_int_equal(failure_of([&] { mine.advance(); }).status(), MDIST_ERR_DATA_LOSS);
 }
 
 void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {

@@ -2,11 +2,13 @@
 // All-reduce through shared memory against the reference, whose inputs every worker can work out for all replicas.
 #include "shm_support.h"
 
-#include "comm/flat.h"
+#include "comm/call/reduce_row.h"
 #include "comm/links/shm.h"
 #include "comm/schedules/all_reduce.h"
 #include "comm/shm/arena.h"
 #include "comm/shm/group.h"
+#include "reduce/reduce.h"
+#include "strategy/job/call_functions.h"
 #include "util/clock.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -35,11 +37,11 @@ struct Member {
     uint64_t sequence = 0;
     uint64_t end = monotonic_clock().now_ns() + kPatienceNs;
 
-    Member(Board &board, uint32_t rank, uint32_t replicas)
+    Member(Board &board, uint32_t rank, const Spans &spans)
         : mates(join(board, rank, test_sizes(board.workers()))),
           bell(std::make_shared<ShmBell>(mates)),
           arena(ShmArena::of(*mates)),
-          group(mates, bell, replicas) {}
+          group(mates, bell, spans) {}
 
     void keep_going() const {
         if (monotonic_clock().now_ns() > end) throw Failure(MDIST_ERR_TIMEOUT, "took too long");
@@ -134,8 +136,9 @@ struct Worker {
     std::vector<Call> calls;
     std::vector<const Call *> pointers;
 
-    Worker(const Member &member, const Plan &p, uint32_t replicas, Place place)
-        : plan(p), first_replica(member.mates->rank() * replicas), calls(replicas) {
+    Worker(const Member &member, const Plan &p, const Span &span, Place place)
+        : plan(p), first_replica(span.first), calls(span.count()) {
+        const uint32_t replicas = span.count();
         std::mt19937 engine(plan.seed + member.mates->rank()); // places may differ from worker to worker
         for (uint32_t replica = 0; replica < replicas; ++replica) {
             for (std::size_t b = 0; b < plan.parts.size(); ++b) {
@@ -154,7 +157,7 @@ struct Worker {
             }
         }
         for (uint32_t replica = 0; replica < replicas; ++replica) {
-            calls[replica].kind = CallKind::kAllReduce;
+            calls[replica].kind = &calls::kAllReduce;
             calls[replica].op = plan.op;
             calls[replica].inputs = &in[replica * plan.parts.size()];
             calls[replica].outputs = &out[replica * plan.parts.size()];
@@ -194,39 +197,48 @@ void part(Board &board) {
     while (board.flag(0).load() < board.workers()) sched_yield();
 }
 
-std::string reduce_at_random(Board &board, uint32_t rank, uint32_t replicas, uint32_t count, std::size_t most_bytes) {
-    Member member(board, rank, replicas);
+std::string reduce_at_random(Board &board, uint32_t rank, const Spans &spans, uint32_t count, std::size_t most_bytes) {
+    Member member(board, rank, spans);
     std::string wrong;
     for (uint32_t i = 0; i < count; ++i) {
-        const Plan plan(i * 31 + replicas * 7 + board.workers(), most_bytes);
-        Worker worker(member, plan, replicas, static_cast<Place>(i % 3));
+        const Plan plan(i * 31 + spans.replicas() * 7 + board.workers(), most_bytes);
+        Worker worker(member, plan, spans[rank], static_cast<Place>(i % 3));
         worker.run(member);
         // Others may still be reading what this worker has published, not its buffers.
-        if (wrong.empty()) wrong = worker.wrong(board.workers() * replicas);
+        if (wrong.empty()) wrong = worker.wrong(spans.replicas());
     }
     part(board);
     return wrong;
 }
 
+void reduce_between_processes(const Spans &spans) {
+    assert_well(run_processes(spans.workers(), [&](Board &board, uint32_t rank) {
+        return reduce_at_random(board, rank, spans, rounds(40, 400), 150'000);
+    }));
+}
+
 void every_layout_gives_the_bits_of_the_reference_between_processes(void **) {
     for (uint32_t workers = 2; workers <= 5; ++workers)
-        for (uint32_t replicas = 1; replicas <= 3; ++replicas)
-            assert_well(run_processes(workers, [&](Board &board, uint32_t rank) {
-                return reduce_at_random(board, rank, replicas, rounds(40, 400), 150'000);
-            }));
+        for (uint32_t each = 1; each <= 3; ++each) reduce_between_processes(Spans::even(workers, each));
+}
+
+void workers_with_different_numbers_of_replicas_get_the_bits_of_the_reference(void **) {
+    for (const Spans &spans : {Spans({1, 2}), Spans({3, 3, 1}), Spans({1, 4, 2}), Spans({2, 1, 1, 1}),
+                               Spans({1, 1, 1, 2}), Spans({1, 9, 5}), Spans({1, 1, 2, 1, 1})})
+        reduce_between_processes(spans);
 }
 
 void every_layout_gives_the_bits_of_the_reference_between_threads(void **) {
     for (uint32_t workers = 1; workers <= 4; ++workers)
         assert_well(run_threads(workers, [&](Board &board, uint32_t rank) {
-            return reduce_at_random(board, rank, workers % 2 + 1, rounds(30, 200), 60'000);
+            return reduce_at_random(board, rank, Spans::even(workers, workers % 2 + 1), rounds(30, 200), 60'000);
         }));
 }
 
 void some_megabytes_give_the_bits_of_the_reference(void **) {
     for (const uint32_t workers : {2U, 3U})
         assert_well(run_processes(workers, [&](Board &board, uint32_t rank) {
-            return reduce_at_random(board, rank, 1, rounds(6, 60), 9'000'000);
+            return reduce_at_random(board, rank, Spans::even(workers, 1), rounds(6, 60), 9'000'000);
         }));
 }
 
@@ -234,28 +246,28 @@ void some_megabytes_give_the_bits_of_the_reference(void **) {
 void reduce_by_schedule(Link &link, uint64_t number, int32_t op, const mdist_buffer_t &input,
                         const mdist_buffer_t &output) {
     Call call;
-    call.kind = CallKind::kAllReduce;
+    call.kind = &calls::kAllReduce;
     call.op = op;
     call.inputs = &input;
     call.outputs = &output;
     call.buffer_count = 1;
     const Call *const calls[] = {&call};
-    const reduce::Cut cut(link.parties(), 1);
-    const Flat flat(calls, 1, input.dtype, cut, link.self());
-    if (flat.elements() == 0) return;
+    const reduce::Cut cut(Spans::even(link.parties(), 1));
+    const ReduceRow row(calls, input.dtype, cut, link.self());
+    if (row.elements() == 0) return;
     Scratch scratch;
-    AllReduce schedule(link, number << 32, flat, scratch);
+    AllReduce schedule(link, number << 32, row, scratch);
     while (!schedule.advance()) link.wait(1'000'000);
 }
 
 void the_plain_twin_over_the_link_gives_the_same_bits(void **) {
     assert_well(run_processes(3, [](Board &board, uint32_t rank) -> std::string {
-        Member member(board, rank, 1);
+        Member member(board, rank, Spans::even(board.workers(), 1));
         const auto link = make_shm_link(member.mates, member.bell);
         std::string wrong;
         for (uint32_t number = 0; number < rounds(60, 300) && wrong.empty(); ++number) {
             const Plan plan(number, 100'000);
-            Worker worker(member, plan, 1, Place::kOrdinary);
+            Worker worker(member, plan, {rank, rank + 1}, Place::kOrdinary);
             std::vector<std::vector<char>> twins;
             for (std::size_t b = 0; b < plan.parts.size(); ++b) {
                 std::vector<char> input(worker.inputs[b].data(), worker.inputs[b].data() + worker.inputs[b].bytes());
@@ -278,11 +290,11 @@ void other_calls_are_a_mismatch_on_every_worker(void **) {
     for (uint32_t odd = 0; odd < 3; ++odd) {
         for (const std::size_t bytes : {8U, 40000U}) {
             const auto results = run_processes(3, [&](Board &board, uint32_t rank) -> std::string {
-                Member member(board, rank, 1);
+                Member member(board, rank, Spans::even(board.workers(), 1));
                 Plan plan(1, bytes);
                 plan.op = MDIST_SUM;
                 plan.parts = {{MDIST_FLOAT32, bytes / 4 + (rank == odd ? 100'000 : 0), false}};
-                Worker worker(member, plan, 1, Place::kArena);
+                Worker worker(member, plan, {rank, rank + 1}, Place::kArena);
                 std::string outcome = "none";
                 try {
                     worker.run(member);
@@ -300,7 +312,7 @@ void other_calls_are_a_mismatch_on_every_worker(void **) {
 
 /// Goes on until somebody is lost; worker 1 is killed by a thread of its own, anywhere in what it does.
 std::string reduce_until_a_mate_is_killed(Board &board, uint32_t rank, uint32_t seed) {
-    Member member(board, rank, 1);
+    Member member(board, rank, Spans::even(board.workers(), 1));
     std::mt19937 engine(seed);
     std::atomic<uint32_t> operations{0};
     std::thread killer;
@@ -314,7 +326,7 @@ std::string reduce_until_a_mate_is_killed(Board &board, uint32_t rank, uint32_t 
     const Plan plan(seed, 150'000);
     try {
         for (;;) {
-            Worker worker(member, plan, 1, static_cast<Place>(operations.load() % 3));
+            Worker worker(member, plan, {rank, rank + 1}, static_cast<Place>(operations.load() % 3));
             worker.run(member);
             ++operations;
             const std::string wrong = worker.wrong(board.workers());
@@ -338,7 +350,7 @@ void a_killed_mate_is_a_lost_peer_for_all_others_and_harms_no_result(void **) {
 
 void waiting_ends_when_the_caller_says_so(void **) {
     const auto results = run_threads(2, [](Board &board, uint32_t rank) -> std::string {
-        Member member(board, rank, 1);
+        Member member(board, rank, Spans::even(board.workers(), 1));
         std::string outcome;
         if (rank == 0) {
             try {
@@ -358,6 +370,7 @@ void waiting_ends_when_the_caller_says_so(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_the_bits_of_the_reference_between_processes),
+        cmocka_unit_test(workers_with_different_numbers_of_replicas_get_the_bits_of_the_reference),
         cmocka_unit_test(some_megabytes_give_the_bits_of_the_reference),
         cmocka_unit_test(the_plain_twin_over_the_link_gives_the_same_bits),
         cmocka_unit_test(other_calls_are_a_mismatch_on_every_worker),

@@ -126,7 +126,7 @@ void a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent(void **) {
     }
 }
 
-void lengths_and_tags_that_disagree_are_an_error_of_the_library(void **) {
+void lengths_and_tags_that_disagree_are_data_loss(void **) {
     for (const bool tag : {false, true}) {
         const auto results = run_threads(2, [&](Board &board, uint32_t rank) -> std::string {
             End end(board, rank);
@@ -144,7 +144,7 @@ void lengths_and_tags_that_disagree_are_an_error_of_the_library(void **) {
             while (board.flag(0).load() < 2) sched_yield();
             return outcome;
         });
-        assert_string_equal(results[1].c_str(), text(int{MDIST_ERR_INTERNAL}).c_str());
+        assert_string_equal(results[1].c_str(), text(int{MDIST_ERR_DATA_LOSS}).c_str());
     }
 }
 
@@ -261,7 +261,7 @@ int main() {
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_processes),
         cmocka_unit_test(a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent),
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_threads),
-        cmocka_unit_test(lengths_and_tags_that_disagree_are_an_error_of_the_library),
+        cmocka_unit_test(lengths_and_tags_that_disagree_are_data_loss),
         cmocka_unit_test(a_wait_is_interrupted_and_ended_by_a_close_from_another_thread),
         cmocka_unit_test(what_is_no_segment_of_a_mate_is_refused_with_the_reason),
         cmocka_unit_test(workers_of_other_hosts_share_nothing_and_say_why),

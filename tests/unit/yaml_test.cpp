@@ -72,12 +72,12 @@ void constructs_beyond_configuration_are_refused_in_place(void **) {
     refused("%TAG ! tag:x,2000:\n---\na: 1", "1:1", "tag directives");
     refused("a: 1\n---\nb: 1", "2:1", "second document");
     refused("a: 1\n...\n---\n", "3:1", "second document");
-    refused("[a, b]", "1:1", "has to be a mapping");
-    refused("word", "1:1", "has to be a mapping");
+    refused("[a, b]", "1:1", "must be a mapping");
+    refused("word", "1:1", "must be a mapping");
     refused("a: [1, [2]]", "1:8", "a list holds plain values");
     refused("a:\n- b: 1", "2:3", "a list holds plain values");
-    refused("[a]: 1", "1:1", "a key has to be");
-    refused("? {a: b}\n: 1", "1:3", "a key has to be");
+    refused("[a]: 1", "1:1", "a key must be");
+    refused("? {a: b}\n: 1", "1:3", "a key must be");
     refused("'': 1", "1:1", "key is missing");
     refused("{: 1}", "1:2", "did not find expected");
     refused("a: \"x\\0y\"", "1:4", "NUL");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/device/lane.h"
 
+#include "device/gpu/overdue.h"
 #include "util/log.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -19,11 +21,11 @@ Lane::Lane(PhysicalGpu &gpu) : gpu_(gpu), stream_(std::make_shared<ReplicaStream
 
 Lane::~Lane() {
     try {
-        if (PhysicalGpu::keeps_memory() || finish(kCloseTimeout_ns)) return;
+        if (keeps_memory() || finish(kCloseTimeout_ns)) return;
         const std::string what = text("gpu:", gpu_.index(), ": a strategy has ended, and its last collective");
-        log_error(gpu_.not_done(stream(), what, kCloseTimeout_ns).message());
+        log_error(not_done(gpu_, stream(), what, kCloseTimeout_ns).message());
     } catch (const std::exception &) {
-        // The GPU has failed, and whoever worked there was told.
+        // The GPU has failed, and everybody who used it has been told.
     }
 }
 
@@ -52,7 +54,7 @@ void Lane::begin() {
 }
 
 void *Lane::scratch(std::size_t bytes) {
-    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes = round_up(bytes, kAlignment);
     const auto fits = [bytes](const Chunk &chunk) { return chunk.bytes - chunk.used >= bytes; };
     auto chunk = std::find_if(chunks_.begin(), chunks_.end(), fits);
     if (chunk == chunks_.end()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane: what one GPU does of its worker's collectives: a stream of high priority beside those of the replicas, and
-// memory for what lies between.
+// Lane: one GPU's part in its worker's collectives: a stream of high priority beside the streams of the replicas, and
+// scratch memory.
 //
-// One operation at a time is put together (copies in, reductions, copies) and then given to the stream, in few launches
-// and in that order. Nothing here waits. Scratch memory is used again by the next operation, behind this one on the
+// One operation at a time is put together (copies in, reductions, copies out). Then launch() gives it to the stream in
+// that order, in few launches. Nothing here waits. The next operation reuses the scratch memory, after this one on the
 // stream. One thread at a time.
 #pragma once
 
@@ -28,31 +28,31 @@ class Lane {
 
     PhysicalGpu &gpu() const { return gpu_; }
     mdist_gpu_stream *stream() const { return stream_->own(); }
-    /// Whether kernels here read and write that GPU's memory in place.
+    /// Whether kernels on this GPU can read and write the other GPU's memory in place.
     bool reaches(const PhysicalGpu &other) const;
 
     void wait_for(const Event &event);
     Event record() { return Event(gpu_, stream()); }
-    /// Until the stream has done all it was given; false if that takes longer. Throws DEVICE.
+    /// Waits until the stream has done everything it was given. Returns false if that takes longer. Throws DEVICE.
     bool finish(uint64_t timeout_ns) { return gpu_.wait_for_stream(stream(), timeout_ns, "a collective"); }
 
-    /// Forgets what was put together, and whatever lies in scratch memory.
+    /// Forgets the operation put together so far, and the content of the scratch memory.
     void begin();
-    /// Until begin(). 256-byte aligned.
+    /// Scratch memory, valid until begin(). Aligned to 256 bytes.
     void *scratch(std::size_t bytes);
-    /// Before the reductions; between any two memories.
+    /// Copies before the reductions, between any two memories.
     void fetch(void *to, const void *from, std::size_t bytes);
-    /// Fills the next reduction's arrays, in any order; then reduce().
+    /// These fill the arrays of the next reduction, in any order; then call reduce().
     void add_source(const void *source) { addresses_.push_back(const_cast<void *>(source)); }
     void add_destination(void *destination) { destinations_.push_back(destination); }
     void reduce(const reduce::Operation &operation, uint64_t elements);
-    /// Behind the reductions, within memory that this GPU reaches; stretches that are one and the same are passed over.
+    /// Copies after the reductions, within memory that this GPU reaches. Skips a copy whose two stretches are the same.
     void copy(void *to, const void *from, std::size_t bytes);
-    /// Behind the reductions; between any two memories.
+    /// Copies after the reductions, between any two memories.
     void send(void *to, const void *from, std::size_t bytes);
-    /// Behind all that.
+    /// Launches a graph after everything else.
     void launch_last(const GpuGraph &graph) { graph_ = &graph; }
-    /// Gives all of it to the stream. Throws DEVICE.
+    /// Gives everything to the stream. Throws DEVICE.
     void launch();
 
   private:
@@ -65,11 +65,11 @@ class Lane {
     void launch_copies(const std::vector<mdist_gpu_stretch> &stretches);
 
     PhysicalGpu &gpu_;
-    const std::shared_ptr<ReplicaStream> stream_; // scratch memory's, too: it may go before the stream has used it
+    const std::shared_ptr<ReplicaStream> stream_; // scratch memory holds it too, and may be freed before it was used
     std::vector<Chunk> chunks_;
     std::vector<mdist_gpu_stretch> fetches_;
     std::vector<mdist_gpu_reduction> reductions_;
-    std::vector<void *> addresses_;    // of the reductions, one behind another: sources, then destinations
+    std::vector<void *> addresses_;    // of all reductions, one after another: sources, then destinations
     std::vector<void *> destinations_; // of the next reduction
     std::size_t first_address_ = 0;    // of the next reduction
     std::vector<mdist_gpu_stretch> copies_;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local: a collective of one worker's GPUs, as what their lanes have to do.
+// Collectives of one worker's GPUs: turns the plan of a collective into work for their lanes.
 //
-// Reductions go along the canonical tree in one kernel, so their bits are those of the CPU. Where all GPUs reach each
-// other, each does an equal share of a large reduction; else one does all, and fetches what it cannot reach. Whoever
-// receives something in an exchange copies it himself.
+// One kernel reduces along the canonical tree, so the bits are those of the CPU. If all GPUs reach each other, each
+// does an equal share of a large reduction. Otherwise one GPU does everything, and fetches what it cannot reach. In an
+// exchange each receiver copies its own data.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
+#include "comm/device/lanes.h"
 
 namespace mdist {
 
-class GpuGroup;
-
-/// calls[i] is local replica i's; alike on all, and checked. The lanes wait for everybody already. Throws DEVICE.
-void give_to_lanes(GpuGroup &gpus, const Call *const *calls);
+/// Gives the collective to the lanes. calls[i] belongs to local replica i; the calls are the same on all workers, and
+/// checked. The lanes already wait for all parties. Throws DEVICE.
+void give_to_lanes(Lanes &lanes, const Call *const *calls);
 
 } // namespace mdist

@@ -44,7 +44,7 @@ struct NcclComms::State {
     explicit State(const mdist_nccl_api &table) : api(table) {}
 
     bool in_progress(int error) const { return error != 0 && api.kind(error) == MDIST_GPU_NOT_READY; }
-    /// What NCCL says of all communicators: 0, one's error, or in progress. With nccl_mutex.
+    /// NCCL's state of all communicators: 0, the error of one, or in progress. Call with nccl_mutex held.
     int ask(mdist_gpu_comm *&whose);
     bool over(const Watched &each) const;
     std::optional<Failure> look();
@@ -57,7 +57,7 @@ struct NcclComms::State {
 
     const mdist_nccl_api &api;
     std::vector<mdist_gpu_comm *> comms;
-    std::mutex job_mutex; // around calls of what follows, while there is a job
+    std::mutex job_mutex; // held while calling the functions below; ends with the job
     bool left_behind = false;
     std::function<void(const Failure &)> fail;
     std::function<bool()> failed;
@@ -69,7 +69,7 @@ struct NcclComms::State {
     std::condition_variable changed;
     std::deque<Watched> watched;
     bool ending = false;
-    bool abandoned = false; // a failure that the destructor or an issuer knows of
+    bool abandoned = false; // a failure that the destructor or an issuing thread knows of
     bool ended = false;
     pthread_t thread = {};
 };
@@ -93,7 +93,7 @@ bool NcclComms::State::over(const Watched &each) const {
     return true;
 }
 
-/// What went wrong, if something has. What is over is forgotten.
+/// Returns what went wrong, if anything has. Forgets work that is over.
 std::optional<Failure> NcclComms::State::look() {
     {
         const std::lock_guard lock(nccl_mutex);
@@ -113,12 +113,13 @@ std::optional<Failure> NcclComms::State::look() {
     });
     if (late == watched.end()) return {};
     return Failure(MDIST_ERR_TIMEOUT,
-                   text(late->name, " was given to NCCL and not over after ", late->timeout_ns / 1'000'000, " ms"))
+                   text(late->name, ": NCCL did not finish within ", late->timeout_ns / 1'000'000, " ms"))
         .operation(late->name)
         .reason("nccl_timeout");
 }
 
-/// Whoever issues sees that it is over, and does not wait for NCCL, which lets go when all graphs are gone that use it.
+/// Aborts the communicators. An issuing thread sees that, and does not wait for NCCL, which lets go only when all
+/// graphs that use it are gone.
 void NcclComms::State::abort() noexcept {
     std::vector<mdist_gpu_comm *> left;
     {
@@ -129,7 +130,7 @@ void NcclComms::State::abort() noexcept {
     for (mdist_gpu_comm *comm : left) api.abort(comm);
 }
 
-/// Of communicators in which nothing is under way. All are told before one is waited for: it may need the others.
+/// Ends communicators that have nothing under way. Tells all of them before waiting for one, which may need the others.
 void NcclComms::State::finalize() noexcept {
     const std::lock_guard lock(nccl_mutex);
     const uint64_t begin = monotonic_clock().now_ns();
@@ -149,7 +150,7 @@ void NcclComms::State::finalize() noexcept {
     comms.clear();
 }
 
-/// Tells the job what is wrong, if something is. Whether both are well.
+/// Tells the job what is wrong, if something is. Returns whether both the communicators and the job are well.
 bool NcclComms::State::well_with_job(const std::optional<Failure> &wrong) noexcept {
     const std::lock_guard lock(job_mutex);
     if (left_behind) return false;
@@ -186,16 +187,16 @@ void *NcclComms::State::main(void *self) {
     return nullptr;
 }
 
-NcclComms::NcclComms(const mdist_nccl_api &api, GpuGroup &gpus, uint32_t ranks, uint32_t first_rank, const Id &id,
+NcclComms::NcclComms(const mdist_nccl_api &api, const Lanes &lanes, uint32_t ranks, uint32_t first_rank, const Id &id,
                      std::function<void(const Failure &)> fail, std::function<bool()> failed)
     : state_(std::make_shared<State>(api)) {
     state_->fail = std::move(fail);
     state_->failed = std::move(failed);
-    state_->comms.resize(gpus.parties());
+    state_->comms.resize(lanes.parties());
     int error = api.group_start();
     const bool grouped = error == 0;
-    for (uint32_t party = 0; party < gpus.parties() && error == 0; ++party) {
-        error = api.init(&state_->comms[party], gpus.gpu(party).index(), static_cast<int32_t>(ranks),
+    for (uint32_t party = 0; party < lanes.parties() && error == 0; ++party) {
+        error = api.init(&state_->comms[party], lanes.gpu(party).index(), static_cast<int32_t>(ranks),
                          static_cast<int32_t>(first_rank + party), id.data());
         if (state_->in_progress(error)) error = 0;
     }
@@ -226,7 +227,9 @@ NcclComms::~NcclComms() {
         pthread_join(state_->thread, nullptr);
         return;
     }
-    log_error("NCCL has not let go of its communicators in 20 s; they are left behind");
+    log_error(
+        "NCCL did not release its communicators within 20 s; the library stopped waiting, so their memory stays "
+        "allocated");
     const std::lock_guard lock(state_->job_mutex);
     state_->left_behind = true;
     pthread_detach(state_->thread);
@@ -244,7 +247,7 @@ void NcclComms::check(int error, const char *what) const {
     if (error != 0 && !state_->in_progress(error)) throw failure_of(state_->api, error, nullptr, what);
 }
 
-/// Until no communicator is in progress.
+/// Waits until no communicator is in progress.
 void NcclComms::poll(const char *what, uint64_t timeout_ns) {
     const uint64_t begin = monotonic_clock().now_ns();
     for (;;) {
@@ -262,14 +265,14 @@ void NcclComms::poll(const char *what, uint64_t timeout_ns) {
             throw Failure(MDIST_ERR_TIMEOUT,
                           text("NCCL: ", what, " did not begin within ", timeout_ns / 1'000'000, " ms"))
                 .reason("nccl_timeout");
-        if (waited < kAwake_ns) { // as long as NCCL mostly takes
+        if (waited < kAwake_ns) { // as long as NCCL usually takes
             sched_yield();
             continue;
         }
         std::unique_lock lock(state_->mutex);
         state_->changed.wait_for(lock, kLook);
     }
-    throw Failure(MDIST_ERR_ABORTED, text("NCCL: ", what, " was given up, as the job has failed"));
+    throw Failure(MDIST_ERR_ABORTED, text("NCCL: ", what, " was aborted because the job has failed"));
 }
 
 void NcclComms::abandon() noexcept {
@@ -278,7 +281,7 @@ void NcclComms::abandon() noexcept {
     state_->changed.notify_all();
 }
 
-/// Runs `body`; what it throws ends the communicators.
+/// Runs `body`. If it throws, ends the communicators.
 template <class Body>
 void NcclComms::or_abandon(Body body) {
     try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/device/nccl_start.h"
 
-#include "comm/group.h"
-#include "comm/workers.h"
+#include "comm/local/group.h"
+#include "comm/workers/workers.h"
 #include "util/host.h"
 #include "util/text.h"
 
@@ -13,26 +13,26 @@
 namespace mdist {
 namespace {
 
-/// What one worker tells the others: its obstacle, and each of its GPUs, by lines.
-std::string offer_of(const GpuGroup &gpus, const std::string &obstacle) {
+/// What one worker tells the others, in lines: its obstacle, then each of its GPUs.
+std::string offer_of(const Lanes &lanes, const std::string &obstacle) {
     std::string lines = obstacle + "\n";
-    for (uint32_t party = 0; party < gpus.parties(); ++party)
-        lines += text(host_identity(), " ", gpus.gpu(party).physical().info().bus_id, "\n");
+    for (uint32_t party = 0; party < lanes.parties(); ++party)
+        lines += text(host_identity(), " ", lanes.gpu(party).physical().info().bus_id, "\n");
     return lines;
 }
 
 std::string own_obstacle() {
     std::string reason;
     if (nccl_api(reason) == nullptr) return reason;
-    // Its communicators would be open to whoever knows that address.
-    if (std::getenv("NCCL_COMM_ID") != nullptr) return "NCCL_COMM_ID is set, and the job makes an id of its own";
+    // With it, the communicators would be open to anybody who knows that address.
+    if (std::getenv("NCCL_COMM_ID") != nullptr) return "NCCL_COMM_ID is set, but the job makes its own id";
     return "";
 }
 
 class NcclStart {
   public:
-    NcclStart(Group &group, GpuGroup &gpus, uint64_t timeout_ns)
-        : group_(group), gpus_(gpus), workers_(group.workers()), timeout_ns_(timeout_ns) {}
+    NcclStart(CallKind kind, Group &group, Workers *workers, Lanes &lanes, uint64_t timeout_ns)
+        : kind_(kind), group_(group), lanes_(lanes), workers_(workers), timeout_ns_(timeout_ns) {}
 
     std::unique_ptr<Nccl> run(std::string &obstacle) {
         obstacle = common_obstacle();
@@ -44,7 +44,7 @@ class NcclStart {
         try {
             Group &group = group_;
             comms = std::make_unique<NcclComms>(
-                *nccl_api(failure), gpus_, replicas(), first_replica(), id,
+                *nccl_api(failure), lanes_, replicas(), first_replica(), id,
                 [&group](const Failure &cause) { group.fail(cause); }, [&group] { return group.failed(); });
             comms->ready(timeout_ns_);
         } catch (const Failure &cause) {
@@ -53,16 +53,16 @@ class NcclStart {
         for (const std::string &told : from_all(failure))
             if (!told.empty() && obstacle.empty()) obstacle = told;
         if (!obstacle.empty()) return nullptr;
-        return std::make_unique<Nccl>(gpus_, std::move(comms), first_replica(), replicas());
+        return std::make_unique<Nccl>(lanes_, std::move(comms), first_replica(), replicas());
     }
 
   private:
-    uint32_t replicas() const { return workers_ != nullptr ? workers_->replica_count() : gpus_.parties(); }
-    uint32_t first_replica() const { return workers_ != nullptr ? workers_->self() * gpus_.parties() : 0; }
+    uint32_t replicas() const { return workers_ != nullptr ? workers_->replica_count() : lanes_.parties(); }
+    uint32_t first_replica() const { return workers_ != nullptr ? workers_->spans()[workers_->self()].first : 0; }
 
-    static Call call() {
+    Call call() const {
         Call call;
-        call.kind = CallKind::kStartNccl;
+        call.kind = kind_;
         return call;
     }
 
@@ -76,7 +76,7 @@ class NcclStart {
 
     std::string common_obstacle() {
         std::vector<std::string> seen;
-        const std::vector<std::string> offers = from_all(offer_of(gpus_, own_obstacle()));
+        const std::vector<std::string> offers = from_all(offer_of(lanes_, own_obstacle()));
         for (std::size_t worker = 0; worker < offers.size(); ++worker) {
             std::string_view rest = offers[worker];
             const auto line = [&rest] {
@@ -95,29 +95,32 @@ class NcclStart {
         return twice == seen.end() ? "" : "several replicas share one GPU, which NCCL does not allow";
     }
 
-    /// Worker 0's.
+    /// Gets the id that worker 0 has made.
     NcclComms::Id common_id(std::string &obstacle) {
-        NcclComms::Id blob(1 + MDIST_GPU_ID_BYTES); // whether there is one, and it
+        NcclComms::Id blob(1 + MDIST_GPU_ID_BYTES); // whether there is an id, and the id
         if (first_replica() == 0) {
             std::string reason;
             blob[0] = nccl_api(reason)->unique_id(blob.data() + 1) == 0 ? 1 : 0;
         }
         if (workers_ != nullptr) workers_->broadcast(call(), blob.data(), blob.size(), timeout_ns_);
-        if (blob[0] == 0) obstacle = "NCCL found no network interface to meet on (NCCL_SOCKET_IFNAME)";
+        if (blob[0] == 0)
+            obstacle = "NCCL found no network interface for its ranks to meet on (see NCCL_SOCKET_IFNAME)";
         blob.erase(blob.begin());
         return blob;
     }
 
+    const CallKind kind_;
     Group &group_;
-    GpuGroup &gpus_;
+    Lanes &lanes_;
     Workers *const workers_;
     const uint64_t timeout_ns_;
 };
 
 } // namespace
 
-std::unique_ptr<Nccl> start_nccl(Group &group, GpuGroup &gpus, uint64_t timeout_ns, std::string &obstacle) {
-    return NcclStart(group, gpus, timeout_ns).run(obstacle);
+std::unique_ptr<Nccl> start_nccl(CallKind kind, Group &group, Workers *workers, Lanes &lanes, uint64_t timeout_ns,
+                                 std::string &obstacle) {
+    return NcclStart(kind, group, workers, lanes, timeout_ns).run(obstacle);
 }
 
 } // namespace mdist

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/device/staging.h"
 
-#include "comm/device/gpu_group.h"
-#include "comm/group.h"
-#include "comm/workers.h"
+#include "comm/call/buffers.h"
+#include "comm/local/group.h"
+#include "comm/workers/workers.h"
 #include "util/clock.h"
 #include "util/dtype.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -15,12 +16,8 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-std::size_t bytes_of(const mdist_buffer_t &buffer) {
-    return buffer.elements * dtype_size(buffer.dtype);
-}
-
 std::size_t room_of(const mdist_buffer_t &buffer) {
-    return (bytes_of(buffer) + kLine - 1) / kLine * kLine;
+    return round_up(bytes_of(buffer), kLine);
 }
 
 bool in_place(const Call &call, std::size_t b) {
@@ -31,17 +28,17 @@ bool in_place(const Call &call, std::size_t b) {
 
 void Staging::make_room(std::size_t bytes, const Group &group, uint64_t timeout_ns) {
     if (memory_ && bytes <= bytes_) return;
-    if (memory_) await_lanes(group, timeout_ns); // results of the operation before may still be on their way
+    if (memory_) await_lanes(group, timeout_ns); // results of the previous operation may still be on their way
     memory_.reset();
     bytes_ = 0;
     memory_ = allocate_pinned(std::max<std::size_t>(bytes, 1));
     bytes_ = bytes;
 }
 
-/// Buffers of the same lengths on the host, one behind another.
+/// Places buffers of the same lengths on the host, one after another.
 void Staging::lay_out(const Call *const *calls, const Group &group, uint64_t timeout_ns) {
     std::size_t needed = 0;
-    const uint32_t parties = gpus_.parties();
+    const uint32_t parties = lanes_.parties();
     for (uint32_t party = 0; party < parties; ++party)
         for (std::size_t b = 0; b < calls[party]->buffer_count; ++b)
             needed += room_of(calls[party]->inputs[b]) + room_of(calls[party]->outputs[b]);
@@ -57,61 +54,62 @@ void Staging::lay_out(const Call *const *calls, const Group &group, uint64_t tim
     for (uint32_t party = 0; party < parties; ++party) {
         const Call &call = *calls[party];
         std::vector<mdist_buffer_t> &staged = buffers_[party];
-        staged.reserve(2 * call.buffer_count + 1); // NULL would say that calls of this kind have no buffers
+        staged.reserve(2 * call.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
         for (std::size_t b = 0; b < call.buffer_count; ++b) staged.push_back(place(call.inputs[b]));
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             staged.push_back(in_place(call, b) ? staged[b] : place(call.outputs[b]));
     }
 }
 
-/// Inputs that somebody reads: of a broadcast the root's alone.
+/// Copies the inputs that some worker reads: in a broadcast only the root's.
 void Staging::fetch(const Call *const *calls, uint32_t first_replica) {
-    for (uint32_t party = 0; party < gpus_.parties(); ++party) {
+    for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
-        if (pattern_of(call) == Pattern::kBroadcast && call.root != first_replica + party) continue;
+        const bool broadcasts = pattern_of(call) == Pattern::kBroadcast || pattern_of(call) == Pattern::kFirst;
+        if (broadcasts && call.root != first_replica + party) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
-            gpus_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));
+            lanes_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));
     }
 }
 
 void Staging::give_back(const Call *const *calls) {
-    for (uint32_t party = 0; party < gpus_.parties(); ++party) {
+    for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
         const mdist_buffer_t *const outputs = buffers_[party].data() + call.buffer_count;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
-            gpus_.lane_of(party).send(call.outputs[b].data, outputs[b].data, bytes_of(call.outputs[b]));
+            lanes_.lane_of(party).send(call.outputs[b].data, outputs[b].data, bytes_of(call.outputs[b]));
     }
 }
 
-/// Where one lane fetches to, another one may still have to send results from.
+/// Before a lane fetches: another lane may still have to send results from there.
 void Staging::wait_for_results() {
-    for (const auto &lane : gpus_.lanes())
+    for (const auto &lane : lanes_.all())
         for (const Event &mark : sent_) lane->wait_for(mark);
     sent_.clear();
 }
 
 void Staging::await_lanes(const Group &group, uint64_t timeout_ns) {
-    constexpr uint64_t kLook_ns = 50'000'000; // whether the job has ended meanwhile
+    constexpr uint64_t kLook_ns = 50'000'000; // how often to look whether the job has ended
     const uint64_t begin = monotonic_clock().now_ns();
-    for (const auto &lane : gpus_.lanes()) {
+    for (const auto &lane : lanes_.all()) {
         const Event mark = lane->record();
         while (!mark.wait(kLook_ns)) {
             group.require_ready();
             if (monotonic_clock().now_ns() - begin < timeout_ns) continue;
-            throw Failure(MDIST_ERR_TIMEOUT, text("gpu:", lane->gpu().index(), " has not come to this collective in ",
-                                                  timeout_ns / 1'000'000, " ms; something before it takes too long"))
+            throw Failure(MDIST_ERR_TIMEOUT,
+                          text("gpu:", lane->gpu().index(), " did not reach this collective within ",
+                               timeout_ns / 1'000'000, " ms; earlier work on its stream takes too long"))
                 .reason("gpu_late");
         }
     }
 }
 
-void Staging::perform(Group &group, const Call *const *calls, uint64_t timeout_ns) {
-    const uint32_t parties = gpus_.parties();
-    Workers &workers = *group.workers();
+void Staging::perform(const Group &group, Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
+    const uint32_t parties = lanes_.parties();
     lay_out(calls, group, timeout_ns);
     wait_for_results();
-    fetch(calls, workers.self() * parties);
-    for (const auto &lane : gpus_.lanes()) lane->launch();
+    fetch(calls, workers.spans()[workers.self()].first);
+    for (const auto &lane : lanes_.all()) lane->launch();
     await_lanes(group, timeout_ns);
 
     std::vector<Call> staged(parties);
@@ -124,11 +122,11 @@ void Staging::perform(Group &group, const Call *const *calls, uint64_t timeout_n
     }
     workers.perform(all.data(), timeout_ns);
 
-    for (const auto &lane : gpus_.lanes()) lane->begin();
+    for (const auto &lane : lanes_.all()) lane->begin();
     give_back(calls);
-    for (const auto &lane : gpus_.lanes()) lane->launch();
-    for (const auto &lane : gpus_.lanes())
-        if (gpus_.lanes().size() > 1) sent_.push_back(lane->record());
+    for (const auto &lane : lanes_.all()) lane->launch();
+    for (const auto &lane : lanes_.all())
+        if (lanes_.all().size() > 1) sent_.push_back(lane->record());
 }
 
 } // namespace mdist

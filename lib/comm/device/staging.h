@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staging: a collective of several workers' GPU memory by way of the host: inputs are copied to page-locked memory, the
-// workers do there what they do for CPUs, and the results are copied back.
+// Staging: performs a collective of several workers' GPU memory through the host. It copies the inputs to page-locked
+// memory. The workers do there what they do for CPUs, and the results are copied back.
 //
-// So the bits are those of every other layout. The memory is kept for the next operation, whose inputs are
-// fetched behind the results of the one before. One thread at a time.
+// So the bits are those of every other layout. The memory is kept for the next operation, whose inputs are fetched
+// after the results of this one. One thread at a time.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
+#include "comm/device/lanes.h"
 #include "device/device.h"
 #include "device/gpu/event.h"
 
@@ -16,15 +17,16 @@
 namespace mdist {
 
 class Group;
-class GpuGroup;
+class Workers;
 
 class Staging {
   public:
-    explicit Staging(GpuGroup &gpus) : gpus_(gpus) {}
+    explicit Staging(Lanes &lanes) : lanes_(lanes) {}
 
-    /// calls[i] is local replica i's; alike on all, and checked. The lanes wait for everybody already. Returns when the
-    /// results are on their way to the outputs. Throws what ended the job, DEVICE, or TIMEOUT.
-    void perform(Group &group, const Call *const *calls, uint64_t timeout_ns);
+    /// Performs the collective. calls[i] belongs to local replica i; the calls are the same on all workers, and
+    /// checked. The lanes already wait for all parties. Returns when the results are on their way to the outputs.
+    /// Throws what ended the job, DEVICE, or TIMEOUT.
+    void perform(const Group &group, Workers &workers, const Call *const *calls, uint64_t timeout_ns);
 
   private:
     void make_room(std::size_t bytes, const Group &group, uint64_t timeout_ns);
@@ -34,10 +36,10 @@ class Staging {
     void give_back(const Call *const *calls);
     void wait_for_results();
 
-    GpuGroup &gpus_;
+    Lanes &lanes_;
     Memory memory_;
     std::size_t bytes_ = 0;                            // of it
-    std::vector<Event> sent_;                          // behind the results of the operation before, by lane
+    std::vector<Event> sent_;                          // after the results of the previous operation, by lane
     std::vector<std::vector<mdist_buffer_t>> buffers_; // by party: inputs on the host, then outputs
 };
 

@@ -33,7 +33,7 @@ Loaded load_file(const std::string &path) {
     if (symbol.address == nullptr) return {nullptr, symbol.why_not};
     const GlooModule *module = reinterpret_cast<GlooModuleFunction *>(symbol.address)();
     if (module == nullptr || module->version != MDIST_VERSION || module->options_bytes != sizeof(GlooOptions))
-        return {nullptr, text(path, " is not of this build of libmdist (", MDIST_VERSION, ")")};
+        return {nullptr, text(path, " is not from this build of libmdist (", MDIST_VERSION, ")")};
     if (const char *objection = module->objection()) return {nullptr, objection};
     return {module, ""};
 }
@@ -41,7 +41,7 @@ Loaded load_file(const std::string &path) {
 Loaded load() {
     for (const std::string &path : candidates())
         if (access(path.c_str(), F_OK) == 0) return load_file(path);
-    return {nullptr, text("there is no ", kModuleFile, " beside libmdist: it was built or installed without Gloo")};
+    return {nullptr, text(kModuleFile, " is not beside libmdist: libmdist was built or installed without Gloo")};
 }
 
 const Loaded &loaded() {

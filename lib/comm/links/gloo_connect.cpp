@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forming a Gloo link, and the module's entry. Each pair has an address of its own; whoever connects first has the
-// pair. So both ends then show the number that the other drew for this pair and told in the exchange.
+// Forms a Gloo link; also the module's entry. Each pair has an address of its own, and whoever connects first gets the
+// pair. So both ends then show the number that the other end drew for this pair and sent in the exchange.
 #include "comm/links/gloo_link.h"
 #include "comm/links/gloo_module.h"
 #include "util/clock.h"
@@ -16,16 +16,16 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kBlobMagic = 0x316f6f6c67646d; // "mdgloo1", also tells the order of bytes
+constexpr uint64_t kBlobMagic = 0x316f6f6c67646d; // "mdgloo1"; its byte order also tells the worker's
 
 using Proof = std::array<unsigned char, 16>;
 
-/// What a blob says to one peer.
+/// The part of a blob that is for one peer.
 struct Offer {
     uint32_t peer;
     uint32_t address_bytes;
     std::array<char, 136> address; // as Gloo writes it: a sockaddr_storage and a number
-    Proof proof;                   // what the peer has to show
+    Proof proof;                   // what the peer must show
 };
 static_assert(std::is_trivially_copyable_v<Offer>);
 
@@ -38,7 +38,7 @@ Offer make_offer(const GlooLink &link, uint32_t peer) {
     offer.address_bytes = static_cast<uint32_t>(address.size());
     std::copy(address.begin(), address.end(), offer.address.begin());
     if (getrandom(offer.proof.data(), offer.proof.size(), 0) != static_cast<ssize_t>(offer.proof.size()))
-        throw Failure(MDIST_ERR_IO, "the system gives no random numbers").native(errno);
+        throw Failure(MDIST_ERR_IO, "cannot get random numbers from the system").native(errno);
     return offer;
 }
 
@@ -48,11 +48,12 @@ std::string blob_of(const std::vector<Offer> &offers) {
     return blob;
 }
 
-/// What `peer`'s blob says to `self`.
+/// Finds the part of `peer`'s blob that is for `self`.
 Offer find_offer(const std::string &blob, uint32_t peer, uint32_t self) {
     Offer offer{};
     if (blob.size() < sizeof kBlobMagic || std::memcmp(blob.data(), &kBlobMagic, sizeof kBlobMagic) != 0)
-        throw Failure(MDIST_ERR_MISMATCH, text("worker ", peer, " forms another kind of link, or in another way"))
+        throw Failure(MDIST_ERR_MISMATCH,
+                      text("worker ", peer, " forms a different kind of link, or forms it differently"))
             .worker(static_cast<int32_t>(peer));
     for (std::size_t at = sizeof kBlobMagic; blob.size() - at >= sizeof offer; at += sizeof offer) {
         std::memcpy(&offer, blob.data() + at, sizeof offer);
@@ -88,7 +89,7 @@ void await(GlooLink &link, const Pending &pending, uint32_t peer, uint64_t deadl
     }
 }
 
-/// The first message of each pair.
+/// Exchanges the first message of each pair, which proves who the peer is.
 void greet(GlooLink &link, const std::vector<Offer> &ours, const std::vector<Offer> &theirs, uint64_t deadline_ns) {
     std::vector<Proof> shown(ours.size());
     std::vector<Pending> pending(ours.size());
@@ -100,11 +101,12 @@ void greet(GlooLink &link, const std::vector<Offer> &ours, const std::vector<Off
         for (std::size_t i = 0; i < ours.size(); ++i) {
             await(link, pending[i], ours[i].peer, deadline_ns);
             if (shown[i] != ours[i].proof)
-                throw Failure(MDIST_ERR_UNAUTHENTICATED, text("who connected as worker ", ours[i].peer, " is not it"))
+                throw Failure(MDIST_ERR_UNAUTHENTICATED, text("a process connected as worker ", ours[i].peer,
+                                                              " without proving that it is worker ", ours[i].peer))
                     .worker(static_cast<int32_t>(ours[i].peer));
         }
     } catch (...) {
-        link.close(); // it lets go of the memory of this function
+        link.close(); // makes the link stop using the memory of this function
         throw;
     }
 }
@@ -136,12 +138,14 @@ std::unique_ptr<Link> make(const GlooOptions &options) {
     return link;
 }
 
-/// A program may have brought a Gloo of its own, such as libtorch's, that took the place of ours.
+/// Says why the module cannot be used. A program may have loaded another Gloo, such as the one in libtorch, that took
+/// the place of ours.
 const char *objection() {
     Dl_info info;
     const auto *function = reinterpret_cast<const void *>(&gloo::transport::tcp::CreateDeviceAttr);
     if (dladdr(function, &info) != 0 && std::strstr(info.dli_fname, "/libgloo.so") != nullptr) return nullptr;
-    return "another library of this process contains a Gloo, and libmdist-gloo.so would get that one";
+    return "this process has already loaded another copy of Gloo, which would replace the one that libmdist-gloo.so "
+           "needs";
 }
 
 } // namespace

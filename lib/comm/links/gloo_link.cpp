@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/gloo_link.h"
 
+#include "comm/call/bad_message.h"
 #include "util/failure.h"
 #include "util/text.h"
+#include "util/write_signals.h"
 
 #include <algorithm>
-#include <csignal>
 
 namespace mdist {
 namespace {
 
-/// Gloo writes with writev: a peer that has gone raises SIGPIPE in the thread that writes. It stays in there.
-class PipeSignalBlocked {
-  public:
-    PipeSignalBlocked() noexcept {
-        sigset_t pending;
-        sigemptyset(&pipe_);
-        sigaddset(&pipe_, SIGPIPE);
-        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-        sigpending(&pending);
-        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    }
-    ~PipeSignalBlocked() {
-        const timespec now{};
-        if (!was_pending_)
-            while (sigtimedwait(&pipe_, nullptr, &now) == -1 && errno == EINTR) continue;
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    PipeSignalBlocked(const PipeSignalBlocked &) = delete;
-    PipeSignalBlocked &operator=(const PipeSignalBlocked &) = delete;
-
-  private:
-    sigset_t pipe_;
-    sigset_t before_;
-    bool was_pending_;
-};
-
-/// Bits of both in all bits of the result (the last step of MurmurHash3).
+/// Mixes the bits of both into all bits of the result (the last step of MurmurHash3).
 uint32_t hash(uint64_t tag, uint64_t bytes) {
     uint64_t x = tag * 0x9e3779b97f4a7c15 + bytes;
     x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
@@ -87,13 +62,13 @@ void GlooLink::post(bool is_send, uint32_t peer, uint64_t tag, void *data, std::
     operations_.push_back({is_send, peer, slot, tag, std::make_unique<GlooBuffer>(context_, data, bytes), &pending});
     ++pending.count;
     gloo::transport::UnboundBuffer &buffer = *operations_.back().buffer;
-    const PipeSignalBlocked blocked;
+    const WriteSignalsHeld held; // Gloo writes with writev; if the peer has gone, that raises SIGPIPE
     try {
         if (is_send)
             buffer.send(static_cast<int>(peer), slot);
         else
             buffer.recv(static_cast<int>(peer), slot);
-    } catch (const std::exception &error) { // told by progress()
+    } catch (const std::exception &error) { // progress() reports it
         party.pair->lose(gloo_reason(error));
     }
 }
@@ -103,7 +78,7 @@ void GlooLink::progress() {
     const std::lock_guard lock(mutex_);
     Operation *stranded = nullptr;
     for (auto operation = operations_.begin(); operation != operations_.end();) {
-        const bool lost = parties_[operation->peer].pair->lost(); // before the look at completion: nothing comes after
+        const bool lost = parties_[operation->peer].pair->lost(); // before asking for completion: none comes after
         if (operation->buffer->complete()) {
             --operation->pending->count;
             operation = operations_.erase(operation);
@@ -120,18 +95,16 @@ void GlooLink::progress() {
             .worker(static_cast<int32_t>(stranded->peer));
 }
 
-/// Throws if a peer announced a message under the number of one that waits here, and it is not the same.
+/// Throws if a peer announced a different message with the number of one that waits here.
 void GlooLink::check_agreement() {
     context_->announced(announced_);
     for (const GlooAnnouncement &theirs : announced_)
         for (const Operation &ours : operations_)
             if (ours.peer == theirs.peer && ours.is_send != theirs.is_send && ours.slot != theirs.slot &&
                 number_of(ours.slot) == number_of(theirs.slot))
-                throw Failure(MDIST_ERR_INTERNAL,
-                              text("message ", number_of(ours.slot), ours.is_send ? " to" : " from", " worker ",
-                                   ours.peer, " is not what that worker ", ours.is_send ? "waits for" : "sends",
-                                   ": here it has ", ours.buffer->size, " bytes, tag ", ours.tag))
-                    .worker(static_cast<int32_t>(ours.peer));
+                throw bad_message(ours.peer, text("an announcement that does not match message ", number_of(ours.slot),
+                                                  ": this worker ", ours.is_send ? "sends " : "awaits ",
+                                                  ours.buffer->size, " bytes with tag ", ours.tag));
 }
 
 void GlooLink::wait(uint64_t timeout_ns) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link inside the module. The i-th message from one worker to another has the number i, and goes by a slot made of
-// that number and a hash of its tag and length: so messages meet in order, and a peer that announces another slot under
-// the same number disagrees about the message. Slots of the two directions do not meet.
+// GlooLink: the link inside the module. The i-th message from one worker to another has the number i. It goes by a slot
+// made of that number and a hash of its tag and length. So messages meet in order, and a peer that announces another
+// slot with the same number disagrees about the message. The two directions use separate slots.
 #pragma once
 
 #include "comm/links/gloo_transport.h"
@@ -15,12 +15,12 @@ namespace mdist {
 
 class GlooLink final : public Link {
   public:
-    /// With a pair for each of `peers`, listening.
+    /// Makes a pair for each of `peers`, which listens.
     GlooLink(uint32_t self, uint32_t parties, const std::string &address, const std::vector<uint32_t> &peers,
              uint64_t connect_timeout_ns);
     ~GlooLink() override;
 
-    /// Nullptr where there is none.
+    /// The pair with a peer; nullptr if there is none.
     GlooPair *pair(uint32_t peer) const { return parties_.at(peer).pair; }
 
     uint32_t self() const override { return self_; }
@@ -34,7 +34,7 @@ class GlooLink final : public Link {
 
   private:
     struct Party {
-        GlooPair *pair = nullptr; // the context's
+        GlooPair *pair = nullptr; // owned by the context
         uint32_t sent = 0;        // numbers of the next messages; they may wrap around
         uint32_t received = 0;
     };
@@ -52,13 +52,13 @@ class GlooLink final : public Link {
 
     const uint32_t self_;
     EventCount events_;
-    uint32_t seen_ = 0; // of events_, before progress() last looked
+    uint32_t seen_ = 0; // value of events_ before progress() last looked
     std::shared_ptr<GlooContext> context_;
     std::vector<Party> parties_;
 
-    std::mutex mutex_; // for close(): guards what follows and the posting of operations
+    std::mutex mutex_; // for close(): guards everything below, and the posting of operations
     std::list<Operation> operations_;
-    std::vector<GlooAnnouncement> announced_; // kept for its memory
+    std::vector<GlooAnnouncement> announced_; // a member so that its memory is reused
     bool closed_ = false;
 };
 

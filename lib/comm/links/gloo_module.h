@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libmdist and its module libmdist-gloo.so have in common.
+// The interface between libmdist and its module libmdist-gloo.so.
 #pragma once
 
-#include "comm/links/gloo.h"
+#include "comm/links/gloo_options.h"
+#include "comm/links/link.h"
 
 #include <mdist/base.h>
+
+#include <memory>
 
 namespace mdist {
 
 struct GlooModule {
-    uint32_t version;       // MDIST_VERSION of the module's build; what follows is only read if it is ours
-    uint32_t options_bytes; // sizeof(GlooOptions) there
-    /// Nullptr, or why the module cannot be used in this process.
+    uint32_t version;       // MDIST_VERSION of the module's build; read the rest only if it is ours
+    uint32_t options_bytes; // sizeof(GlooOptions) in the module
+    /// Returns why the module cannot be used in this process; nullptr if it can.
     const char *(*objection)();
     std::unique_ptr<Link> (*make)(const GlooOptions &options);
 };
 
-/// The module's one symbol.
+/// The only symbol of the module.
 constexpr const char *kGlooModuleSymbol = "mdist_gloo_module";
 using GlooModuleFunction = const GlooModule *();
 

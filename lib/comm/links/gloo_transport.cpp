@@ -5,11 +5,14 @@
 #include "util/text.h"
 #include "util/thread.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace mdist {
@@ -38,7 +41,7 @@ std::string GlooPair::reason() {
 void GlooPair::lose(const std::string &reason) noexcept {
     try {
         signalExceptionExternal(reason);
-    } catch (...) { // out of memory; the loop thread will be back with the next event
+    } catch (...) { // out of memory; the next event brings the loop thread here again
         lost_.store(true, std::memory_order_release);
     }
     events_.advance();
@@ -52,6 +55,22 @@ void GlooPair::shut() {
 void GlooPair::close_on_exec() {
     const std::lock_guard lock(m_);
     if (state_ != CLOSED) fcntl(fd_, F_SETFD, FD_CLOEXEC);
+}
+
+void GlooPair::close_listener_on_exec() {
+    const sockaddr_storage &wanted = self_.getSockaddr();
+    std::error_code ignored; // without /proc the socket stays as Gloo made it
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+        const int file = std::atoi(entry.path().filename().c_str());
+        int listens = 0;
+        socklen_t bytes = sizeof listens;
+        sockaddr_storage address{};
+        if (getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) continue;
+        bytes = sizeof address;
+        if (getsockname(file, reinterpret_cast<sockaddr *>(&address), &bytes) == 0 &&
+            std::memcmp(&address, &wanted, bytes) == 0)
+            fcntl(file, F_SETFD, FD_CLOEXEC);
+    }
 }
 
 void GlooPair::handleEvents(int events) {
@@ -84,7 +103,9 @@ void GlooPair::changeState(state next_state) noexcept {
 std::unique_ptr<gloo::transport::Pair> &GlooContext::createPair(int peer) {
     auto &pair = pairs_.at(static_cast<std::size_t>(peer));
     auto made = std::make_unique<GlooPair>(this, device_.get(), peer, getTimeout(), events_);
-    made->close_on_exec(); // and by its lock, the loop thread sees a whole pair
+    made->close_on_exec(); // its lock also makes sure that the loop thread sees a complete pair
+    if (!listener_marked_) made->close_listener_on_exec();
+    listener_marked_ = true;
     return pair = std::move(made);
 }
 
@@ -100,13 +121,13 @@ void GlooContext::announced(std::vector<GlooAnnouncement> &out) {
 namespace {
 
 tcp::attr attributes_of(const std::string &address) {
-    // Without a look-up of names, which Gloo's own factory would do.
+    // No name look-up, which Gloo's own factory would do.
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICHOST;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo *found = nullptr;
     if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0)
-        throw invalid(text("\"", address, "\" is no numeric address"));
+        throw invalid(text("\"", address, "\" is not a numeric address"));
     tcp::attr attributes;
     attributes.ai_family = found->ai_family;
     attributes.ai_socktype = SOCK_STREAM | SOCK_CLOEXEC;
@@ -118,7 +139,7 @@ tcp::attr attributes_of(const std::string &address) {
     return attributes;
 }
 
-/// Throws if this host does not have the address. Gloo would say it worse, and leak.
+/// Throws if this host does not have the address. Gloo would report it less clearly, and leak.
 void try_to_bind(const std::string &address, const tcp::attr &attributes) {
     const int file = socket(attributes.ai_family, attributes.ai_socktype, attributes.ai_protocol);
     const bool bound = file >= 0 && bind(file, reinterpret_cast<const sockaddr *>(&attributes.ai_addr),
@@ -127,7 +148,7 @@ void try_to_bind(const std::string &address, const tcp::attr &attributes) {
     if (file >= 0) ::close(file);
     if (!bound)
         throw Failure(MDIST_ERR_IO,
-                      text("no socket can be bound to ", address, ": ", std::generic_category().message(error)))
+                      text("cannot bind a socket to ", address, ": ", std::generic_category().message(error)))
             .native(error);
 }
 
@@ -137,7 +158,7 @@ std::shared_ptr<tcp::Device> make_gloo_device(const std::string &address) {
     const tcp::attr attributes = attributes_of(address);
     try_to_bind(address, attributes);
     try {
-        const SignalsBlocked blocked; // in the loop thread, SIGPIPE among them: it writes without MSG_NOSIGNAL
+        const SignalsBlocked blocked; // also in the loop thread, SIGPIPE too: it writes without MSG_NOSIGNAL
         return std::make_shared<tcp::Device>(attributes);
     } catch (const std::exception &error) {
         throw Failure(MDIST_ERR_IO, text("Gloo cannot use the address ", address, ": ", gloo_reason(error)));

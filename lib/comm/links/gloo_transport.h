@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gloo's TCP transport, made fit for a link. Three of its classes are extended at the points that they leave open.
+// Gloo's TCP transport, adapted for a link. The classes below extend three of Gloo's classes at the points that they
+// leave open, because:
 //
-//   - Completion can only be waited for, by one thread per operation, and a wait that times out ends all pairs.
-//     GlooBuffer can be asked; GlooPair advances an event count whenever something may have become complete.
-//   - What goes wrong on Gloo's thread (a length that does not fit, bytes that are no message) is thrown there and
-//   would
-//     end the process. GlooPair stops it, and is lost.
-//   - A lost pair tells the operations that have not begun, not those in the middle. GlooPair can be asked.
-//   - Sockets are inherited by programs that the process starts. GlooPair marks them.
+//   - In Gloo one can only wait for completion, one thread per operation, and a wait that times out ends all pairs.
+//     GlooBuffer can be asked; GlooPair advances an event count whenever something may have completed.
+//   - An error on Gloo's thread (a length that does not fit, bytes that are no message) is thrown there, and would end
+//     the process. GlooPair stops the exception and counts as lost.
+//   - A lost pair tells only the operations that have not begun, not those under way. GlooPair can be asked.
+//   - Programs that the process starts inherit Gloo's sockets. GlooPair marks them close-on-exec.
 //
-// One loop thread per device calls pairs' virtual functions, under the pair's lock where said. Everything else is
-// called by the link, one thread at a time.
+// One loop thread per device calls the pairs' virtual functions, under the pair's lock where noted. The link calls
+// everything else, from one thread at a time.
 #pragma once
 
 #include "util/event_count.h"
@@ -28,7 +28,7 @@
 
 namespace mdist {
 
-/// One operation's memory: one send or one receive. Destroying it ends that operation as far as memory goes.
+/// The memory of one operation, a send or a receive. The memory is free when the object is destroyed.
 class GlooBuffer final : public gloo::transport::tcp::UnboundBuffer {
   public:
     using UnboundBuffer::UnboundBuffer;
@@ -40,16 +40,19 @@ class GlooPair final : public gloo::transport::tcp::Pair {
     GlooPair(gloo::transport::tcp::Context *context, gloo::transport::tcp::Device *device, int peer,
              std::chrono::milliseconds timeout, EventCount &events);
 
-    /// Once true, no byte moves any more.
+    /// Whether the pair is lost. A lost pair moves no more bytes.
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-    /// Why, if lost.
+    /// Why the pair is lost.
     std::string reason();
-    /// Loses the pair, unless it is lost already.
+    /// Makes the pair lost, unless it is already.
     void lose(const std::string &reason) noexcept;
-    /// Closes the socket after what was written: the peer reads it, then the end. The loop thread has let go of this
-    /// pair when this returns, within one round of its loop (10 ms).
+    /// Closes the socket after everything written: the peer reads that, then the end. When this returns, the loop
+    /// thread does not use this pair any more. That takes one round of its loop (10 ms) at most.
     void shut();
     void close_on_exec();
+    /// Marks the socket on which this pair's device listens. Newer versions of Gloo share one socket among all pairs of
+    /// a device and do not hand it out, so it is looked up by its address.
+    void close_listener_on_exec();
 
   protected:
     void handleEvents(int events) override;
@@ -62,7 +65,7 @@ class GlooPair final : public gloo::transport::tcp::Pair {
     std::atomic<bool> lost_{false};
 };
 
-/// What a peer announced, that this end has not posted the counterpart of.
+/// A message that a peer announced and that this end has not posted the counterpart of.
 struct GlooAnnouncement {
     uint32_t peer;
     uint64_t slot;
@@ -79,12 +82,13 @@ class GlooContext final : public gloo::transport::tcp::Context {
 
   private:
     EventCount &events_;
+    bool listener_marked_ = false;
 };
 
-/// A device on a numeric address of this host. Throws Failure.
+/// Makes a device on a numeric address of this host. Throws Failure.
 std::shared_ptr<gloo::transport::tcp::Device> make_gloo_device(const std::string &address);
 
-/// What an exception of Gloo says, without the place in its source.
+/// The text of a Gloo exception, without the place in its source.
 std::string gloo_reason(const std::exception &error);
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/inproc.h"
 
+#include "comm/call/bad_message.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -23,7 +24,7 @@ struct Operation {
     Pending *pending;
 };
 
-/// Everything posted and not matched yet, by all parties.
+/// All operations of all parties that are posted and not matched yet.
 struct Exchange {
     std::mutex mutex;
     std::list<Operation> sends;
@@ -74,13 +75,12 @@ class Inproc final : public Link {
     }
 
   private:
-    /// Finds the oldest send for a receive, and copies.
+    /// Finds the oldest send for a receive, and copies its bytes.
     bool matched(const Operation &receive) {
         for (auto send = exchange_->sends.begin(); send != exchange_->sends.end(); ++send) {
             if (send->from != receive.from || send->to != self_) continue;
             if (send->bytes != receive.bytes || send->tag != receive.tag)
-                throw Failure(MDIST_ERR_INTERNAL, text("a receive of ", receive.bytes, " bytes, tag ", receive.tag,
-                                                       ", met a send of ", send->bytes, ", tag ", send->tag));
+                throw other_message(send->from, send->bytes, send->tag, receive.bytes, receive.tag);
             if (send->bytes != 0) std::memcpy(receive.destination, send->source, send->bytes);
             exchange_->complete[send->from].push_back(send->pending);
             exchange_->complete[self_].push_back(receive.pending);
@@ -90,7 +90,7 @@ class Inproc final : public Link {
         return false;
     }
 
-    /// Throws if this end waits for an operation in vain.
+    /// Throws if this end waits for a peer that is gone.
     void check_peer(const Operation &operation) const {
         if ((operation.is_send ? operation.from : operation.to) != self_) return;
         const uint32_t peer = operation.is_send ? operation.to : operation.from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-process link: parties in one process, bytes by memcpy from sender to receiver. The plain twin of the direct reads
-// in comm/collectives.h, and what schedules are tested on. Ends may be used from different threads.
+// In-process link: parties in one process, with memcpy from sender to receiver. It is the plain way to do what
+// comm/collectives.h does by direct reads, and schedules are tested on it. Ends may be used from different threads.
 #pragma once
 
 #include "comm/links/link.h"
@@ -10,7 +10,7 @@
 
 namespace mdist {
 
-/// One end for each party; ends keep what they share alive.
+/// Makes one end per party. The ends keep their shared state alive.
 std::vector<std::unique_ptr<Link>> make_inproc_links(uint32_t parties);
 
 } // namespace mdist

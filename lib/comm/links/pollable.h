@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pollable: a link that can be waited for together with others, in one poll() (links/routed.h). Used by the thread that
-// uses the link.
+// Pollable: a link that one poll() can wait for together with others (links/routed.h). Used by the thread that uses the
+// link.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class Pollable {
   public:
     virtual ~Pollable() = default;
 
-    /// Whether progress() has something to do. A look, without sleeping.
+    /// Whether progress() has something to do. Looks without sleeping.
     virtual bool stirs() = 0;
-    /// Appends what to poll for, and returns for how long at most, 0 if progress() has something to do already.
+    /// Appends the descriptors to poll. Returns the longest time to wait; 0 if progress() already has something to do.
     virtual uint64_t begin_wait(std::vector<pollfd> &descriptors) = 0;
-    /// Follows each begin_wait(); `found` is what it appended, as poll() left it.
+    /// Follows each begin_wait(). `found` points at what begin_wait() appended, as poll() left it.
     virtual void end_wait(const pollfd *found) = 0;
 };
 

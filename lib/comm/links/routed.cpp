@@ -66,7 +66,7 @@ class Routed final : public Link {
     std::size_t turn_ = 0;
 };
 
-/// Whether something stirred while the thread could afford to look.
+/// Looks for as long as the thread may stay awake. Returns whether something is to be done.
 bool Routed::stirs_soon(uint64_t timeout_ns) {
     const auto stirs = [this] {
         return std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->stirs(); });
@@ -88,11 +88,11 @@ void Routed::poll_all(uint64_t timeout_ns) {
     constexpr uint64_t kSecond = 1'000'000'000;
     const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
     if (ppoll(descriptors_.data(), descriptors_.size(), &timeout, nullptr) < 0)
-        for (pollfd &descriptor : descriptors_) descriptor.revents = 0; // nothing has been found out
+        for (pollfd &descriptor : descriptors_) descriptor.revents = 0; // poll() failed and found nothing
     for (std::size_t i = 0; i < pollables_.size(); ++i) pollables_[i]->end_wait(descriptors_.data() + begins_[i]);
 }
 
-/// Links that cannot be waited for at once: each for a while, so that none is forgotten for long.
+/// Waits for links that cannot be waited for together: for each a while, so that none is neglected for long.
 void Routed::wait_in_turns(uint64_t timeout_ns) {
     constexpr uint64_t kTurnNs = 100'000;
     links_[turn_++ % links_.size()]->wait(std::min(timeout_ns, kTurnNs));

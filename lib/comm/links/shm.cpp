@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/shm.h"
 
+#include "comm/call/bad_message.h"
 #include "comm/links/pollable.h"
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -15,23 +17,23 @@
 namespace mdist {
 namespace {
 
-/// In front of every message in a ring.
+/// Stands in front of every message in a ring.
 struct Frame {
     uint64_t tag;
     uint64_t bytes;
 };
 
-/// Counters move at least that often in a long message, so that both ends work at the same time.
+/// In a long message the counters move at least this often, so that both ends work at the same time.
 constexpr uint64_t kStride = 32768;
-constexpr uint64_t kSliceNs = 5'000'000; // of waiting until a look at who has ended
+constexpr uint64_t kSliceNs = 5'000'000; // how long to wait before checking who has ended
 
 struct Posted {
     uint64_t tag;
-    char *data; // of a send, only read
+    char *data; // only read if this is a send
     uint64_t bytes;
     Pending *pending;
     uint64_t moved = 0;
-    bool framed = false; // the frame has passed
+    bool framed = false; // the frame has been transferred
 };
 
 /// This worker's end of the two rings between it and one mate.
@@ -40,8 +42,9 @@ struct Ends {
     std::deque<Posted> receives;
     uint64_t written = 0;   // by this worker
     uint64_t read = 0;      // by this worker
-    uint64_t seen_read = 0; // by the mate, when last looked at
+    uint64_t seen_read = 0; // by the mate, when last checked
     bool gone = false;
+    uint64_t backed = 0; // bytes of the ring to the mate that have memory, from its start
     bool busy() const { return !sends.empty() || !receives.empty(); }
 };
 
@@ -101,7 +104,7 @@ class ShmLink final : public Link, public Pollable {
     Ends &ends_of(uint32_t peer) {
         if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
         if (peer >= mates_->workers() || !mates_->shares(peer))
-            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " shares no memory with this one"));
+            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " does not share memory with this worker"));
         return ends_[peer];
     }
     const ShmLane &lane_of(uint32_t peer) const {
@@ -113,6 +116,7 @@ class ShmLink final : public Link, public Pollable {
 
     void push(uint32_t peer, Ends &ends);
     void pull(uint32_t peer, Ends &ends);
+    void back(uint32_t peer, Ends &ends, uint64_t bytes);
     void put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes);
     void get(uint32_t peer, Ends &ends, void *data, uint64_t bytes);
     void list_busy();
@@ -123,19 +127,29 @@ class ShmLink final : public Link, public Pollable {
     std::shared_ptr<ShmMates> mates_;
     std::shared_ptr<ShmBell> bell_;
     const uint64_t ring_bytes_;
-    std::vector<uint32_t> ranks_; // that share memory
+    std::vector<uint32_t> ranks_; // workers that share memory
     std::atomic<bool> interrupted_{false};
-    std::mutex mutex_; // who closes against who uses
+    std::mutex mutex_; // guards use against close()
     bool closed_ = false;
     std::vector<Ends> ends_;     // by rank
-    std::vector<uint32_t> busy_; // peers that are waited for; of the thread that uses the link
+    std::vector<uint32_t> busy_; // peers that are waited for; only the thread that uses the link uses this
 };
 
-/// Copies into the ring, around its end if need be; the space is there.
+/// Gives memory to the ring's first `bytes`, in steps: with many workers most rings carry little.
+void ShmLink::back(uint32_t peer, Ends &ends, uint64_t bytes) {
+    constexpr uint64_t kStep = 16384;
+    const uint64_t wanted = std::min(round_up(bytes, kStep), ring_bytes_);
+    mates_->segment()->require(mates_->layout().ring(peer) + ends.backed, wanted - ends.backed,
+                               "messages to a worker of this host");
+    ends.backed = wanted;
+}
+
+/// Copies into the ring, wrapping around its end. The caller has checked that there is room.
 void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
     char *const ring = mates_->own(mates_->layout().ring(peer));
     const uint64_t at = ends.written % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
+    if (at + first > ends.backed) back(peer, ends, at + first);
     std::memcpy(ring + at, data, first);
     if (first < bytes) std::memcpy(ring, static_cast<const char *>(data) + first, bytes - first);
     ends.written += bytes;
@@ -155,7 +169,7 @@ void ShmLink::push(uint32_t peer, Ends &ends) {
         Posted &front = ends.sends.front();
         ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
         if (ends.written - ends.seen_read > ring_bytes_)
-            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " read what was never written"));
+            throw bad_message(peer, "a read count that exceeds what was written to it");
         uint64_t space = ring_bytes_ - (ends.written - ends.seen_read);
         if (!front.framed) {
             if (space < sizeof(Frame)) return;
@@ -181,17 +195,14 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
     while (!ends.receives.empty()) {
         Posted &front = ends.receives.front();
         uint64_t there = lane_of(peer).written.load(std::memory_order_seq_cst) - ends.read;
-        if (there > ring_bytes_)
-            throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " wrote over what was not read"));
+        if (there > ring_bytes_) throw bad_message(peer, "a write count that exceeds the room in its buffer");
         if (!front.framed) {
             if (there < sizeof(Frame)) return;
             Frame frame;
             get(peer, ends, &frame, sizeof frame);
             there -= sizeof frame;
             if (frame.bytes != front.bytes || frame.tag != front.tag)
-                throw Failure(MDIST_ERR_INTERNAL,
-                              text("a receive of ", front.bytes, " bytes, tag ", front.tag, ", from worker ", peer,
-                                   " met a send of ", frame.bytes, ", tag ", frame.tag));
+                throw other_message(peer, frame.bytes, frame.tag, front.bytes, front.tag);
             front.framed = true;
         } else if (there == 0) {
             return;
@@ -213,7 +224,7 @@ void ShmLink::progress() {
     for (const uint32_t peer : ranks_) {
         Ends &ends = ends_[peer];
         if (!ends.busy()) continue;
-        const bool lost = ends.gone || bell_->closed(peer); // before looking: it may have sent all before
+        const bool lost = ends.gone || bell_->closed(peer); // look first: it may have sent everything before
         push(peer, ends);
         pull(peer, ends);
         if (lost && ends.busy())
@@ -222,7 +233,7 @@ void ShmLink::progress() {
     }
 }
 
-/// Whether progress() would find something with this peer.
+/// Whether progress() would find something to do with this peer.
 bool ShmLink::stirs(uint32_t peer, const Ends &ends) const {
     const ShmLane &lane = lane_of(peer);
     if (!ends.receives.empty() && lane.written.load(std::memory_order_seq_cst) != ends.read) return true;
@@ -238,7 +249,7 @@ void ShmLink::list_busy() {
         if (ends_[peer].busy()) busy_.push_back(peer);
 }
 
-/// Whether one of the busy stirs, or waiting is over.
+/// Whether some busy peer has something to do, or the wait is over.
 bool ShmLink::ready() {
     if (interrupted_.load(std::memory_order_seq_cst)) return true;
     const std::lock_guard lock(mutex_);

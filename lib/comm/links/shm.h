@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared-memory link between workers of one host: the sender streams its messages through a ring in its own segment,
-// the receiver pulls them out, straight to where they belong. A send is complete when all of it has been in the ring.
+// Shared-memory link between workers of one host. The sender streams its messages through a ring in its own segment;
+// the receiver copies them straight to their destination. A send is complete when all of it has been put into the ring.
 //
-// Parties are the ranks of the job; those that do not share memory with this worker, and this worker itself, cannot be
-// sent to.
+// Parties are the ranks of the job. This worker cannot send to itself, or to workers that share no memory with it.
 #pragma once
 
 #include "comm/links/link.h"
@@ -14,8 +13,8 @@
 
 namespace mdist {
 
-/// `mates` settled, with at least one that shares memory. The bell is that of whatever else this worker does with the
-/// same mates.
+/// `mates` must be settled, and at least one must share memory. Pass the same bell that this worker uses for everything
+/// else with these mates.
 std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell);
 
 } // namespace mdist

@@ -21,7 +21,7 @@
 namespace mdist {
 namespace {
 
-/// What wakes a thread in poll().
+/// Wakes a thread in poll().
 class Bell {
   public:
     Bell() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -87,24 +87,24 @@ class Tcp final : public Link, public Pollable {
     void hand_over();
 
     const uint32_t self_;
-    std::vector<std::unique_ptr<TcpStream>> streams_; // none for oneself
+    std::vector<std::unique_ptr<TcpStream>> streams_; // none for this worker
     const uint64_t spin_ns_;
     Bell bell_;
 
     std::mutex mutex_; // close() may come at any time
     bool closed_ = false;
     bool looked_ = false;         // wait() has just looked at the sockets
-    std::vector<pollfd> watched_; // the bell, then those of streams that wait; of the thread that uses the link
+    std::vector<pollfd> watched_; // the bell, then streams that wait; used by the link's thread only
     std::vector<TcpStream *> watching_;
 };
 
 void Tcp::progress() {
     const std::lock_guard lock(mutex_);
     if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
-    // Not while there is something to do without a look, which costs as much as a small message.
+    // Not if there is something to do anyway: looking costs as much as a small message.
     if (!looked_ && !has_to_try() && watch() && ready_within(0)) hand_over();
     looked_ = false;
-    // What peers wait for goes out before anything is taken in.
+    // First send what peers wait for, then receive.
     for (const auto &stream : streams_)
         if (stream) stream->write();
     for (const auto &stream : streams_)
@@ -123,7 +123,7 @@ void Tcp::wait(uint64_t timeout_ns) {
     end_wait(watched_.data());
 }
 
-/// Lists the sockets to wait for; whether there is something to do without having waited.
+/// Lists the sockets to wait for. Returns whether there is something to do without waiting.
 bool Tcp::can_try() {
     const std::lock_guard lock(mutex_);
     watch();
@@ -153,7 +153,7 @@ void Tcp::end_wait(const pollfd *found) {
     looked_ = true;
 }
 
-/// Whether something was ready while the thread could afford to look.
+/// Looks for as long as the thread may stay awake. Returns whether something is ready.
 bool Tcp::stays_awake(uint64_t timeout_ns) {
     const uint64_t start = monotonic_clock().now_ns();
     const uint64_t spin_ns = std::min(spin_ns_, timeout_ns);
@@ -162,7 +162,7 @@ bool Tcp::stays_awake(uint64_t timeout_ns) {
     return false;
 }
 
-/// Lists the sockets to wait for; false if there are none.
+/// Lists the sockets to wait for. Returns false if there are none.
 bool Tcp::watch() {
     watched_.assign(1, {bell_.descriptor(), POLLIN, 0});
     watching_.clear();
@@ -181,7 +181,7 @@ bool Tcp::ready_within(uint64_t timeout_ns) {
     return ppoll(watched_.data(), watched_.size(), &timeout, nullptr) > 0;
 }
 
-/// Tells the streams what poll() found.
+/// Tells the streams what poll() found for them.
 void Tcp::hand_over() {
     for (std::size_t i = 0; i < watching_.size(); ++i)
         if (watched_[i + 1].revents != 0) watching_[i]->found(watched_[i + 1].revents);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/links/tcp_stream.h"
 
+#include "comm/call/bad_message.h"
 #include "util/crc32c.h"
 #include "util/text.h"
 
@@ -21,11 +22,12 @@ namespace mdist {
 namespace {
 
 constexpr std::size_t kBufferBytes = 65536;
-/// Read behind the bytes of a message in the same call: small, because what is a large message again is copied.
+/// How much to read beyond the end of a message in the same call. Small, because the start of another large message
+/// would then be copied twice.
 constexpr std::size_t kBehind = 4096;
 constexpr std::size_t kGathered = 32; // messages written in one call
 
-/// Whether both ends are on this host, where packets are not lost and need no congestion control that paces them.
+/// Whether both ends are on this host: there packets are not lost, and need no congestion control that paces them.
 bool loops_back(int socket) {
     sockaddr_storage own = {}, peer = {};
     socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
@@ -40,7 +42,7 @@ bool loops_back(int socket) {
                        &reinterpret_cast<sockaddr_in6 *>(&peer)->sin6_addr, sizeof(in6_addr)) == 0;
 }
 
-/// Whether both ends are in one place, by how long an answer has taken so far.
+/// Whether both ends are in one place, judged by the round-trip time so far.
 bool is_near(int socket) {
     constexpr uint32_t kNearUs = 10'000;
     tcp_info info = {};
@@ -55,13 +57,13 @@ bool is_paced(int socket) {
            std::strncmp(algorithm, "bbr", 3) == 0;
 }
 
-/// What makes it faster where it can be had.
+/// Sets the options that make the socket faster, if the system allows it.
 void tune(int socket) {
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // bbr, the default of some hosts, paces what goes nowhere: half as fast on loopback. Between hosts, each connection
-    // looks for its own share of a wire that all of a worker's use together, and stands still while it does: up to a
-    // tenth of eight hosts' wires stays unused. It is made for far places.
+    // bbr, the default of some hosts, paces data that needs no pacing: on loopback it is half as fast. Between hosts,
+    // each connection searches for its share of a wire that all of a worker's connections use together, and stands
+    // still meanwhile. Up to a tenth of the bandwidth of eight hosts stays unused. bbr is made for distant hosts.
     constexpr char kCubic[] = "cubic";
     if (loops_back(socket) || (is_paced(socket) && is_near(socket)))
         setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kCubic, sizeof kCubic - 1);
@@ -70,10 +72,7 @@ void tune(int socket) {
 } // namespace
 
 TcpStream::TcpStream(int socket, uint32_t peer, bool checksums)
-    : socket_(socket),
-      peer_(peer),
-      checksums_(checksums),
-      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
+    : socket_(socket), peer_(peer), checksums_(checksums), buffer_(new char[kBufferBytes]) {
     tune(socket);
 }
 
@@ -102,7 +101,7 @@ short TcpStream::waits_for() const {
 }
 
 void TcpStream::found(short events) {
-    // An error or the end is found out by trying.
+    // Trying finds out about an error or the end.
     if ((events & ~POLLIN) != 0) full_ = false;
     if ((events & ~POLLOUT) != 0) empty_ = false;
 }
@@ -150,7 +149,7 @@ void TcpStream::written(std::size_t bytes) {
 
 void TcpStream::read() {
     while (take_buffered(), reads() && !empty_) {
-        // All that was buffered has been taken, but for a part of a frame.
+        // All buffered bytes have been taken, except a part of a frame.
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
@@ -176,7 +175,7 @@ void TcpStream::read() {
     }
 }
 
-/// Gives buffered bytes to the receives posted.
+/// Hands buffered bytes to the posted receives.
 void TcpStream::take_buffered() {
     while (in_message_ || begin_message()) {
         const Receive &receive = receives_.front();
@@ -196,9 +195,7 @@ bool TcpStream::begin_message() {
     if (checksums_ && frame.own_sum != sum_of(frame)) throw_changed("the frame of a message");
     const Frame &wanted = receives_.front().frame;
     if (frame.tag != wanted.tag || frame.bytes != wanted.bytes)
-        throw Failure(MDIST_ERR_INTERNAL, text("a receive of ", wanted.bytes, " bytes, tag ", wanted.tag,
-                                               ", met a send of ", frame.bytes, ", tag ", frame.tag))
-            .worker(static_cast<int32_t>(peer_));
+        throw other_message(peer_, frame.bytes, frame.tag, wanted.bytes, wanted.tag);
     begin_ += sizeof frame;
     received_ = 0;
     announced_sum_ = frame.data_sum;
@@ -221,7 +218,7 @@ uint32_t TcpStream::sum_of(const Frame &frame) {
 
 void TcpStream::throw_changed(const char *what) const {
     throw Failure(MDIST_ERR_DATA_LOSS,
-                  text(what, " from worker ", peer_, " has changed on the way (its checksum is not that of its bytes)"))
+                  text(what, " from worker ", peer_, " was changed on the way (its checksum does not match its bytes)"))
         .worker(static_cast<int32_t>(peer_))
         .reason("checksum");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TcpStream: the tcp link's end of one connection: messages waiting to be written and to be read. Never waits. One
-// thread at a time.
+// TcpStream: one end of a connection of the TCP link, with the messages that wait to be written and to be read. Never
+// waits. One thread at a time.
 #pragma once
 
 #include "comm/links/link.h"
@@ -13,7 +13,7 @@ namespace mdist {
 
 class TcpStream {
   public:
-    /// Takes the socket over. `checksums`: every message carries two, which the other end checks.
+    /// Takes ownership of the socket. `checksums`: every message carries two checksums, and the other end checks them.
     TcpStream(int socket, uint32_t peer, bool checksums);
     ~TcpStream();
     TcpStream(const TcpStream &) = delete;
@@ -22,21 +22,22 @@ class TcpStream {
     void send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending);
     void receive(uint64_t tag, void *data, std::size_t bytes, Pending &pending);
 
-    /// Write what the socket takes now, and read what it has for the receives posted. Without system calls where that
-    /// is known to be nothing.
+    /// These write what the socket takes now, and read what it has for the posted receives. They make no system call if
+    /// that is known to be nothing.
     void write();
     void read();
     /// Throws PEER_LOST if something is posted and the peer is gone.
     void check() const;
-    /// Ends the connection for the peer and forgets what is posted; the socket stays taken until the end of life.
+    /// Ends the connection for the peer and forgets what is posted. The socket stays reserved until this object is
+    /// destroyed.
     void shut_down() noexcept;
 
     int socket() const { return socket_; }
-    /// The poll events that it waits for: where write() or read() last found the socket full or empty. None while
-    /// these have something to try.
+    /// The poll events to wait for: set if write() last found the socket full, or read() found it empty. None while
+    /// those two have something to try.
     short waits_for() const;
     bool has_to_try() const { return (writes() && !full_) || (reads() && !empty_); }
-    /// Events that poll() found.
+    /// Takes the events that poll() found.
     void found(short events);
 
   private:
@@ -72,16 +73,16 @@ class TcpStream {
     const bool checksums_;
     std::deque<Send> sends_;
     std::size_t sent_ = 0; // bytes of the first send, frame included
-    bool full_ = false;    // the socket took less than it was given, and nobody has said since that it takes more
+    bool full_ = false;    // the socket took less than it was given, and has not been reported writable since
 
     std::deque<Receive> receives_;
-    bool in_message_ = false; // the first receive's frame has come, and so much of its bytes:
+    bool in_message_ = false; // the first receive's frame has come; received_ bytes of it are here
     std::size_t received_ = 0;
     uint32_t announced_sum_ = 0;     // of that message's bytes
-    std::unique_ptr<char[]> buffer_; // read and not taken: [begin_, end_)
+    std::unique_ptr<char[]> buffer_; // bytes read and not taken yet: [begin_, end_)
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    bool empty_ = false; // the socket gave less than it might have, and nobody has said since that it has more
+    bool empty_ = false; // the socket gave less than it might have, and has not been reported readable since
 
     bool gone_ = false;
     int error_ = 0; // 0: closed in order

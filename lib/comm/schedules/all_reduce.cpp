@@ -9,13 +9,13 @@
 
 namespace mdist {
 
-AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratch, uint64_t chunk_elements)
+AllReduce::AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, uint64_t chunk_elements)
     : link_(link),
       tag_(tag),
-      flat_(flat),
-      element_size_(dtype_size(flat.dtype())),
+      row_(row),
+      element_size_(dtype_size(row.dtype())),
       chunk_elements_(chunk_elements),
-      partials_(flat.cut().subtrees().size()) {
+      partials_(row.cut().subtrees().size()) {
     cut_into_segments();
     const uint64_t longest = longest_segment();
     if (chunk_elements_ == 0) chunk_elements_ = best_chunk_elements(element_size_, longest, link_.parties() - 1);
@@ -26,10 +26,10 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratc
 
 void AllReduce::cut_into_segments() {
     const uint32_t workers = link_.parties();
-    const uint64_t even = aligned_elements((flat_.elements() + workers - 1) / workers);
-    segments_.resize(workers + 1);
-    for (uint32_t worker = 0; worker <= workers; ++worker)
-        segments_[worker] = flat_.scatters() ? flat_.part_begin(worker) : std::min(worker * even, flat_.elements());
+    const uint64_t even = aligned_elements((row_.elements() + workers - 1) / workers);
+    segments_.assign(workers + 1, row_.elements());
+    for (uint32_t worker = 0; worker < workers; ++worker)
+        segments_[worker] = row_.scatters() ? row_.part_begin(worker) : std::min(worker * even, row_.elements());
 }
 
 uint64_t AllReduce::longest_segment() const {
@@ -40,22 +40,20 @@ uint64_t AllReduce::longest_segment() const {
 
 void AllReduce::lay_out(Scratch &scratch) {
     const uint32_t self = link_.self();
-    uint32_t most = 0; // partials of a worker
-    for (uint32_t worker = 0; worker < link_.parties(); ++worker) most = std::max(most, flat_.cut().count(worker));
-    slot_bytes_ = chunk_elements_ * std::max<std::size_t>(most * flat_.partial_size(), element_size_);
+    slot_bytes_ = chunk_elements_ * std::max<std::size_t>(row_.cut().most() * row_.partial_size(), element_size_);
     char *memory = scratch.take(slot_bytes_ * (2 + 2 * kWindow * (link_.parties() - 1)));
     const auto take = [&](std::size_t slots) { return std::exchange(memory, memory + slots * slot_bytes_); };
     own_ = take(1);
     result_ = take(1);
     peers_.reserve(link_.parties() - 1);
-    // Everybody begins with its neighbour, lest all send to worker 0 first.
+    // Each worker begins with its neighbour, so that not all send to worker 0 first.
     for (uint32_t i = 1; i < link_.parties(); ++i) {
         Peer &peer = peers_.emplace_back();
         peer.rank = (self + i) % link_.parties();
         peer.out.partials = chunks(peer.rank);
         peer.in.partials = chunks(self);
-        peer.out.results = flat_.scatters() ? 0 : peer.in.partials;
-        peer.in.results = flat_.scatters() ? 0 : peer.out.partials;
+        peer.out.results = row_.scatters() ? 0 : peer.in.partials;
+        peer.in.results = row_.scatters() ? 0 : peer.out.partials;
         peer.out.scratch = take(kWindow);
         peer.in.scratch = take(kWindow);
     }
@@ -71,7 +69,7 @@ Range AllReduce::chunk(uint32_t worker, uint64_t index) const {
 }
 
 bool AllReduce::advance() {
-    // Until there is nothing left but to wait for the link.
+    // Go on until only the link can bring it further.
     do link_.progress();
     while (step());
     return combined_ == chunks(link_.self()) && std::all_of(peers_.begin(), peers_.end(), [](const Peer &peer) {
@@ -79,7 +77,7 @@ bool AllReduce::advance() {
            });
 }
 
-/// Whether something was posted.
+/// Does what can be done now. Returns whether it posted something.
 bool AllReduce::step() {
     const reduce::FloatEnvironment environment;
     while (combine_next()) {
@@ -90,7 +88,7 @@ bool AllReduce::step() {
         }
         while (post_receives(peer)) posted = true;
     }
-    // Chunk by chunk over all peers, so that none of them waits until the others have a whole window.
+    // Send chunk by chunk over all peers, so that no peer waits until the others have a whole window.
     for (bool more = true; more; posted |= more) {
         more = false;
         for (Peer &peer : peers_) more |= post_sends(peer);
@@ -109,17 +107,17 @@ bool AllReduce::combine_next() {
 }
 
 void AllReduce::combine(const Range &range, uint64_t index) {
-    const reduce::Cut &cut = flat_.cut();
-    const std::size_t bytes = range.count * flat_.partial_size();
+    const reduce::Cut &cut = row_.cut();
+    const std::size_t bytes = range.count * row_.partial_size();
     const auto point = [&](uint32_t worker, const void *first) {
         for (uint32_t i = 0; i < cut.count(worker); ++i)
             partials_[cut.first(worker) + i] = static_cast<const char *>(first) + i * bytes;
     };
     for (const Peer &peer : peers_) point(peer.rank, peer.in.scratch + index % kWindow * slot_bytes_);
-    point(link_.self(), flat_.partials(range.begin, range.count, own_));
-    void *const to = flat_.room(range.begin, range.count, result_);
-    reduce::combine_partials(flat_.operation(), cut, partials_.data(), &to, 1, range.count);
-    flat_.take(range.begin, range.count, to);
+    point(link_.self(), row_.partials(range.begin, range.count, own_));
+    void *const to = row_.room(range.begin, range.count, result_);
+    reduce::combine_partials(row_.operation(), cut, partials_.data(), &to, 1, range.count);
+    row_.take(range.begin, range.count, to);
 }
 
 bool AllReduce::take_results(Peer &peer) {
@@ -127,7 +125,7 @@ bool AllReduce::take_results(Peer &peer) {
     const uint64_t slot = in.taken % kWindow;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = chunk(peer.rank, in.taken - in.partials);
-    flat_.take(range.begin, range.count, flat_.room(range.begin, range.count, in.scratch + slot * slot_bytes_));
+    row_.take(range.begin, range.count, row_.room(range.begin, range.count, in.scratch + slot * slot_bytes_));
     ++in.taken;
     return true;
 }
@@ -139,10 +137,10 @@ bool AllReduce::post_receives(Peer &peer) {
     void *to = in.scratch + slot * slot_bytes_;
     std::size_t bytes = 0;
     if (in.posted < in.partials) {
-        bytes = chunk(link_.self(), in.posted).count * flat_.partial_size() * flat_.cut().count(peer.rank);
+        bytes = chunk(link_.self(), in.posted).count * row_.partial_size() * row_.cut().count(peer.rank);
     } else {
         const Range range = chunk(peer.rank, in.posted - in.partials);
-        to = flat_.room(range.begin, range.count, to);
+        to = row_.room(range.begin, range.count, to);
         bytes = range.count * element_size_;
     }
     link_.receive(peer.rank, tag_ + in.posted, to, bytes, in.pending[slot]);
@@ -167,13 +165,13 @@ bool AllReduce::post_sends(Peer &peer) {
 
 void AllReduce::post_partials(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
     const Range range = chunk(peer.rank, index);
-    link_.send(peer.rank, tag_ + peer.out.posted, flat_.partials(range.begin, range.count, scratch),
-               range.count * flat_.partial_size() * flat_.partial_count(), pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, row_.partials(range.begin, range.count, scratch),
+               range.count * row_.partial_size() * row_.partial_count(), pending);
 }
 
 void AllReduce::post_results(Peer &peer, uint64_t index, char *scratch, Pending &pending) {
     const Range range = chunk(link_.self(), index);
-    link_.send(peer.rank, tag_ + peer.out.posted, flat_.results(range.begin, range.count, scratch),
+    link_.send(peer.rank, tag_ + peer.out.posted, row_.results(range.begin, range.count, scratch),
                range.count * element_size_, pending);
 }
 

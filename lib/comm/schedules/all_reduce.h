@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce of large data over a link: a direct-exchange reduce-scatter and all-gather, chunk by chunk.
+// AllReduce: all-reduces large data over a link, with a direct-exchange reduce-scatter and all-gather, chunk by chunk.
 //
-// Worker w owns segment w of the row. Every worker sends each owner the partials of the owner's segment, and then, as
-// they come to be, the results of its own: to peer p first all chunks of p's segment, then all of its own. The wires
-// are busy all the time, because results are there as soon as the last partials have gone.
+// Worker w owns segment w of the row. Every worker sends each owner the partials of the owner's segment. Then, as they
+// become ready, it sends the results of its own segment. So peer p gets first all chunks of p's segment, then all
+// chunks of the worker's own. The network is busy all the time, because results are ready as soon as the last partials
+// have gone.
 //
-// For a row that scatters (Flat::scatters) segments are the workers' parts, and it ends with the first half.
+// For a row that scatters (ReduceRow::scatters), the segments are the workers' parts, and only the first half is done.
 //
-//   Memory: scratch for kWindow chunks per peer and direction at most, none of it where what is sent or received stands
-//   in a buffer already. Results go to the outputs at once, whoever may take them when: nobody's taking depends on
-//   somebody's sending, and so no two can wait for each other.
+//   Memory: scratch for at most kWindow chunks per peer and direction, and none for data that already stands in a
+//   buffer. Results go to the outputs at once, whether or not peers have taken them: no receive depends on a send, so
+//   no two workers can wait for each other.
 //
-//   In place: the bytes of a peer's segment are written by its results alone, which it has made of the very partials
-//   that were sent from there; those of the own segment nobody else needs.
+//   In place: only its results overwrite the bytes of a peer's segment, and the peer has made them from the very
+//   partials that were sent from there. Nobody else needs the bytes of a worker's own segment.
 #pragma once
 
-#include "comm/flat.h"
+#include "comm/call/reduce_row.h"
 #include "comm/links/link.h"
+#include "comm/schedules/peer_stream.h"
 #include "comm/schedules/schedule.h"
 #include "comm/schedules/scratch.h"
-#include "comm/schedules/peer_stream.h"
 
 #include <cstdint>
 #include <vector>
@@ -28,9 +29,9 @@ namespace mdist {
 
 class AllReduce final : public Schedule {
   public:
-    /// The link's parties are the workers of flat.cut(). The low 32 bits of `tag` are the schedule's. 0 elements of a
-    /// chunk: as many as are best for this size; all workers give the same.
-    AllReduce(Link &link, uint64_t tag, const Flat &flat, Scratch &scratch, uint64_t chunk_elements = 0);
+    /// The link's parties are the workers of row.cut(). The schedule uses the low 32 bits of `tag`. `chunk_elements` 0
+    /// chooses the best chunk for this size. All workers must pass the same value.
+    AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, uint64_t chunk_elements = 0);
 
     bool advance() override;
 
@@ -60,16 +61,16 @@ class AllReduce final : public Schedule {
 
     Link &link_;
     const uint64_t tag_;
-    const Flat &flat_;
+    const ReduceRow &row_;
     const std::size_t element_size_;
-    std::vector<uint64_t> segments_; // where they begin, and where the last one ends
+    std::vector<uint64_t> segments_; // where each begins, and where the last one ends
     uint64_t chunk_elements_;
     std::size_t slot_bytes_ = 0;
     char *own_ = nullptr;    // this worker's partials of a chunk
-    char *result_ = nullptr; // of a chunk
+    char *result_ = nullptr; // results of a chunk
     std::vector<Peer> peers_;
     std::vector<const void *> partials_; // by subtree of the cut
-    uint64_t combined_ = 0;              // chunks of the own segment
+    uint64_t combined_ = 0;              // chunks of the own segment that are combined
 };
 
 } // namespace mdist

@@ -10,7 +10,7 @@ Broadcast::Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<
     if (link.parties() == 1) return;
     uint64_t chunks = 0;
     for (const Range &range : ranges) chunks += (range.bytes + chunk_bytes - 1) / chunk_bytes;
-    relayed_.reserve(chunks / (link.parties() - 1) + 1); // the link holds on to their Pending
+    relayed_.reserve(chunks / (link.parties() - 1) + 1); // must not grow: the link points at their Pending
     uint64_t chunk = 0;
     for (const Range &range : ranges)
         for (std::size_t at = 0; at < range.bytes; at += chunk_bytes)
@@ -40,7 +40,7 @@ bool Broadcast::advance() {
     return passed_on_ == relayed_.size() && pending_.done();
 }
 
-/// Gives away what has come; whether there was anything.
+/// Passes on the chunks that have arrived. Returns whether there were any.
 bool Broadcast::pass_on() {
     const std::size_t before = passed_on_;
     for (; passed_on_ < relayed_.size() && relayed_[passed_on_].arrival.done(); ++passed_on_) {

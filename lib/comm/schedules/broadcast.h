@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast of large data over a link. The root sends each chunk to one other worker, in turns, which passes it on to
-// the rest: every wire carries the data about once, whatever the number of workers.
+// Broadcast: sends large data to all workers over a link. The root sends each chunk to one other worker, taking turns.
+// That worker passes it on to the rest. Each worker's connection carries the data about once, however many workers
+// there are.
 #pragma once
 
 #include "comm/links/link.h"
@@ -14,13 +15,13 @@ namespace mdist {
 
 class Broadcast final : public Schedule {
   public:
-    /// Ranges are read on the root and written on all others; as many and as long everywhere.
+    /// A range is read on the root and written on all other workers. Number and lengths are the same on all workers.
     struct Range {
         void *data;
         std::size_t bytes;
     };
 
-    /// The low 32 bits of `tag` are the schedule's. All workers give the same chunk_bytes.
+    /// The schedule uses the low 32 bits of `tag`. All workers must pass the same chunk_bytes.
     Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges,
               std::size_t chunk_bytes = kChunkBytes);
 
@@ -29,7 +30,7 @@ class Broadcast final : public Schedule {
   private:
     static constexpr std::size_t kChunkBytes = 262144;
 
-    /// One that this worker passes on.
+    /// A chunk that this worker passes on.
     struct Relayed {
         Range range;
         uint64_t tag;
@@ -43,7 +44,7 @@ class Broadcast final : public Schedule {
     Link &link_;
     const uint64_t tag_;
     const uint32_t root_;
-    std::vector<Relayed> relayed_; // in the order in which they come
+    std::vector<Relayed> relayed_; // in the order in which they arrive
     std::size_t passed_on_ = 0;
     Pending pending_;
 };

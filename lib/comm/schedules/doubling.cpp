@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/schedules/doubling.h"
 
+#include "comm/call/bad_message.h"
 #include "reduce/float_environment.h"
 #include "util/dtype.h"
-#include "util/failure.h"
-#include "util/text.h"
+#include "util/round_up.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace mdist {
 
-Doubling::Doubling(Link &link, const OperationHeader &mine, const DoublingPlan &plan, const std::vector<Flat> &rows,
-                   Scratch &scratch)
+Doubling::Doubling(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
+                   const std::vector<ReduceRow> &rows, Scratch &scratch)
     : link_(link), plan_(plan), rows_(rows), rounds_(plan.rounds()), partials_(plan.cut(0).subtrees().size()) {
     lay_out(scratch);
     begin(mine);
 }
 
-/// Of a block's partials.
+/// The size of a block's partials.
 std::size_t Doubling::bytes(uint32_t round, uint32_t block) const {
     const reduce::Cut &cut = plan_.cut(round);
     std::size_t bytes = 0;
-    for (const Flat &row : rows_) bytes += row.elements() * reduce::partial_size(row.dtype(), cut);
+    for (const ReduceRow &row : rows_) bytes += row.elements() * reduce::partial_size(row.dtype(), cut);
     return bytes * cut.count(block);
 }
 
 void Doubling::lay_out(Scratch &scratch) {
     constexpr std::size_t kAlignment = 64;
-    const auto aligned = [](std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
+    const auto aligned = [](std::size_t bytes) { return round_up(bytes, kAlignment); };
     std::size_t total = 0, longest = 0;
-    for (const Flat &row : rows_) longest = std::max(longest, row.elements() * dtype_size(row.dtype()));
+    for (const ReduceRow &row : rows_) longest = std::max(longest, row.elements() * dtype_size(row.dtype()));
     for (uint32_t round = 0; round < rounds_.size(); ++round) {
         const DoublingPlan::Part part = rounds_[round].part = plan_.part(round, link_.self());
         total += aligned(bytes(round, own_block(round)));
@@ -50,7 +50,7 @@ void Doubling::begin(const OperationHeader &mine) {
     for (uint32_t round = 0; round < rounds_.size(); ++round) {
         Round &own = rounds_[round];
         own.mine = mine;
-        own.mine.payload_bytes = bytes(round, own_block(round));
+        own.mine.payload_bytes = static_cast<uint32_t>(bytes(round, own_block(round)));
     }
     write_partials();
     give(0);
@@ -61,7 +61,7 @@ void Doubling::begin(const OperationHeader &mine) {
 void Doubling::write_partials() {
     const reduce::FloatEnvironment environment;
     char *to = rounds_[0].own;
-    for (const Flat &row : rows_) {
+    for (const ReduceRow &row : rows_) {
         for (uint32_t i = 0; i < row.partial_count(); ++i) {
             row.partial(i, 0, row.elements(), to);
             to += row.elements() * row.partial_size();
@@ -75,8 +75,8 @@ bool Doubling::advance() {
     return joined_ == rounds_.size() && sent_.done();
 }
 
-/// Whether something was posted. Round by round: what comes early is looked at once this worker has given its own, so
-/// that of two workers who disagree none fails before the other can find out.
+/// Does what can be done now. Returns whether it posted something. It goes round by round: it looks at an early message
+/// only after this worker has given its own. So if two workers disagree, neither fails before the other can find out.
 bool Doubling::step() {
     bool posted = false;
     for (; joined_ < rounds_.size(); posted = true) {
@@ -87,20 +87,19 @@ bool Doubling::step() {
     return posted;
 }
 
-/// Whether a payload is to come that was not before.
+/// Checks the header of a round's message. Returns whether its payload is now being received.
 bool Doubling::accept(uint32_t round) {
     Round &own = rounds_[round];
     if (own.message.taken() || !own.message.has_come()) return false;
     own.message.check(own.mine, link_.self());
     const uint64_t due = bytes(round, own_block(round) ^ 1);
     if (own.message.payload_bytes() != due)
-        throw Failure(MDIST_ERR_INTERNAL, text("worker ", own.part.from, " sent ", own.message.payload_bytes(),
-                                               " bytes with an operation, and ", due, " were due"))
-            .worker(static_cast<int32_t>(own.part.from));
+        throw bad_message(own.part.from, text("an operation with a payload of ", own.message.payload_bytes(),
+                                              " bytes instead of ", due));
     return own.message.take_payload(link_, own.other, own.payload);
 }
 
-/// Makes the next round's partials of this one's, or the result, and gives them away.
+/// Makes the partials of the next round, or the result, from those of this round, and gives them away.
 void Doubling::join(uint32_t round) {
     const reduce::FloatEnvironment environment;
     const reduce::Cut &cut = plan_.cut(round);
@@ -108,7 +107,7 @@ void Doubling::join(uint32_t round) {
     const char *own = rounds_[round].own;
     const char *other = rounds_[round].other;
     char *to = next < rounds_.size() ? rounds_[next].own : nullptr;
-    for (const Flat &row : rows_) {
+    for (const ReduceRow &row : rows_) {
         point_to_block(cut, own_block(round), row, own);
         if (other != nullptr) point_to_block(cut, own_block(round) ^ 1, row, other);
         if (to == nullptr) {
@@ -127,8 +126,8 @@ void Doubling::join(uint32_t round) {
     if (next < rounds_.size()) give(next);
 }
 
-/// `from` is where a block's partials of a row are, and goes on to the next row's.
-void Doubling::point_to_block(const reduce::Cut &cut, uint32_t block, const Flat &row, const char *&from) {
+/// Points partials_ at a block's partials of a row. `from` is where they begin; it is moved on to the next row's.
+void Doubling::point_to_block(const reduce::Cut &cut, uint32_t block, const ReduceRow &row, const char *&from) {
     for (uint32_t i = cut.first(block); i < cut.first(block) + cut.count(block); ++i) {
         partials_[i] = from;
         from += row.elements() * reduce::partial_size(row.dtype(), cut);

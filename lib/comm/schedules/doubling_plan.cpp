@@ -5,14 +5,10 @@
 
 namespace mdist {
 
-DoublingPlan::DoublingPlan(uint32_t workers, uint32_t replicas_per_worker, uint32_t per_host) : workers_(workers) {
-    const uint32_t replicas = workers * replicas_per_worker;
-    for (uint32_t block = 1; block == 1 || block < workers; block *= 2)
-        cuts_.emplace_back(replicas, block * replicas_per_worker);
-    for (uint32_t round = 0; round < rounds(); ++round)
-        for (uint32_t i = 0; i <= block(round, workers - 1); ++i)
-            most_partials_ = std::max(most_partials_, cut(round).count(i));
-    for (uint32_t host = 0; host < workers; host += per_host) {
+DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host) : workers_(spans.workers()) {
+    for (uint32_t block = 1; block == 1 || block < workers_; block *= 2) cuts_.emplace_back(spans.grouped(block));
+    for (const reduce::Cut &cut : cuts_) most_partials_ = std::max(most_partials_, cut.most());
+    for (uint32_t host = 0; host < workers_; host += per_host) {
         uint32_t given = 0;
         for (uint32_t worker = host; worker < host + per_host; ++worker) given += crossing(worker, per_host);
         most_crossing_ = std::max(most_crossing_, given);
@@ -39,7 +35,7 @@ DoublingPlan::Part DoublingPlan::part(uint32_t round, uint32_t worker) const {
     return {twin, twin, gives ? twin + 1 : twin, 1};
 }
 
-/// Partials that a worker gives to workers of other hosts.
+/// Number of partials that a worker gives to workers of other hosts.
 uint32_t DoublingPlan::crossing(uint32_t worker, uint32_t per_host) const {
     uint32_t partials = 0;
     for (uint32_t round = 0; round < rounds(); ++round) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DoublingPlan: who gives whom what in which round of a doubling all-reduce (doubling.h). Follows from the layout of
-// the job alone, so that all workers have the same one, whatever operation they are in. Immutable; any thread.
+// DoublingPlan: which worker gives what to which in each round of a doubling all-reduce (doubling.h). It depends only
+// on the layout of the job, so all workers have the same plan, whatever operation they are in. Immutable; any thread.
 //
-// Blocks of round k are the workers [j * 2^k, (j + 1) * 2^k), the last one perhaps cut off. Block 2j and block 2j + 1
-// join, so the blocks of a round are the nodes of the tree over the workers at one height. Where the upper of two is
-// shorter its workers take turns in giving to the others, and the first of the lower give to them.
+// Block j of round k is the workers [j * 2^k, (j + 1) * 2^k); the last block may be shorter. Blocks 2j and 2j + 1 join,
+// so the blocks of a round are the nodes of one height in the tree over the workers. If the upper block of a pair is
+// shorter, its workers take turns in giving to the workers of the lower block. The first workers of the lower block
+// give to them.
 #pragma once
 
 #include "reduce/partials.h"
@@ -20,17 +21,17 @@ class DoublingPlan {
 
     /// What a worker does in a round.
     struct Part {
-        uint32_t from = kNobody; // gets the other block's partials from
-        uint32_t to_begin = 0;   // gives those of its own block to these, every to_step-th of [to_begin, to_end)
+        uint32_t from = kNobody; // gives this worker the other block's partials
+        uint32_t to_begin = 0;   // gets its own block's partials: every to_step-th worker of [to_begin, to_end)
         uint32_t to_end = 0;
         uint32_t to_step = 1;
     };
 
-    /// `per_host` workers, with ranks in a row, on each host.
-    DoublingPlan(uint32_t workers, uint32_t replicas_per_worker, uint32_t per_host);
+    /// Each host has `per_host` workers, with consecutive ranks.
+    DoublingPlan(const Spans &spans, uint32_t per_host);
 
     uint32_t rounds() const { return static_cast<uint32_t>(cuts_.size()); }
-    /// The tree cut into the subtrees that the blocks of a round have whole: cut().first(block) and so on.
+    /// The tree, cut into the subtrees that the blocks of a round hold completely: cut().first(block) and so on.
     const reduce::Cut &cut(uint32_t round) const { return cuts_[round]; }
     static uint32_t block(uint32_t round, uint32_t worker) { return worker >> round; }
     /// The workers of a block.
@@ -38,9 +39,9 @@ class DoublingPlan {
     uint32_t end(uint32_t round, uint32_t block) const;
     Part part(uint32_t round, uint32_t worker) const;
 
-    /// The most partials that a message has.
+    /// The largest number of partials in a message.
     uint32_t most_partials() const { return most_partials_; }
-    /// The most partials that workers of one host give to others.
+    /// The largest number of partials that the workers of one host give to other hosts.
     uint32_t most_crossing() const { return most_crossing_; }
 
   private:

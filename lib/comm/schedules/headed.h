@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headed messages: an operation header with a payload behind it. The first thing that any two workers give each other
-// in an operation is one, alike for all operations: so a worker in another one is understood, and refused in words.
+// Headed messages: an operation header followed by a payload. In every operation this is the first message between any
+// two workers. So a worker can read the header of a peer in another operation, and refuse it with a clear message.
 #pragma once
 
+#include "comm/call/operation_header.h"
 #include "comm/links/link.h"
-#include "comm/operation_header.h"
 
 #include <cstdint>
 
 namespace mdist {
 
-/// Header and payload (of header.payload_bytes) stay where they are until `pending` has counted them off.
+/// Sends a header and its payload (header.payload_bytes). Both must stay in place until `pending` has counted them off.
 void send_headed(Link &link, uint32_t worker, const OperationHeader &header, const void *payload, Pending &pending);
 
-/// One that comes in. Stays where it is once it was begun.
+/// One incoming headed message. After begin() it must not be moved.
 class HeadedArrival {
   public:
     void begin(Link &link, uint32_t worker);
 
-    /// Whether its header is here.
+    /// Whether the header has arrived.
     bool has_come() const { return worker_ != kNobody && header_here_.done(); }
-    /// Once it has come: throws MISMATCH unless it is of the same operation as `mine`.
+    /// Throws MISMATCH unless the message belongs to the same operation as `mine`. Call it when the header has arrived.
     void check(const OperationHeader &mine, uint32_t self) const { check_same(mine, self, header_, worker_); }
     uint64_t payload_bytes() const { return header_.payload_bytes; }
-    /// Once it was checked: takes the payload, if there is any; true if there is.
+    /// Receives the payload, if there is one, and returns whether there is. Call it after check().
     bool take_payload(Link &link, void *to, Pending &pending);
     bool taken() const { return taken_; }
 

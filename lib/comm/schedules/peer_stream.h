@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerStream: the messages of an all-reduce one way between this worker and a peer, first partials, then results, of
-// which a window is under way; and how long they are.
+// PeerStream: the messages of an all-reduce in one direction between this worker and a peer: first partials, then
+// results. A window of them is under way at a time. Also chooses the size of chunks.
 #pragma once
 
 #include "comm/links/link.h"
+
+#include "util/round_up.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +13,7 @@
 
 namespace mdist {
 
-/// Elements of a row.
+/// A range of elements in a row.
 struct Range {
     uint64_t begin;
     uint64_t count;
@@ -21,14 +23,14 @@ struct PeerStream {
     static constexpr uint32_t kWindow = 4;
 
     uint64_t partials = 0; // messages [0, partials) are partials
-    uint64_t results = 0;  // the others
+    uint64_t results = 0;  // the messages after those
     uint64_t posted = 0;
-    uint64_t taken = 0; // receives: used up
+    uint64_t taken = 0; // receives only: messages used up
     Pending pending[kWindow];
-    char *scratch = nullptr; // kWindow messages
+    char *scratch = nullptr; // room for kWindow messages
 
     uint64_t total() const { return partials + results; }
-    /// Whether the next one to be taken is here.
+    /// Whether the next message to take has arrived.
     bool arrived() const { return taken < posted && pending[taken % kWindow].done(); }
     bool all_taken() const { return taken == total(); }
     bool all_sent() const {
@@ -37,16 +39,16 @@ struct PeerStream {
     }
 };
 
-/// What segments and chunks begin at a multiple of, for the kernels' sake.
+/// Rounds up to the multiple at which segments and chunks begin, for the kernels' sake.
 inline uint64_t aligned_elements(uint64_t elements) {
     constexpr uint64_t kAlignment = 64;
-    return (elements + kAlignment - 1) / kAlignment * kAlignment;
+    return round_up(elements, kAlignment);
 }
 
-/// Of a chunk: large enough to cost little each, small enough that results can follow partials closely and scratch
-/// stays small.
+/// The best chunk size: large enough that the cost of each chunk matters little, small enough that results follow
+/// partials closely and scratch stays small.
 inline uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_elements, uint64_t peers) {
-    constexpr uint64_t kSmallest = 16384; // bytes, as are the others
+    constexpr uint64_t kSmallest = 16384; // bytes; so are the other two sizes
     constexpr uint64_t kLargest = 262144;
     constexpr uint64_t kScratch = 64 << 20;
     constexpr uint64_t kPerSegment = 4;

@@ -9,20 +9,21 @@
 
 namespace mdist {
 
-Rails::Rails(Link &link, uint64_t tag, const Flat &flat, uint32_t per_host, Scratch &scratch, uint64_t chunk_elements)
+Rails::Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, Scratch &scratch,
+             uint64_t chunk_elements)
     : link_(link),
       tag_(tag),
-      flat_(flat),
+      row_(row),
       per_host_(per_host),
       hosts_(link.parties() / per_host),
       host_(link.self() / per_host),
       rail_(link.self() % per_host),
-      cut_(flat.cut().replicas(), flat.cut().replicas() / hosts_),
-      element_size_(dtype_size(flat.dtype())),
-      partial_size_(reduce::partial_size(flat.dtype(), cut_)),
-      part_elements_(aligned_elements((flat.elements() + link.parties() - 1) / link.parties())),
+      cut_(row.cut().spans().grouped(per_host)),
+      element_size_(dtype_size(row.dtype())),
+      partial_size_(reduce::partial_size(row.dtype(), cut_)),
+      part_elements_(aligned_elements((row.elements() + link.parties() - 1) / link.parties())),
       chunk_elements_(chunk_elements),
-      partials_(flat.cut().subtrees().size()),
+      partials_(row.cut().subtrees().size()),
       host_partials_(cut_.subtrees().size()) {
     if (chunk_elements_ == 0)
         chunk_elements_ = best_chunk_elements(element_size_, part_elements_, per_host_ + hosts_ - 2);
@@ -33,18 +34,18 @@ Rails::Rails(Link &link, uint64_t tag, const Flat &flat, uint32_t per_host, Scra
 }
 
 uint64_t Rails::part_begin(uint32_t host, uint32_t rail) const {
-    return std::min((uint64_t{rail} * hosts_ + host) * part_elements_, flat_.elements());
+    return std::min((uint64_t{rail} * hosts_ + host) * part_elements_, row_.elements());
 }
 
 uint64_t Rails::chunks(uint32_t host, uint32_t rail) const {
-    const uint64_t end = std::min(part_begin(host, rail) + part_elements_, flat_.elements());
+    const uint64_t end = std::min(part_begin(host, rail) + part_elements_, row_.elements());
     return (end - part_begin(host, rail) + chunk_elements_ - 1) / chunk_elements_;
 }
 
 Range Rails::chunk(uint32_t host, uint32_t rail, uint64_t index) const {
     const uint64_t part = part_begin(host, rail);
     const uint64_t begin = part + index * chunk_elements_;
-    return {begin, std::min({chunk_elements_, part + part_elements_ - begin, flat_.elements() - begin})};
+    return {begin, std::min({chunk_elements_, part + part_elements_ - begin, row_.elements() - begin})};
 }
 
 std::vector<Rails::Piece> Rails::pieces_of(uint32_t rail) const {
@@ -59,14 +60,9 @@ std::vector<Rails::Piece> Rails::pieces_of(uint32_t rail) const {
 }
 
 void Rails::lay_out(Scratch &scratch) {
-    uint32_t of_worker = 0; // the most partials
-    uint32_t of_host = 0;
-    for (uint32_t worker = 0; worker < link_.parties(); ++worker)
-        of_worker = std::max(of_worker, flat_.cut().count(worker));
-    for (uint32_t host = 0; host < hosts_; ++host) of_host = std::max(of_host, cut_.count(host));
-    slot_bytes_ =
-        chunk_elements_ * std::max({of_worker * flat_.partial_size(), of_host * partial_size_, element_size_});
-    // Everybody begins with its neighbour, lest all send to the first at once.
+    slot_bytes_ = chunk_elements_ *
+                  std::max({row_.cut().most() * row_.partial_size(), cut_.most() * partial_size_, element_size_});
+    // Each worker begins with its neighbour, so that not all send to the first worker at once.
     for (uint32_t i = 1; i < per_host_; ++i) mates_.push_back(peer_of(host_, (rail_ + i) % per_host_));
     for (uint32_t i = 1; i < hosts_; ++i) rails_.push_back(peer_of((host_ + i) % hosts_, rail_));
 
@@ -86,7 +82,8 @@ void Rails::lay_out(Scratch &scratch) {
 Rails::Peer Rails::peer_of(uint32_t host, uint32_t rail) const {
     Peer peer = {host * per_host_ + rail, host, rail, {}, {}};
     const bool mate = is_mate(peer);
-    // To a mate the partials of its segment; along the rail those of its part. Then the results of one's own.
+    // A mate gets the partials of its segment; a peer on the rail gets those of its part. Then come this worker's own
+    // results.
     peer.out.partials = mate ? pieces_[rail].size() : chunks(host, rail_);
     peer.in.partials = mate ? pieces_[rail_].size() : chunks(host_, rail_);
     peer.out.results = peer.in.partials;
@@ -111,14 +108,14 @@ bool Rails::has_result(const Peer &peer, uint64_t index) {
 }
 
 bool Rails::advance() {
-    // Until there is nothing left but to wait for the link.
+    // Go on until only the link can bring it further.
     do link_.progress();
     while (step());
     const auto done = [](const Peer &peer) { return peer.in.all_taken() && peer.out.all_sent(); };
     return std::all_of(mates_.begin(), mates_.end(), done) && std::all_of(rails_.begin(), rails_.end(), done);
 }
 
-/// Whether anything could be done.
+/// Does what can be done now. Returns whether there was anything.
 bool Rails::step() {
     const reduce::FloatEnvironment environment;
     bool any = false;
@@ -128,7 +125,7 @@ bool Rails::step() {
             while (take_results(peer)) any = true;
             while (post_receive(peer)) any = true;
         }
-        // Chunk by chunk over all peers, so that none of them waits until the others have a whole window.
+        // Send chunk by chunk over all peers, so that no peer waits until the others have a whole window.
         for (bool more = true; more; any |= more) {
             more = false;
             for (Peer &peer : *peers) more |= post_send(peer);
@@ -160,18 +157,18 @@ bool Rails::reduce_next() {
     return true;
 }
 
-/// This host's partials of a range, from those of its workers.
+/// Makes this host's partials of a range from its workers' partials.
 void Rails::reduce(const Range &range, char *to) {
-    const reduce::Cut &cut = flat_.cut();
-    const std::size_t bytes = range.count * flat_.partial_size();
+    const reduce::Cut &cut = row_.cut();
+    const std::size_t bytes = range.count * row_.partial_size();
     const auto point = [&](uint32_t worker, const void *first) {
         for (uint32_t i = 0; i < cut.count(worker); ++i)
             partials_[cut.first(worker) + i] = static_cast<const char *>(first) + i * bytes;
     };
     for (const Peer &mate : mates_) point(mate.rank, mate.in.scratch + mate.in.taken % kWindow * slot_bytes_);
-    point(link_.self(), flat_.partials(range.begin, range.count, own_));
+    point(link_.self(), row_.partials(range.begin, range.count, own_));
     for (uint32_t i = 0; i < cut_.count(host_); ++i)
-        reduce::merge_partials(flat_.operation(), cut, cut_, cut_.first(host_) + i, partials_.data(),
+        reduce::merge_partials(row_.operation(), cut, cut_, cut_.first(host_) + i, partials_.data(),
                                to + i * range.count * partial_size_, range.count);
 }
 
@@ -186,9 +183,9 @@ bool Rails::combine_next() {
     };
     for (const Peer &peer : rails_) point(peer.host, peer.in.scratch + combined_ % kWindow * slot_bytes_);
     point(host_, kept_ + combined_ % kWindow * slot_bytes_);
-    void *const to = flat_.room(range.begin, range.count, result_);
-    reduce::combine_partials(flat_.operation(), cut_, host_partials_.data(), &to, 1, range.count);
-    flat_.take(range.begin, range.count, to);
+    void *const to = row_.room(range.begin, range.count, result_);
+    reduce::combine_partials(row_.operation(), cut_, host_partials_.data(), &to, 1, range.count);
+    row_.take(range.begin, range.count, to);
     for (Peer &peer : rails_) ++peer.in.taken;
     ++combined_;
     return true;
@@ -198,8 +195,8 @@ bool Rails::take_results(Peer &peer) {
     PeerStream &in = peer.in;
     if (in.taken < in.partials || !in.arrived()) return false;
     const Range range = got(peer, in.taken - in.partials);
-    flat_.take(range.begin, range.count,
-               flat_.room(range.begin, range.count, in.scratch + in.taken % kWindow * slot_bytes_));
+    row_.take(range.begin, range.count,
+              row_.room(range.begin, range.count, in.scratch + in.taken % kWindow * slot_bytes_));
     ++in.taken;
     return true;
 }
@@ -207,7 +204,7 @@ bool Rails::take_results(Peer &peer) {
 std::size_t Rails::incoming_bytes(const Peer &peer, uint64_t message) const {
     if (message >= peer.in.partials) return got(peer, message - peer.in.partials).count * element_size_;
     const uint64_t count = given(peer, message).count;
-    return is_mate(peer) ? count * flat_.partial_size() * flat_.cut().count(peer.rank)
+    return is_mate(peer) ? count * row_.partial_size() * row_.cut().count(peer.rank)
                          : count * partial_size_ * cut_.count(peer.host);
 }
 
@@ -218,14 +215,14 @@ bool Rails::post_receive(Peer &peer) {
     void *to = in.scratch + slot * slot_bytes_;
     if (in.posted >= in.partials) {
         const Range range = got(peer, in.posted - in.partials);
-        to = flat_.room(range.begin, range.count, to);
+        to = row_.room(range.begin, range.count, to);
     }
     link_.receive(peer.rank, tag_ + in.posted, to, incoming_bytes(peer, in.posted), in.pending[slot]);
     ++in.posted;
     return true;
 }
 
-/// Partials along the rail are sent as they are reduced; all else here.
+/// Sends the next message, except partials along the rail: those are sent as they are reduced.
 bool Rails::post_send(Peer &peer) {
     PeerStream &out = peer.out;
     const uint64_t slot = out.posted % kWindow;
@@ -245,12 +242,12 @@ bool Rails::post_send(Peer &peer) {
 
 void Rails::post_partials(Peer &peer, char *scratch, Pending &pending) {
     const Range range = pieces_[peer.rail][peer.out.posted].range;
-    link_.send(peer.rank, tag_ + peer.out.posted, flat_.partials(range.begin, range.count, scratch),
-               range.count * flat_.partial_size() * flat_.partial_count(), pending);
+    link_.send(peer.rank, tag_ + peer.out.posted, row_.partials(range.begin, range.count, scratch),
+               range.count * row_.partial_size() * row_.partial_count(), pending);
 }
 
 void Rails::post_results(Peer &peer, const Range &range, char *scratch, Pending &pending) {
-    link_.send(peer.rank, tag_ + peer.out.posted, flat_.results(range.begin, range.count, scratch),
+    link_.send(peer.rank, tag_ + peer.out.posted, row_.results(range.begin, range.count, scratch),
                range.count * element_size_, pending);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch: memory that schedules work in, kept from one to the next, because fresh pages cost more than what is done in
-// them. One schedule at a time.
+// Scratch: memory that schedules work in. It is kept from one schedule to the next, because touching fresh pages costs
+// more than the work done in them. One schedule at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace mdist {
 
 class Scratch {
   public:
-    /// At least so many bytes of any content, until the next call.
+    /// Returns at least `bytes` bytes with any content. They are valid until the next call.
     char *take(std::size_t bytes) {
         if (bytes > bytes_) {
             memory_.reset();
             bytes_ = 0;
-            memory_ = std::make_unique_for_overwrite<char[]>(bytes);
+            memory_.reset(new char[bytes]);
             bytes_ = bytes;
         }
         return memory_.get();

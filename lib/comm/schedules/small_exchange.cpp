@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/schedules/small_exchange.h"
 
-#include "util/failure.h"
-#include "util/text.h"
+#include "comm/call/bad_message.h"
 
 namespace mdist {
 
@@ -31,16 +30,15 @@ bool SmallExchange::advance() {
     return all && pending_.done();
 }
 
-/// Whether there is a payload to come.
+/// Checks a worker's header. Returns whether a payload follows.
 bool SmallExchange::accept(uint32_t worker) {
     Peer &peer = peers_[worker];
     peer.message.check(mine_, link_.self());
     const uint64_t bytes = peer.message.payload_bytes();
     if (bytes > kPayloadLimit)
-        throw Failure(MDIST_ERR_INTERNAL, text("worker ", worker, " announces a payload of ", bytes,
-                                               " bytes with an operation; ", kPayloadLimit, " is the most"))
-            .worker(static_cast<int32_t>(worker));
-    if (bytes != 0) peer.payload = std::make_unique_for_overwrite<char[]>(bytes);
+        throw bad_message(worker,
+                          text("an operation with a payload of ", bytes, " bytes; the maximum is ", kPayloadLimit));
+    if (bytes != 0) peer.payload.reset(new char[bytes]);
     return peer.message.take_payload(link_, peer.payload.get(), pending_);
 }
 

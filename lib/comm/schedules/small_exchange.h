@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small exchange: every worker gives every other its operation header, with a small payload behind it. One trip.
+// SmallExchange: every worker gives every other its operation header, followed by a small payload. It takes one trip.
 //
-// By itself it is a barrier, and what finds out that workers disagree; with payloads it is all that a table of lengths
-// needs. A peer's payload is taken only when its header was found to be of the same operation.
+// Alone it is a barrier, and the check that all workers call the same. With payloads it is enough to exchange a table
+// of lengths. A peer's payload is received only after its header was found to be of the same operation.
 #pragma once
 
+#include "comm/call/operation_header.h"
 #include "comm/links/link.h"
-#include "comm/operation_header.h"
 #include "comm/schedules/headed.h"
 #include "comm/schedules/schedule.h"
 
@@ -18,21 +18,21 @@ namespace mdist {
 
 class SmallExchange final : public Schedule {
   public:
-    /// The largest payload. No peer makes us size memory for more.
+    /// The largest payload. No peer can make this worker allocate more.
     static constexpr std::size_t kPayloadLimit = 65536;
 
-    /// `payload` has mine.payload_bytes, which may be another number on each worker. Nothing else may be under way
-    /// on the link.
+    /// `payload` has mine.payload_bytes bytes, which may differ between workers. Nothing else may be under way on the
+    /// link.
     SmallExchange(Link &link, const OperationHeader &mine, const void *payload);
 
-    /// Throws MISMATCH where a peer is in another operation.
+    /// Throws MISMATCH if a peer is in another operation.
     bool advance() override;
 
-    /// When done; this worker's own are what was given.
+    /// A worker's payload, when done. For this worker, it is the payload given to the constructor.
     const void *payload(uint32_t worker) const;
     std::size_t payload_bytes(uint32_t worker) const;
 
-    /// Whether a worker's header is here.
+    /// Whether a worker's header has arrived.
     bool has_come(uint32_t worker) const { return worker == link_.self() || peers_[worker].message.has_come(); }
 
   private:
@@ -46,8 +46,8 @@ class SmallExchange final : public Schedule {
     Link &link_;
     const OperationHeader mine_;
     const void *own_payload_;
-    std::vector<Peer> peers_; // by rank, with an idle one for oneself
-    Pending pending_;         // all but the headers
+    std::vector<Peer> peers_; // by rank; the one for this worker is not used
+    Pending pending_;         // everything but the headers
 };
 
 } // namespace mdist

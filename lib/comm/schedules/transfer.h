@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfer: each worker gives ranges of bytes to peers and takes ranges from peers; sizes have been agreed before. What
-// all_gather, all_to_all and whatever else only moves bytes come down to.
+// Transfer: moves ranges of bytes between workers, whose sizes all sides have agreed on before. Collectives that only
+// move bytes, such as all_gather and all_to_all, come down to this.
 #pragma once
 
 #include "comm/links/link.h"
@@ -24,8 +24,8 @@ class Transfer final : public Schedule {
         std::size_t bytes;
     };
 
-    /// The i-th range to a worker meets the i-th from us there, of the same size. One to oneself is copied, at once.
-    /// The low 32 bits of `tag` are the schedule's.
+    /// The i-th range sent to a worker goes to the i-th range that it receives from this worker; both have the same
+    /// size. A range sent to this worker itself is copied at once. The schedule uses the low 32 bits of `tag`.
     Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives);
 
     bool advance() override;

@@ -2,6 +2,7 @@
 #include "comm/shm/arena.h"
 
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -16,15 +17,11 @@ namespace mdist {
 namespace {
 
 constexpr std::size_t kLine = 64;
-/// What memory is taken in; larger blocks have granules of their own.
+/// The unit in which memory is taken. Larger blocks have granules of their own.
 constexpr std::size_t kGranule = 65536;
-/// Blocks from here on return their memory.
+/// Blocks of this size or more return their memory to the system.
 constexpr std::size_t kReturned = std::size_t{1} << 20;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-std::size_t rounded(std::size_t bytes, std::size_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-}
 
 Failure no_memory(std::size_t bytes) {
     return {MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes that other workers can read")};
@@ -44,16 +41,16 @@ ShmArena::ShmArena(std::shared_ptr<OwnSegment> segment, std::size_t offset, std:
 Memory ShmArena::allocate(std::size_t bytes) {
     if (bytes > bytes_) throw no_memory(bytes);
     const std::size_t alignment = bytes < kGranule ? kLine : kGranule;
-    const std::size_t extent = rounded(std::max<std::size_t>(bytes, 1), alignment);
+    const std::size_t extent = round_up(std::max<std::size_t>(bytes, 1), alignment);
     const std::size_t offset = take(extent, alignment);
     Memory block = memory(offset, extent);
-    if (bytes >= 2 * kHugePage) madvise(block.get(), extent, MADV_HUGEPAGE); // a wish; refused by most systems
+    if (bytes >= 2 * kHugePage) madvise(block.get(), extent, MADV_HUGEPAGE); // only a hint; most systems refuse it
     back(offset, extent);
     return block;
 }
 
 Memory ShmArena::reserve(std::size_t bytes) {
-    const std::size_t extent = rounded(std::max<std::size_t>(bytes, 1), kGranule);
+    const std::size_t extent = round_up(std::max<std::size_t>(bytes, 1), kGranule);
     {
         const std::lock_guard lock(mutex_);
         if (bytes > bytes_ || reserved_ + extent > bytes_ / 2) throw no_memory(bytes); // half is for allocate()
@@ -94,15 +91,15 @@ Memory ShmArena::memory(std::size_t offset, std::size_t bytes) {
                   [self = shared_from_this(), offset, bytes](void *) { self->give_back(offset, bytes); });
 }
 
-/// The first place that is large enough.
+/// Takes the first free place that is large enough.
 std::size_t ShmArena::take(std::size_t bytes, std::size_t alignment) {
     const std::lock_guard lock(mutex_);
     for (auto free = free_.begin(); free != free_.end(); ++free) {
         const auto [begin, size] = *free;
-        const std::size_t offset = rounded(begin, alignment);
+        const std::size_t offset = round_up(begin, alignment);
         if (offset - begin > size || size - (offset - begin) < bytes) continue;
         const std::size_t behind = begin + size - (offset + bytes);
-        if (behind != 0) free_.emplace(offset + bytes, behind); // may throw: first
+        if (behind != 0) free_.emplace(offset + bytes, behind); // may throw, so it comes first
         if (offset != begin) free->second = offset - begin;
         if (offset == begin) free_.erase(free);
         return offset;
@@ -111,7 +108,7 @@ std::size_t ShmArena::take(std::size_t bytes, std::size_t alignment) {
 }
 
 void ShmArena::give_back(std::size_t offset, std::size_t bytes) noexcept {
-    // Whole granules only: of others, neighbours have a part.
+    // Whole granules only: a neighbour has a part of the others.
     const std::size_t first = (offset + kGranule - 1) / kGranule;
     const std::size_t end = (offset + bytes) / kGranule;
     const bool returned = bytes >= kReturned && punch(first * kGranule, (end - first) * kGranule);
@@ -128,17 +125,17 @@ void ShmArena::give_back(std::size_t offset, std::size_t bytes) noexcept {
     } else {
         try {
             free_.emplace_hint(after, offset, bytes);
-        } catch (const std::bad_alloc &) { // address space is lost, no more
+        } catch (const std::bad_alloc &) { // only address space is lost
         }
     }
 }
 
-/// Gives memory to a range that belongs to the caller, and makes it zero.
+/// Gives memory to a range that belongs to the caller, and fills it with zeros.
 void ShmArena::back(std::size_t offset, std::size_t bytes) {
     const std::size_t end = offset + bytes;
     while (offset < end) {
         const std::size_t granule = offset / kGranule;
-        std::size_t last = granule + 1; // of a row of granules of the same kind
+        std::size_t last = granule + 1; // end of a row of granules of the same kind
         bool backed = false;
         {
             const std::lock_guard lock(mutex_);
@@ -157,14 +154,8 @@ void ShmArena::back(std::size_t offset, std::size_t bytes) {
 }
 
 void ShmArena::populate(std::size_t offset, std::size_t bytes) {
-    int result = 0;
-    do {
-        result = madvise(segment_->data() + offset_ + offset, bytes, MADV_POPULATE_WRITE);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0 && errno == EINVAL) // before 5.14
-        result = fallocate(segment_->fd(), 0, static_cast<off_t>(segment_->file_offset(offset_ + offset)),
-                           static_cast<off_t>(bytes));
-    if (result != 0) throw no_memory(bytes).native(errno);
+    const int error = segment_->back(offset_ + offset, bytes);
+    if (error != 0) throw no_memory(bytes).native(error);
 }
 
 bool ShmArena::punch(std::size_t offset, std::size_t bytes) noexcept {

@@ -19,13 +19,10 @@ namespace mdist {
 namespace {
 
 constexpr uint64_t kSliceNs = 5'000'000;
-constexpr uint32_t kLooksPerClock = 32;
-/// Spinning that long holds the core for itself; a few times what workers that all run need to meet.
-constexpr uint64_t kAloneNs = 3000;
-/// Yielding longer than that means that others have work for this core.
+/// If a yield takes longer than this, others have work for this core.
 constexpr uint64_t kYieldingNs = 2'000'000;
 
-// Waking and waiting only read the word, so a word that this process cannot write will do.
+// Waking and waiting only read the word, so this works on words that this process cannot write.
 void wake_all(const std::atomic<uint32_t> &word) noexcept {
     syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -35,7 +32,8 @@ struct Word {
     uint32_t seen;
 };
 
-/// Until any of these words changes or is woken. False on kernels that cannot (before 5.16, or forbidden).
+/// Sleeps until one of these words changes or is woken. Returns false on kernels that cannot do it (before 5.16, or
+/// forbidden).
 bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcept {
 #ifdef SYS_futex_waitv
     constexpr std::size_t kMost = FUTEX_WAITV_MAX;
@@ -103,16 +101,7 @@ void ShmBell::close() noexcept {
 bool ShmBell::look(FunctionRef<bool()> ready) const noexcept {
     const uint64_t start = monotonic_clock().now_ns();
     const auto waited_ns = [&] { return monotonic_clock().now_ns() - start; };
-    if (patience_.spin_ns != 0) {
-        for (uint64_t waited = 0; waited < patience_.spin_ns; waited = waited_ns()) {
-            // Whoever is that late has perhaps lost its core, and it may be this one that it waits for.
-            if (waited > kAloneNs) sched_yield();
-            for (uint32_t i = 0; i < kLooksPerClock; ++i) {
-                if (ready()) return true;
-                relax();
-            }
-        }
-    }
+    if (patience_.spin_ns != 0 && spin(patience_.spin_ns, ready)) return true;
     for (uint32_t i = 0; i < patience_.yields && waited_ns() < kYieldingNs; ++i) {
         if (ready()) return true;
         sched_yield();
@@ -121,7 +110,7 @@ bool ShmBell::look(FunctionRef<bool()> ready) const noexcept {
 }
 
 void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
-    // The own bell is the last, for interrupt().
+    // This worker's own bell is the last, for interrupt().
     constexpr std::size_t kMost = 128;
     Word words[kMost];
     std::size_t count = 0;
@@ -135,7 +124,7 @@ void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> read
 
     own.asleep.fetch_add(1, std::memory_order_seq_cst);
     if (!ready()) {
-        constexpr uint64_t kBlindNs = 1'000'000; // where only one bell can be listened to
+        constexpr uint64_t kBlindNs = 1'000'000; // used when only one bell can be listened to
         if (!wait_any(words, count, timeout_ns)) wait_one(words[0], std::min(timeout_ns, kBlindNs));
     }
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
@@ -146,7 +135,7 @@ void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<v
     const std::vector<uint32_t> ranks{rank};
     const auto stirs = [&] { return ready() || closed(rank); };
     for (;;) {
-        const bool lost = closed(rank) || mates_->gone(rank); // before the last look: it may have been in time
+        const bool lost = closed(rank) || mates_->gone(rank); // before the last ready(): it may have published
         if (ready()) return;
         if (lost)
             throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has left, or its process has ended"))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/direct.h"
 
-#include "comm/pointers.h"
+#include "comm/call/buffers.h"
+#include "comm/call/pointers.h"
+#include "reduce/reduce.h"
 #include "util/dtype.h"
 
 #include <algorithm>
@@ -14,14 +16,10 @@ namespace {
 using KeepGoing = FunctionRef<void()>;
 
 constexpr uint64_t kNowhere = UINT64_MAX;
-/// Of results that one worker writes and the next ones read while they are in a cache.
+/// The size of results that one worker writes and the next workers read while they are still in a cache.
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
-std::size_t bytes_of(const mdist_buffer_t &buffer) {
-    return buffer.elements * dtype_size(buffer.dtype);
-}
-
-/// A buffer's part of a chunk.
+/// The part of a chunk that lies in one buffer.
 struct Stretch {
     std::size_t buffer;
     uint64_t begin;
@@ -37,7 +35,7 @@ class Direct {
           calls_(calls),
           replicas_(replicas),
           keep_going_(keep_going),
-          sources_(std::size_t{mates_.workers()} * replicas) {
+          sources_(places.replicas()) {
         cut();
     }
 
@@ -49,10 +47,11 @@ class Direct {
             if (chunk > 0) take(chunk - 1);
         }
         if (chunks() > 0) take(chunks() - 1);
-        // One that has given up has its buffers back. Whoever leaves as it should waits for this worker first.
+        // A mate that has given up has its buffers back, so what was read from them may be wrong. A mate that leaves in
+        // order waits for this worker first.
         steps_.require_all_there();
         steps_.publish(&ShmProgress::taken, first + chunks());
-        steps_.await_all(&ShmProgress::taken, first + chunks(), keep_going_); // nobody reads here any more
+        steps_.await_all(&ShmProgress::taken, first + chunks(), keep_going_); // nobody reads this worker's buffers now
         steps_.add(chunks());
     }
 
@@ -60,7 +59,7 @@ class Direct {
     uint64_t chunks() const { return chunks_.size() - 1; }
     void cut();
     ShmShare share_of(uint32_t rank, std::size_t stretch) const {
-        // Not the same worker always gets the most of buffers that are smaller than a share.
+        // Rotate the shares: with buffers smaller than a share, the same worker would otherwise always get the most.
         const uint32_t workers = mates_.workers();
         return ShmShare::of(static_cast<uint32_t>((rank + stretch) % workers), workers, stretches_[stretch].count,
                             dtype_size(buffer_of(stretch).dtype));
@@ -85,7 +84,7 @@ class Direct {
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
     Pointers<const void *> sources_;
-    const std::unique_ptr<char[]> scratch_ = std::make_unique_for_overwrite<char[]>(kShmBlockBytes);
+    const std::unique_ptr<char[]> scratch_{new char[kShmBlockBytes]};
 };
 
 void Direct::cut() {
@@ -110,10 +109,9 @@ void Direct::cut() {
 void Direct::reduce(std::size_t stretch) {
     const ShmShare own = share_of(mates_.rank(), stretch);
     const std::size_t offset = offset_of(stretch, own);
-    for (uint32_t rank = 0; rank < mates_.workers(); ++rank)
-        for (uint32_t replica = 0; replica < replicas_; ++replica)
-            sources_[rank * replicas_ + replica] = places_.input(rank, replica, stretches_[stretch].buffer) + offset;
-    const std::size_t all = std::size_t{mates_.workers()} * replicas_;
+    const std::size_t all = places_.replicas();
+    for (uint32_t replica = 0; replica < all; ++replica)
+        sources_[replica] = places_.input(replica, stretches_[stretch].buffer) + offset;
     const std::size_t size = dtype_size(buffer_of(stretch).dtype);
     const uint64_t block = kShmBlockBytes / size;
     for (uint64_t done = 0; done < own.count; done += block) {
@@ -162,11 +160,10 @@ void ShmPlaces::write(const ShmMates &mates, const Call *const *calls, uint32_t 
     }
 }
 
-bool ShmPlaces::read(const ShmMates &mates, const Call &call, uint32_t replicas,
+bool ShmPlaces::read(const ShmMates &mates, const Call &call, const Spans &spans,
                      const std::vector<const char *> &payloads) {
-    replicas_ = replicas;
     buffers_ = call.buffer_count;
-    at_.clear();
+    inputs_.clear();
     outputs_.clear();
     for (uint32_t rank = 0; rank < mates.workers(); ++rank) {
         const char *from = payloads[rank];
@@ -176,12 +173,12 @@ bool ShmPlaces::read(const ShmMates &mates, const Call &call, uint32_t replicas,
             from += sizeof place;
             return mates.arena_address(rank, place, bytes);
         };
-        for (uint32_t replica = 0; replica < replicas; ++replica) {
+        for (uint32_t replica = 0; replica < spans[rank].count(); ++replica) {
             for (std::size_t b = 0; b < buffers_; ++b) {
                 const char *const input = get(bytes_of(call.inputs[b]));
                 const char *const output = get(bytes_of(call.inputs[b]));
                 if (input == nullptr || output == nullptr) return false;
-                at_.push_back(input);
+                inputs_.push_back(input);
                 if (replica == 0) outputs_.push_back(output);
             }
         }

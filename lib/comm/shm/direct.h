@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// An all-reduce straight from and to buffers in the workers' arenas; see group.h.
+// Direct: an all-reduce that reads and writes buffers in the workers' arenas in place; see group.h.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
 #include "comm/shm/steps.h"
 #include "reduce/reduce.h"
+#include "reduce/spans.h"
 
 #include <vector>
 
 namespace mdist {
 
-/// Where a worker's buffers lie in its segment, for mates to read: what travels as the payload of the meeting.
+/// ShmPlaces: where a worker's buffers lie in its segment, so that mates can read them. It travels as the payload of
+/// the meeting.
 class ShmPlaces {
   public:
-    /// Bytes for that many buffers on so many replicas.
+    /// The size of the places of that many buffers on that many replicas.
     static std::size_t bytes(uint32_t replicas, std::size_t buffer_count) {
         return sizeof(uint64_t) * 2 * replicas * buffer_count;
     }
     /// Writes this worker's places to `to`.
     static void write(const ShmMates &mates, const Call *const *calls, uint32_t replicas, char *to);
 
-    /// Reads everybody's: payloads[rank], until the next meeting. False unless all buffers of all can be read.
-    bool read(const ShmMates &mates, const Call &call, uint32_t replicas, const std::vector<const char *> &payloads);
+    /// Reads every worker's places: payloads[rank], which stay valid until the next meeting. Returns false unless all
+    /// buffers of all workers can be read.
+    bool read(const ShmMates &mates, const Call &call, const Spans &spans, const std::vector<const char *> &payloads);
 
-    const char *input(uint32_t rank, uint32_t replica, std::size_t buffer) const {
-        return at_[((rank * replicas_) + replica) * buffers_ + buffer];
-    }
-    /// The first replica's: all have the same results.
+    /// Number of replicas in the job.
+    std::size_t replicas() const { return inputs_.size() / buffers_; }
+    const char *input(uint32_t replica, std::size_t buffer) const { return inputs_[replica * buffers_ + buffer]; }
+    /// The output of that worker's first replica: all its replicas have the same results.
     const char *output(uint32_t rank, std::size_t buffer) const { return outputs_[rank * buffers_ + buffer]; }
 
   private:
-    uint32_t replicas_ = 0;
     std::size_t buffers_ = 0;
-    std::vector<const char *> at_;
-    std::vector<const char *> outputs_;
+    std::vector<const char *> inputs_;  // by replica, by buffer
+    std::vector<const char *> outputs_; // by worker, by buffer
 };
 
+/// All-reduces. `replicas` is the number of this worker's replicas.
 void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
                    FunctionRef<void()> keep_going);
 

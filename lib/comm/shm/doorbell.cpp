@@ -14,7 +14,7 @@
 namespace mdist {
 namespace {
 
-/// Where the pipe is full it has been rung often enough.
+/// Rings once. A pipe that is full has been rung often enough.
 void ring_pipe(int file) noexcept {
     const char byte = 0;
     while (::write(file, &byte, sizeof byte) < 0 && errno == EINTR) {
@@ -52,7 +52,8 @@ void OwnDoorbell::silence() const noexcept {
 }
 
 MateDoorbell::MateDoorbell(const MateSegment &segment, int number) {
-    // For reading as well, though nobody does here: a pipe whose last reader has ended answers writing by a signal.
+    // Open it for reading as well, though nobody reads here: writing to a pipe whose last reader has ended raises a
+    // signal.
     file_ = segment.open_of_owner(number, O_RDWR);
     struct stat status = {};
     if (file_ >= 0 && fstat(file_, &status) == 0 && S_ISFIFO(status.st_mode)) return;

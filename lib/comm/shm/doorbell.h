@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbells: how a worker that sleeps in poll(), where no futex reaches it, is woken by its mates. A pipe that they
-// open by its number in the owner's process, as they do the segment; what stands in it means nothing. The one thing
-// that a worker writes into another, and it does no harm. Any thread.
+// Doorbells: how mates wake a worker that sleeps in poll(), which a futex cannot do. A doorbell is a pipe. Mates open
+// it by its number in the owner's process, as they do the segment. Its content means nothing. It is the only thing that
+// a worker writes into another worker, and it can do no harm. Any thread.
 #pragma once
 
 #include "comm/shm/segment.h"
@@ -16,9 +16,9 @@ class OwnDoorbell {
     OwnDoorbell(const OwnDoorbell &) = delete;
     OwnDoorbell &operator=(const OwnDoorbell &) = delete;
 
-    /// Readable when it has been rung.
+    /// Readable once it has been rung.
     int descriptor() const { return read_; }
-    /// What mates open.
+    /// The number by which mates open it.
     int number() const { return write_; }
     void ring() const noexcept;
     void silence() const noexcept;
@@ -30,7 +30,8 @@ class OwnDoorbell {
 
 class MateDoorbell {
   public:
-    /// `number` in the process that owns the segment. Throws UNSUPPORTED, with the reason, where it cannot be had.
+    /// `number` is OwnDoorbell::number() in the process that owns the segment. Throws UNSUPPORTED, with the reason, if
+    /// it cannot be opened.
     MateDoorbell(const MateSegment &segment, int number);
     ~MateDoorbell();
     MateDoorbell(const MateDoorbell &) = delete;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/group.h"
 
-#include "comm/flat.h"
-#include "comm/pointers.h"
+#include "comm/call/pointers.h"
+#include "comm/call/reduce_row.h"
 #include "comm/shm/direct.h"
 #include "comm/shm/staged.h"
 #include "reduce/float_environment.h"
+#include "reduce/reduce.h"
 #include "util/dtype.h"
 
 #include <algorithm>
@@ -13,16 +14,8 @@
 
 namespace mdist {
 
-ShmGroup::ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, uint32_t replicas_per_worker)
-    : mates_(mates),
-      meeting_(mates, bell),
-      steps_(mates, std::move(bell)),
-      replicas_(replicas_per_worker),
-      cut_(mates->workers() * replicas_per_worker, replicas_per_worker),
-      payloads_(mates->workers()) {
-    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-        most_partials_ = std::max(most_partials_, cut_.count(rank));
-}
+ShmGroup::ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans)
+    : mates_(mates), meeting_(mates, bell), steps_(mates, std::move(bell)), cut_(spans), payloads_(mates->workers()) {}
 
 void ShmGroup::meet(const OperationHeader &mine, KeepGoing keep_going) {
     meeting_.publish(mine);
@@ -39,13 +32,14 @@ std::size_t ShmGroup::payload_bytes(const Call &call, uint32_t partials) const {
 
 void ShmGroup::all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
     const reduce::FloatEnvironment environment;
-    const std::size_t bytes = payload_bytes(*calls[0], most_partials_);
+    const std::size_t bytes = payload_bytes(*calls[0], cut_.most());
     if (bytes > meeting_.room()) return reduce_large(mine, calls, keep_going);
-    if (replicas_ == 1 && calls[0]->buffer_count == 1) return reduce_one(mine, *calls[0], bytes, keep_going);
+    if (cut_.replicas() == mates_->workers() && calls[0]->buffer_count == 1)
+        return reduce_one(mine, *calls[0], bytes, keep_going);
     reduce_small(mine, calls, keep_going);
 }
 
-/// One buffer, one replica: its own partial.
+/// Small all-reduce of one buffer with one replica per worker: the buffer itself is the only partial.
 void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::size_t bytes, KeepGoing keep_going) {
     const mdist_buffer_t &input = call.inputs[0];
     if (bytes != 0) std::memcpy(meeting_.payload(bytes), input.data, bytes);
@@ -60,11 +54,11 @@ void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::si
 
 void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
     const uint32_t workers = mates_->workers();
-    std::vector<Flat> rows;
-    for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, replicas_, dtype, cut_, mates_->rank());
+    std::vector<ReduceRow> rows;
+    for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, cut_, mates_->rank());
 
     char *to = meeting_.payload(payload_bytes(*calls[0], cut_.count(mates_->rank())));
-    for (const Flat &row : rows)
+    for (const ReduceRow &row : rows)
         for (uint32_t index = 0; index < row.partial_count(); ++index, to += row.elements() * row.partial_size())
             row.partial(index, 0, row.elements(), to);
     meeting_.publish(mine);
@@ -76,7 +70,7 @@ void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *call
 
     Pointers<const void *> partials(cut_.subtrees().size());
     results_.resize(meeting_.room());
-    for (const Flat &row : rows) {
+    for (const ReduceRow &row : rows) {
         for (uint32_t rank = 0; rank < workers; ++rank)
             for (uint32_t index = 0; index < cut_.count(rank);
                  ++index, payloads_[rank] += row.elements() * row.partial_size())
@@ -88,19 +82,21 @@ void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *call
 }
 
 void ShmGroup::reduce_large(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
-    const std::size_t bytes = ShmPlaces::bytes(replicas_, calls[0]->buffer_count);
-    const bool may_be_direct = bytes <= meeting_.room(); // alike on all
-    if (may_be_direct) ShmPlaces::write(*mates_, calls, replicas_, meeting_.payload(bytes));
+    const Spans &spans = cut_.spans();
+    const auto bytes = [&](uint32_t replicas) { return ShmPlaces::bytes(replicas, calls[0]->buffer_count); };
+    const uint32_t own = spans[mates_->rank()].count();
+    const bool may_be_direct = bytes(spans.most()) <= meeting_.room(); // the same on all workers
+    if (may_be_direct) ShmPlaces::write(*mates_, calls, own, meeting_.payload(bytes(own)));
     meeting_.publish(mine);
     for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-        payloads_[rank] =
-            rank == mates_->rank() ? meeting_.own_payload(bytes) : meeting_.await(rank, bytes, keep_going);
+        payloads_[rank] = rank == mates_->rank() ? meeting_.own_payload(bytes(own))
+                                                 : meeting_.await(rank, bytes(spans[rank].count()), keep_going);
 
     ShmPlaces places;
-    if (may_be_direct && places.read(*mates_, *calls[0], replicas_, payloads_))
-        return reduce_direct(steps_, places, calls, replicas_, keep_going);
+    if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_))
+        return reduce_direct(steps_, places, calls, own, keep_going);
     for (const int32_t dtype : dtypes_of(*calls[0]))
-        reduce_staged(steps_, Flat(calls, replicas_, dtype, cut_, mates_->rank()), most_partials_, keep_going);
+        reduce_staged(steps_, ReduceRow(calls, dtype, cut_, mates_->rank()), keep_going);
 }
 
 } // namespace mdist

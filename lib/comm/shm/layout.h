@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands where in a worker's segment. Everything in it is written by its owner alone; so what two workers count
-// between them is in two places, each its own part: bytes put into a ring in the sender's segment, bytes taken out in
-// the receiver's.
+// The layout of a worker's segment. Only the owner writes to it. So a count that two workers keep between them stands
+// in two places: bytes put into a ring are counted in the sender's segment, bytes taken out in the receiver's.
 #pragma once
 
-#include "comm/operation_header.h"
+#include "comm/call/operation_header.h"
+
+#include "util/round_up.h"
 
 #include <atomic>
 #include <cstddef>
@@ -16,26 +17,26 @@ namespace mdist {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
-/// The same on all workers of the job, but for the arena.
+/// Sizes of the parts. The same on all workers of the job, except for the arena.
 struct ShmSizes {
     uint64_t workers = 0;
     uint64_t ring_bytes = 0;  // for each mate
     uint64_t small_bytes = 0; // payload of a small operation
-    uint64_t stage_bytes = 0; // of one chunk of a large one
+    uint64_t stage_bytes = 0; // one chunk of a large operation
     uint64_t arena_bytes = 0; // address space for memory that is given out
 
-    /// What suits a job of that many workers.
+    /// The sizes for a job of that many workers.
     static ShmSizes for_workers(uint32_t workers);
 };
 
-/// Between the owner and one mate: the owner's counters of both directions, on a line each.
+/// What the owner has counted between itself and one mate, in both directions, one counter per cache line.
 struct ShmLane {
     alignas(64) std::atomic<uint64_t> written; // bytes that the owner has put into its ring to the mate
     alignas(64) std::atomic<uint64_t> read;    // bytes that the owner has taken from the mate's ring to it
 };
 
-/// What a worker says at the start of an operation, and all it says in one that is small. The first line is all that
-/// mates read where nothing is wrong and the payload is tiny.
+/// What a worker says at the start of an operation; for a small operation this is everything. If nothing is wrong and
+/// the payload is tiny, mates read only the first cache line.
 struct alignas(64) ShmSlot {
     static constexpr std::size_t kTiny = 40;
 
@@ -43,8 +44,8 @@ struct alignas(64) ShmSlot {
     uint64_t sequence;
     uint64_t print;
     char tiny[kTiny];
-    OperationHeader header; // read where sequence or print differ
-    // behind it, the payload if more than kTiny
+    OperationHeader header; // read only if sequence or print differ
+    // a payload of more than kTiny bytes follows
 
     char *payload(std::size_t bytes) { return bytes <= kTiny ? tiny : reinterpret_cast<char *>(this + 1); }
     const char *payload(std::size_t bytes) const {
@@ -53,30 +54,30 @@ struct alignas(64) ShmSlot {
 };
 static_assert(sizeof(ShmSlot) == 128);
 
-/// Chunks of large operations, counted over the life of the job, that the owner has ...
+/// How many chunks of large operations, counted over the life of the job, the owner has ...
 struct alignas(64) ShmProgress {
     std::atomic<uint64_t> filled;  // put where mates read them
-    std::atomic<uint64_t> reduced; // reduced its share of
-    std::atomic<uint64_t> taken;   // taken the results of
+    std::atomic<uint64_t> reduced; // reduced, as far as its own share goes
+    std::atomic<uint64_t> taken;   // taken the results from
 };
 
 struct ShmControl {
     // Written before the offer goes out.
     uint64_t rank;
     ShmSizes sizes;
-    uint64_t threads;     // that wait for each other within the owner
-    uint64_t usable_cpus; // with the quota of its cgroup
+    uint64_t threads;     // threads that wait for each other within the owner
+    uint64_t usable_cpus; // limited by the quota of the owner's cgroup
     cpu_set_t affinity;
     int32_t doorbell; // OwnDoorbell::number()
 
     alignas(64) std::atomic<uint32_t> asleep; // threads that may be asleep until a mate rings
-    std::atomic<uint32_t> polling;            // of these, whether one can be woken by the doorbell alone
-    alignas(64) std::atomic<uint32_t> rings;  // what sleepers sleep on
-    std::atomic<uint32_t> closed;             // the owner takes part in nothing more
+    std::atomic<uint32_t> polling;            // whether one of them can be woken only by the doorbell
+    alignas(64) std::atomic<uint32_t> rings;  // the word that sleepers sleep on
+    std::atomic<uint32_t> closed;             // set when the owner takes part in nothing any more
     ShmProgress progress;
 };
 
-/// Offsets from OwnSegment::data(). Memory that nobody touches costs nothing, so all is laid out for the whole job.
+/// Offsets from OwnSegment::data(). Untouched memory costs nothing, so there is room for the whole job.
 class ShmLayout {
   public:
     static constexpr std::size_t kSlots = 2;
@@ -102,7 +103,7 @@ class ShmLayout {
 
   private:
     static constexpr std::size_t kPage = 4096;
-    static std::size_t padded(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+    static std::size_t padded(std::size_t bytes) { return round_up(bytes, kPage); }
 
     ShmSizes sizes_;
     std::size_t lanes_;

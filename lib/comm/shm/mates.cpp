@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kLeastArena = uint64_t{64} << 20;
 
-/// What the owner says of itself in its offer, behind the segment's: the host, whose identity has blanks.
+/// The host in an offer. It stands behind the segment's part, on a line of its own, since a host identity contains
+/// blanks.
 std::string host_of(const std::string &offer) {
     const std::size_t end = offer.find('\n');
     return end == std::string::npos ? "" : offer.substr(end + 1);
@@ -27,7 +28,7 @@ bool same_format(const ShmSizes &a, const ShmSizes &b) {
            a.stage_bytes == b.stage_bytes;
 }
 
-/// Whether `a` and `b` have opened each other's memory; opened[rank] has a '1' for each worker whose memory it has.
+/// Whether `a` and `b` have opened each other's memory. opened[rank] has a '1' for each worker whose memory `rank` has.
 bool mutual(const std::vector<std::string> &opened, uint32_t a, uint32_t b) {
     const auto has = [&](uint32_t rank, uint32_t other) {
         return other < opened[rank].size() && opened[rank][other] == '1';
@@ -35,7 +36,7 @@ bool mutual(const std::vector<std::string> &opened, uint32_t a, uint32_t b) {
     return a == b || (has(a, b) && has(b, a));
 }
 
-/// How many workers in a row share memory, if the whole job is made of rows of that length; else 1.
+/// How many consecutive workers share memory, if the whole job consists of rows of that length; otherwise 1.
 uint32_t length_of_rows(const std::vector<std::string> &opened) {
     const auto workers = static_cast<uint32_t>(opened.size());
     uint32_t length = 1;
@@ -57,7 +58,7 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     sizes.ring_bytes = std::clamp(std::bit_floor(16 * kMebi / workers), kMebi / 16, kMebi / 4);
     sizes.small_bytes = std::clamp(std::bit_floor(kMebi / 2 / workers), kMebi / 64, kMebi / 4);
     sizes.stage_bytes = kMebi;
-    // Each worker maps everybody's arena, and a process has 128 TiB at most.
+    // Each worker maps every worker's arena, and a process has 128 TiB of address space at most.
     sizes.arena_bytes = std::min(16 * memory, 64 * kMebi * kMebi / workers) / kMebi * kMebi;
     return sizes;
 }
@@ -85,7 +86,12 @@ void ShmMates::make_own(ShmSizes sizes) {
         if (sizes.arena_bytes < kLeastArena && sizes.arena_bytes != 0) sizes.arena_bytes = 0;
         layout_.emplace(sizes);
         try {
-            own_ = std::make_shared<OwnSegment>(layout_->total());
+            auto segment = std::make_shared<OwnSegment>(layout_->total());
+            // Back what mates look at before the owner has written it. Rings and stages are backed when they are first
+            // used.
+            segment->require(0, layout_->ring(0), "the workers of this host");
+            segment->require(layout_->slot(0), layout_->partials(0) - layout_->slot(0), "small collectives");
+            own_ = std::move(segment);
             return;
         } catch (const Failure &) {
             if (sizes.arena_bytes == 0) throw;
@@ -118,13 +124,13 @@ void ShmMates::open(uint32_t rank, const std::string &offer) {
     auto segment = std::make_unique<MateSegment>(offer);
     const ShmControl &control = *reinterpret_cast<const ShmControl *>(segment->data());
     if (segment->bytes() < layout_->arena() || control.rank != rank || !same_format(control.sizes, layout_->sizes()))
-        throw invalid("its shared memory is laid out otherwise");
+        throw invalid("its shared memory has a different layout");
     mates_[rank].doorbell = std::make_unique<MateDoorbell>(*segment, control.doorbell);
     mates_[rank].segment = std::move(segment);
 }
 
 void ShmMates::settle(const std::vector<std::string> &opened) {
-    // By what everybody has told everybody, so that all come to the same verdict.
+    // Decide by what all workers have told each other, so that all come to the same result.
     per_host_ = length_of_rows(opened);
     for (uint32_t rank = 0; rank < workers(); ++rank) {
         if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
@@ -149,7 +155,7 @@ const char *ShmMates::arena_address(uint32_t rank, uint64_t offset, std::size_t 
 }
 
 Patience ShmMates::patience() const {
-    // Workers that are bound to CPUs of their own have as many as these sets together, whatever each sees of the host.
+    // Workers bound to different CPUs have all of these CPUs together, whatever each of them sees of the host.
     cpu_set_t cpus = own().affinity;
     uint64_t threads = own().threads;
     uint64_t quota = own().usable_cpus < static_cast<uint64_t>(CPU_COUNT(&cpus)) ? own().usable_cpus : UINT32_MAX;

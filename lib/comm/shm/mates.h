@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShmMates: a worker's own segment and those of the workers on the same host, by rank.
+// ShmMates: this worker's segment, and the segments of the other workers on the same host, by rank.
 //
-// Forming takes two exchanges among all workers of the job: everybody's offer(), then everybody's open(). After
-// settle() two workers share memory if each could open the other's, and both know it. Not thread-safe until then;
-// nothing changes any more after it.
+// Forming takes two exchanges among all workers of the job: first every worker's offer(), then every worker's open().
+// After settle(), two workers share memory if each could open the other's segment, and both know it. Not thread-safe
+// until settle() returns; nothing changes after that.
 #pragma once
 
 #include "comm/shm/doorbell.h"
@@ -20,8 +20,9 @@ namespace mdist {
 
 class ShmMates {
   public:
-    /// `threads` of this worker wait for each other and for those of its mates. Where the limits of this process are
-    /// tight the arena is smaller than asked for; where there is no shared memory at all, no mates will be found.
+    /// `threads` is the number of threads of this worker that wait for each other and for those of its mates. If the
+    /// limits of this process are tight, the arena is smaller than asked for. If there is no shared memory at all, no
+    /// mates are found.
     ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads);
 
     std::string offer() const;
@@ -33,19 +34,19 @@ class ShmMates {
     bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
     /// Whether every worker of the job shares memory with every other.
     bool all_share() const { return per_host_ == workers(); }
-    /// Workers of each host, by who shares memory with whom, if there are as many on each, with ranks in a row; else 1.
-    /// The same on all workers.
+    /// The number of workers on each host, if every host has the same number, with consecutive ranks; otherwise 1.
+    /// Workers that share memory count as one host. The same on all workers.
     uint32_t per_host() const { return per_host_; }
-    /// Why a worker does not, as a sentence about it.
+    /// Why a worker does not share memory, as a sentence about it.
     const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
 
     const ShmLayout &layout() const { return *layout_; }
     const std::shared_ptr<OwnSegment> &segment() const { return own_; }
 
-    /// What this worker writes. Only where it shares memory with anybody.
+    /// The memory that this worker writes. Valid only if it shares memory with some mate.
     ShmControl &own() const { return *reinterpret_cast<ShmControl *>(own_->data()); }
     char *own(std::size_t offset) const { return own_->data() + offset; }
-    /// What a mate writes. `offset` within bytes(rank).
+    /// The memory that a mate writes. `offset` must be within bytes(rank).
     const ShmControl &of(uint32_t rank) const { return *reinterpret_cast<const ShmControl *>(data(rank)); }
     const char *of(uint32_t rank, std::size_t offset) const { return data(rank) + offset; }
     std::size_t bytes(uint32_t rank) const { return mates_[rank].segment->bytes(); }
@@ -53,12 +54,12 @@ class ShmMates {
     const MateDoorbell &doorbell(uint32_t rank) const { return *mates_[rank].doorbell; }
     bool gone(uint32_t rank) const noexcept { return mates_[rank].segment->owner_gone(); }
 
-    /// Where memory of this worker lies in its segment, if it does in its arena.
+    /// The offset in this worker's segment, if this memory lies in its arena.
     std::optional<uint64_t> arena_offset(const void *data, std::size_t bytes) const;
-    /// Where a worker's arena has that, as this process sees it; nullptr unless all of it is there.
+    /// The address in this process of a piece of a worker's arena. nullptr unless all of it lies in the arena.
     const char *arena_address(uint32_t rank, uint64_t offset, std::size_t bytes) const;
 
-    /// For all threads of this worker and its mates on the CPUs that they have together.
+    /// The patience that suits all threads of this worker and its mates, on the CPUs that they have together.
     Patience patience() const;
 
   private:
@@ -74,7 +75,7 @@ class ShmMates {
 
     uint32_t rank_;
     std::optional<ShmLayout> layout_;
-    std::shared_ptr<OwnSegment> own_; // also of the memory given out from its arena
+    std::shared_ptr<OwnSegment> own_; // shared with the memory given out from its arena
     std::optional<OwnDoorbell> doorbell_;
     std::string own_reason_;
     std::vector<Mate> mates_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShmMeeting: how the workers of a job that all share memory begin an operation: everybody puts its header, and a
-// payload if it has one, into its segment, and reads everybody else's.
+// ShmMeeting: how the workers of a job that all share memory begin an operation. Each worker puts its header, and a
+// payload if it has one, into its own segment, and reads those of all others.
 //
-// There are two slots, used in turn. That is enough: who publishes in a round has read all of the round before last,
-// since nobody publishes before it has read the round before. One thread at a time.
+// There are two slots, used alternately. Two are enough: a worker publishes a round only after it has read the previous
+// round. A mate that published the previous round had read all of the round before that, so that round's slot can be
+// reused. One thread at a time.
 #pragma once
 
-#include "comm/operation_header.h"
+#include "comm/call/operation_header.h"
 #include "comm/shm/bell.h"
 #include "comm/shm/mates.h"
 
@@ -20,11 +21,11 @@ class ShmMeeting {
 
     /// The largest payload.
     std::size_t room() const { return room_; }
-    /// Where this worker's payload of the next round goes.
+    /// Where to put this worker's payload of the next round.
     char *payload(std::size_t bytes) const { return next()->payload(bytes); }
-    /// Begins the round; the payload is in place.
+    /// Begins the round. The payload must be in place.
     void publish(const OperationHeader &mine);
-    /// A mate's payload of this round, to be read until the next. Throws MISMATCH where the mate is in another
+    /// Returns a mate's payload of this round, valid until the next round. Throws MISMATCH if the mate is in another
     /// operation, and what the bell throws.
     const char *await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const;
     /// Whether a mate has come to this round.

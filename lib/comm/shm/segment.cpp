@@ -2,6 +2,7 @@
 #include "comm/shm/segment.h"
 
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <cerrno>
@@ -22,7 +23,8 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kHead = 4096; // in front of data(): what tells this segment from any other file
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHead = kPage; // in front of data(): tells this segment from any other file
 constexpr std::size_t kCookie = 16;
 constexpr char kMagic[16] = "mdist segment 1";
 
@@ -34,14 +36,14 @@ struct Head {
 std::string make_cookie() {
     unsigned char random[kCookie];
     if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
-        throw Failure(MDIST_ERR_RESOURCE, "the system gives no random numbers for shared memory").native(errno);
+        throw Failure(MDIST_ERR_RESOURCE, "cannot get random numbers from the system for shared memory").native(errno);
     std::string cookie;
     for (const unsigned char byte : random)
         for (const int digit : {byte >> 4, byte & 15}) cookie += "0123456789abcdef"[digit];
     return cookie;
 }
 
-/// Maps a file without taking memory for it, even in programs that lock all they map (mlockall).
+/// Maps a file without taking memory for it, even in programs that lock everything they map (mlockall).
 char *map_shared(int fd, std::size_t length, int protection) {
     void *map = mmap(nullptr, length, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (map == MAP_FAILED) return nullptr;
@@ -53,7 +55,7 @@ char *map_shared(int fd, std::size_t length, int protection) {
     return static_cast<char *>(map);
 }
 
-/// A file longer than the limit would be answered by a signal.
+/// Whether a file may have that length. Exceeding the limit would raise a signal.
 bool within_file_limit(std::size_t length) {
     rlimit limit = {};
     return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || length <= limit.rlim_cur;
@@ -65,6 +67,19 @@ Failure no_segment(std::size_t bytes, const char *step) {
         .native(error);
 }
 
+/// Gives memory to pages, with their page tables if the kernel can do that (5.14).
+int back_pages(int fd, char *map, std::size_t begin, std::size_t bytes) noexcept {
+    const std::size_t end = begin + bytes;
+    begin = begin / kPage * kPage;
+    int result = 0;
+    do {
+        result = madvise(map + begin, end - begin, MADV_POPULATE_WRITE);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0 && errno == EINVAL)
+        result = fallocate(fd, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+    return result == 0 ? 0 : errno == EFAULT ? ENOSPC : errno; // EFAULT: an access would raise SIGBUS
+}
+
 Failure no_mate(std::string why) {
     return {MDIST_ERR_UNSUPPORTED, std::move(why)};
 }
@@ -73,7 +88,7 @@ Failure no_mate(std::string why) {
 
 OwnSegment::OwnSegment(std::size_t bytes) {
     const std::string cookie = make_cookie();
-    const std::size_t length = kHead + (bytes + kHead - 1) / kHead * kHead;
+    const std::size_t length = kHead + round_up(bytes, kHead);
     if (!within_file_limit(length)) throw(errno = EFBIG, no_segment(bytes, "ulimit -f"));
     fd_ = memfd_create("mdist", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd_ < 0) throw no_segment(bytes, "memfd_create");
@@ -81,7 +96,7 @@ OwnSegment::OwnSegment(std::size_t bytes) {
     if (ftruncate(fd_, static_cast<off_t>(length)) != 0)
         step = "ftruncate";
     else if (fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        step = "sealing"; // unsealed, a mate that reads could be answered by SIGBUS
+        step = "sealing"; // without the seals, a mate that reads could get SIGBUS
     else if ((map_ = map_shared(fd_, length, PROT_READ | PROT_WRITE)) == nullptr)
         step = "mmap";
     if (step != nullptr) {
@@ -90,6 +105,11 @@ OwnSegment::OwnSegment(std::size_t bytes) {
         throw failure;
     }
     length_ = length;
+    if (const int error = back_pages(fd_, map_, 0, kHead); error != 0) {
+        munmap(map_, length_);
+        close(fd_);
+        throw(errno = error, no_segment(bytes, "its first page"));
+    }
     Head *const head = reinterpret_cast<Head *>(map_);
     std::memcpy(head->magic, kMagic, sizeof kMagic);
     std::memcpy(head->cookie, cookie.c_str(), sizeof head->cookie);
@@ -113,12 +133,24 @@ std::size_t OwnSegment::file_offset(std::size_t offset) const {
     return kHead + offset;
 }
 
+int OwnSegment::back(std::size_t offset, std::size_t bytes) const noexcept {
+    return back_pages(fd_, map_, file_offset(offset), bytes);
+}
+
+void OwnSegment::require(std::size_t offset, std::size_t bytes, const char *purpose) const {
+    const int error = back(offset, bytes);
+    if (error == 0) return;
+    throw Failure(MDIST_ERR_RESOURCE, text("no shared memory for ", purpose, " (", bytes, " bytes): ", strerror(error),
+                                           ". Free memory on this host, or set communication.implementation to tcp"))
+        .native(error);
+}
+
 MateSegment::MateSegment(const std::string &offer) {
     int fd = -1;
     char cookie[2 * kCookie + 1] = "";
     if (std::sscanf(offer.c_str(), "shm1 %d %d %zu %32[0-9a-f]", &pid_, &fd, &length_, cookie) != 4 ||
         length_ <= kHead || std::strlen(cookie) != 2 * kCookie)
-        throw no_mate(text("it offers no shared memory that this version knows: \"", offer, "\""));
+        throw no_mate(text("it offers shared memory in a form that this version does not know: \"", offer, "\""));
     try {
         open(fd, cookie);
     } catch (...) {
@@ -135,7 +167,7 @@ int MateSegment::open_of_owner(int fd, int flags) const noexcept {
 }
 
 void MateSegment::open(int fd, const std::string &cookie) {
-    // First of all, so that what is checked afterwards is checked of this very process.
+    // Open the pidfd first, so that all later checks apply to this very process.
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)); // CLOEXEC; none on kernels before 5.3
     const std::string path = text("/proc/", pid_, "/fd/", fd);
     const int file = open_of_owner(fd, O_RDONLY);
@@ -154,7 +186,7 @@ void MateSegment::open(int fd, const std::string &cookie) {
     if (std::memcmp(head->magic, kMagic, sizeof kMagic) != 0 ||
         std::memcmp(head->cookie, cookie.c_str(), sizeof head->cookie) != 0 || owner_gone())
         throw no_mate(text(path, " is not the shared memory that it offered"));
-    madvise(const_cast<char *>(map_), length_, MADV_DONTDUMP); // its own dump has it
+    madvise(const_cast<char *>(map_), length_, MADV_DONTDUMP); // the owner's core dump has it
 }
 
 MateSegment::~MateSegment() {

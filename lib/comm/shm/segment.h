@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments: anonymous memory that one worker writes and its mates, the other workers of the host, can only read. So a
-// worker that is lost, or has gone wild, never writes into a living one.
+// Segments: anonymous memory that one worker writes. The other workers of the host, its mates, can only read it. So a
+// worker that crashes or goes wrong never writes into the memory of another.
 //
-// The owner's offer, a line of text that travels with the rest of forming, says where to find the file behind it:
-// /proc/<pid>/fd/<number>, to which the kernel lets processes of the same user. It has no name anywhere else and goes
-// with its last user. Any thread.
+// The owner's offer is a line of text that travels with the other data of forming. It says where to find the file:
+// /proc/<pid>/fd/<number>, which the kernel opens to processes of the same user. The file has no other name, and
+// disappears with its last user. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace mdist {
 
 class OwnSegment {
   public:
-    /// Zeros; they cost address space until they are written. Throws RESOURCE.
+    /// Creates a segment of zeros. It costs only address space until it is backed. Throws RESOURCE.
     explicit OwnSegment(std::size_t bytes);
     ~OwnSegment();
     OwnSegment(const OwnSegment &) = delete;
@@ -24,8 +24,13 @@ class OwnSegment {
     char *data() const;
     std::size_t bytes() const;
     int fd() const { return fd_; }
-    /// Where fd() has a byte of data().
+    /// The position in the file fd() of a byte of data().
     std::size_t file_offset(std::size_t offset) const;
+    /// Gives memory to these bytes, and keeps their content. Returns 0 or an errno. Nobody, mates included, may read or
+    /// write bytes that are not backed: if memory is short, the access would end the process with SIGBUS.
+    int back(std::size_t offset, std::size_t bytes) const noexcept;
+    /// back(), but throws RESOURCE. `purpose` is for the message.
+    void require(std::size_t offset, std::size_t bytes, const char *purpose) const;
 
     std::string offer() const { return offer_; }
 
@@ -38,7 +43,7 @@ class OwnSegment {
 
 class MateSegment {
   public:
-    /// Throws UNSUPPORTED, with the reason, where it cannot be had.
+    /// Opens a mate's segment. Throws UNSUPPORTED, with the reason, if that is not possible.
     explicit MateSegment(const std::string &offer);
     ~MateSegment();
     MateSegment(const MateSegment &) = delete;
@@ -46,9 +51,10 @@ class MateSegment {
 
     const char *data() const;
     std::size_t bytes() const;
-    /// Whether its owner has ended, where the kernel tells. A look takes a system call.
+    /// Whether the owner's process has ended, if the kernel can tell. Costs a system call.
     bool owner_gone() const noexcept;
-    /// Opens what the owner has under that number, with O_NONBLOCK and the like; -1 and errno.
+    /// Opens the file that the owner has under that number. Adds O_NONBLOCK and the like to `flags`. Returns -1 and
+    /// sets errno on failure.
     int open_of_owner(int fd, int flags) const noexcept;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/staged.h"
 
-#include "comm/pointers.h"
+#include "comm/call/pointers.h"
 #include "util/dtype.h"
 
 #include <algorithm>
@@ -13,21 +13,22 @@ namespace {
 
 using KeepGoing = FunctionRef<void()>;
 
-/// Chunks are numbered through the job, as in ShmSteps.
+/// Chunks are numbered throughout the job, as in ShmSteps.
 class Staged {
   public:
-    Staged(ShmSteps &steps, const Flat &row, uint32_t most_partials, KeepGoing keep_going)
+    Staged(ShmSteps &steps, const ReduceRow &row, KeepGoing keep_going)
         : steps_(steps),
           mates_(steps.mates()),
           row_(row),
           keep_going_(keep_going),
           element_size_(dtype_size(row.dtype())),
-          chunk_elements_(elements_of_chunk(most_partials)),
+          chunk_elements_(elements_of_chunk()),
           first_(steps.before()),
           end_(first_ + (row.elements() + chunk_elements_ - 1) / chunk_elements_) {}
 
-    /// Each step of a chunk stands one or two steps before the next step of the same, so that waits overlap.
+    /// Between two steps of one chunk come one or two steps of other chunks, so that waits overlap.
     void run() {
+        back();
         fill(first_);
         for (uint64_t chunk = first_; chunk < end_; ++chunk) {
             if (chunk + 1 < end_) fill(chunk + 1);
@@ -39,8 +40,8 @@ class Staged {
     }
 
   private:
-    uint64_t elements_of_chunk(uint32_t most_partials) const {
-        const uint64_t most = mates_.layout().sizes().stage_bytes / (most_partials * row_.partial_size());
+    uint64_t elements_of_chunk() const {
+        const uint64_t most = mates_.layout().sizes().stage_bytes / (row_.cut().most() * row_.partial_size());
         return std::max<uint64_t>(most, 1);
     }
     uint64_t begin_of(uint64_t chunk) const { return (chunk - first_) * chunk_elements_; }
@@ -48,28 +49,36 @@ class Staged {
     ShmShare share_of(uint32_t rank, uint64_t chunk) const {
         return ShmShare::of(rank, mates_.workers(), count_of(chunk), element_size_);
     }
-    /// Where partial `index` of a worker has element `element` of a chunk.
+    /// The offset of element `element` of a chunk in a worker's partial `index`.
     std::size_t partial_at(uint64_t chunk, uint32_t index, uint64_t element) const {
         return mates_.layout().partials(chunk) + (index * chunk_elements_ + element) * row_.partial_size();
     }
 
+    void back();
     void fill(uint64_t chunk);
     void reduce(uint64_t chunk);
     void take(uint64_t chunk);
     void fill_range(uint64_t chunk, uint64_t begin, uint64_t end);
-    /// To `results`, and to `output` unless it is nullptr. Moves the addresses of partials on.
+    /// Writes to `results`, and to `output` unless it is nullptr. Advances the addresses of the partials.
     void combine(const void **partials, uint64_t count, char *output, char *results);
 
     ShmSteps &steps_;
     const ShmMates &mates_;
-    const Flat &row_;
+    const ReduceRow &row_;
     const KeepGoing keep_going_;
     const std::size_t element_size_;
     const uint64_t chunk_elements_;
     const uint64_t first_;
     const uint64_t end_;
-    const std::unique_ptr<char[]> scratch_ = std::make_unique_for_overwrite<char[]>(kShmBlockBytes);
+    const std::unique_ptr<char[]> scratch_{new char[kShmBlockBytes]};
 };
+
+/// Makes sure that the stages have memory for the first chunk, which is the largest.
+void Staged::back() {
+    const uint64_t count = count_of(first_);
+    steps_.back_stages(((row_.partial_count() - 1) * chunk_elements_ + count) * row_.partial_size(),
+                       count * element_size_);
+}
 
 void Staged::fill_range(uint64_t chunk, uint64_t begin, uint64_t end) {
     for (uint32_t index = 0; index < row_.partial_count() && begin < end; ++index)
@@ -77,10 +86,10 @@ void Staged::fill_range(uint64_t chunk, uint64_t begin, uint64_t end) {
 }
 
 void Staged::fill(uint64_t chunk) {
-    // The stage held a chunk before, which everybody must have reduced.
+    // The stage held an earlier chunk, which all workers must have reduced.
     if (chunk >= ShmLayout::kStages)
         steps_.await_all(&ShmProgress::reduced, chunk + 1 - ShmLayout::kStages, keep_going_);
-    // Its own share only this worker reads: from where it stands, if it can.
+    // Only this worker reads its own share: it reads it in place if it can.
     const ShmShare own = share_of(mates_.rank(), chunk);
     fill_range(chunk, 0, own.begin);
     if (row_.partial_in_place(begin_of(chunk) + own.begin, own.count) == nullptr)
@@ -145,8 +154,8 @@ void Staged::take(uint64_t chunk) {
 
 } // namespace
 
-void reduce_staged(ShmSteps &steps, const Flat &row, uint32_t most_partials, KeepGoing keep_going) {
-    if (row.elements() != 0) Staged(steps, row, most_partials, keep_going).run();
+void reduce_staged(ShmSteps &steps, const ReduceRow &row, KeepGoing keep_going) {
+    if (row.elements() != 0) Staged(steps, row, keep_going).run();
 }
 
 } // namespace mdist

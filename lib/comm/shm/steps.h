@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShmSteps: how far each worker is with the chunks of large operations. Chunks are counted through from the first of
-// the job, alike on all workers. One thread at a time.
+// ShmSteps: how far each worker is with the chunks of large operations. Chunks are counted from the first one of the
+// job, the same on all workers. One thread at a time.
 #pragma once
 
 #include "comm/shm/bell.h"
@@ -20,11 +20,17 @@ class ShmSteps {
         : mates_(std::move(mates)), bell_(std::move(bell)) {}
 
     const ShmMates &mates() const { return *mates_; }
-    /// Chunks of the operations before.
+    /// Number of chunks in all earlier operations.
     uint64_t before() const { return before_; }
     void add(uint64_t chunks) { before_ += chunks; }
 
-    /// This worker is done with that step of the first `chunks`.
+    /// Gives memory to the first bytes of each of this worker's stages.
+    void back_stages(std::size_t partials, std::size_t results) {
+        grow(backed_partials_, partials, mates_->layout().partials(0));
+        grow(backed_results_, results, mates_->layout().results(0));
+    }
+
+    /// Says that this worker has done that step of the first `chunks` chunks.
     void publish(Step step, uint64_t chunks) {
         (mates_->own().progress.*step).store(chunks, std::memory_order_seq_cst);
         bell_->ring();
@@ -39,26 +45,37 @@ class ShmSteps {
             if (rank != mates_->rank()) await(rank, step, chunks, keep_going);
     }
 
-    /// Throws PEER_LOST if a mate has given up: what was read of its memory may have been anything.
+    /// Throws PEER_LOST if a mate has given up: what was read from its memory may then be anything.
     void require_all_there() const {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
             if (rank != mates_->rank() && bell_->closed(rank))
-                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has given up"))
+                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has aborted the collective"))
                     .worker(static_cast<int32_t>(rank));
     }
 
   private:
+    void grow(std::size_t &backed, std::size_t bytes, std::size_t first) {
+        const std::size_t stage = mates_->layout().sizes().stage_bytes;
+        if (bytes <= backed) return;
+        for (std::size_t i = 0; i < ShmLayout::kStages; ++i)
+            mates_->segment()->require(first + i * stage, bytes, "large collectives");
+        backed = bytes;
+    }
+
     std::shared_ptr<ShmMates> mates_;
     std::shared_ptr<ShmBell> bell_;
     uint64_t before_ = 0;
+    std::size_t backed_partials_ = 0; // bytes of each stage that have memory
+    std::size_t backed_results_ = 0;
 };
 
-/// What mates will read is computed in blocks of private memory and copied from there: a store to a line that another
-/// core has read waits for that core, line by line, where a long copy need not. That halves the time between cores that
-/// share no cache, and costs a tenth, straight from and to arenas a quarter, between those that do.
+/// Data that mates will read is computed in blocks of private memory and copied from there. A store to a cache line
+/// that another core has read waits for that core, line by line; a long copy need not. This halves the time between
+/// cores that share no cache. Between cores that share one it costs a tenth, or a quarter when working straight from
+/// and to arenas.
 constexpr std::size_t kShmBlockBytes = 32768;
 
-/// A worker's part of so many elements, cut at cache lines.
+/// A worker's share of some elements, cut at cache lines.
 struct ShmShare {
     uint64_t begin;
     uint64_t count;

@@ -1,39 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/auto_shard.h"
 
+#include "data/dataset.h"
+#include "data/distribute/selection.h"
+#include "data/transforms.h"
 #include "util/failure.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
 namespace {
 
-/// In TensorFlow those workers fail that got a file, and the others wait for them. Here all fail, before the first
-/// step.
-void check_enough(const Sharing &sharing, uint64_t workers) {
+/// In TensorFlow the workers that got a file fail, and the others wait for them. Here all workers fail, before the
+/// first step.
+void check_enough(const Sharing &sharing, const InputLayout &layout) {
+    const uint64_t least = least_to_shard(layout);
     for (const FileList &list : sharing.lists)
-        if (list.files.value_or(0) != 0 && *list.files < workers)
+        if (list.files.value_or(0) != 0 && *list.files < least)
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                           text("cannot share out by file: ", list.reader, " reads ", *list.files,
-                               *list.files == 1 ? " file" : " files", ", which is not enough for ", workers,
-                               " workers; take at least ", workers, " files, or policy DATA or OFF"))
+                               *list.files == 1 ? " file" : " files", ", which is not enough for ", layout.workers(),
+                               " workers. Use at least ", least, " files, or policy DATA or OFF"))
                 .reason("too_few_files");
 }
 
 Sharing by_file(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     Sharing sharing = shard_files(source, layout);
-    if (sharing.dataset != nullptr) check_enough(sharing, layout.workers);
+    if (sharing.dataset != nullptr) check_enough(sharing, layout);
     return sharing;
 }
 
 Sharing by_file_alone(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
     Sharing sharing = by_file(source, layout);
     if (sharing.dataset != nullptr) return sharing;
-    // One worker reads all there is, whatever that is.
-    if (layout.workers == 1) return {source, MDIST_SHARD_FILE, "there is one worker"};
+    // A single worker reads everything, whatever the sources are.
+    if (layout.workers() == 1) return {source, MDIST_SHARD_FILE, "there is one worker"};
     throw Failure(MDIST_ERR_NOT_FOUND, text("policy FILE finds no files to share out: ", sharing.why,
-                                            "; take policy DATA, or AUTO, which then does the same"));
+                                            ". Use policy DATA, or AUTO, which then does the same"));
 }
 
 Sharing by_file_or_data(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
@@ -49,6 +54,25 @@ Sharing by_hint(const std::shared_ptr<const Dataset> &source, const InputLayout 
 
 } // namespace
 
+std::shared_ptr<const Dataset> shard_of(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
+    if (layout.spans.are_even()) return make_shard(source, layout.workers(), layout.worker);
+    std::vector<uint64_t> own;
+    for (uint32_t replica = layout.own().first; replica < layout.own().last; ++replica) own.push_back(replica);
+    return make_selection(source, layout.total(), std::move(own));
+}
+
+uint64_t shard_size(uint64_t elements, const InputLayout &layout) {
+    const bool even = layout.spans.are_even();
+    const uint64_t first = even ? layout.worker : layout.own().first;
+    const uint64_t count = even ? 1 : layout.own().count();
+    const uint64_t row = even ? layout.workers() : layout.total();
+    return elements / row * count + std::clamp(elements % row, first, first + count) - first;
+}
+
+uint64_t least_to_shard(const InputLayout &layout) {
+    return layout.spans.are_even() ? layout.workers() : layout.spans[layout.workers() - 1].first + 1;
+}
+
 Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy) {
     switch (policy) {
         case MDIST_SHARD_OFF:
@@ -62,7 +86,7 @@ Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &l
         case MDIST_SHARD_BY_HINT:
             return by_hint(source, layout);
         default:
-            throw invalid(text("policy ", policy, " is none of mdist_shard_policy_t"));
+            throw invalid(text("policy ", policy, " is not a valid mdist_shard_policy_t"));
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Auto-sharding: which worker reads what, decided from how a dataset is made. The same decision on every worker.
+// Auto-sharding: decides which worker reads what, from how the dataset is made. Every worker decides the same.
 #pragma once
 
-#include "data/distribute/plan.h"
+#include "data/distribute/dealing.h"
 
 #include <memory>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace mdist {
 
-/// Names of files, of all workers together, that one reader gets.
+/// The file names that one reader of the dataset gets, those of all workers together.
 struct FileList {
     std::string reader;            // "tfrecords(...)"
-    std::optional<uint64_t> files; // where they can be counted without reading or calling anything
+    std::optional<uint64_t> files; // if they can be counted without reading or calling anything
 };
 
-/// Who reads what.
+/// The decision which worker reads what.
 struct Sharing {
     std::shared_ptr<const Dataset> dataset; // as this worker reads it
     int32_t policy = MDIST_SHARD_OFF;       // never AUTO
@@ -25,16 +25,24 @@ struct Sharing {
     std::vector<FileList> lists = {};       // policy FILE
 };
 
-/// By `policy`, before anything is cut. Policy DATA leaves the dataset as it is: it is what comes of cutting that is
-/// shared then. Throws NOT_FOUND and FAILED_PRECONDITION as make_plan does.
+/// Shares `source` out as `policy` says, before batches are cut. Policy DATA leaves the dataset as it is: the workers
+/// then share what the cutting yields. Throws NOT_FOUND and FAILED_PRECONDITION as make_plan does.
 Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy);
 
-/// Every reader of `source` gets each layout.workers-th name; shuffles of names move behind that, so that all workers
-/// agree who reads what, with whatever seeds. `dataset` is null, and `why` says it, where there is something between
-/// the readers and the end that TensorFlow doesn't look through, or any branch without a reader.
+/// Returns the elements of this worker: every layout.workers()-th. If spans are uneven, element i is for replica
+/// i mod layout.total() instead.
+std::shared_ptr<const Dataset> shard_of(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
+/// Returns how many of `elements` elements shard_of() gives this worker.
+uint64_t shard_size(uint64_t elements, const InputLayout &layout);
+/// Returns the least number of elements that gives every worker at least one.
+uint64_t least_to_shard(const InputLayout &layout);
+
+/// Gives every reader of `source` only this worker's file names. Shuffles of the names move behind the shard, so that
+/// all workers agree who reads what, whatever their seeds. If any branch has no reader, the result's `dataset` is null
+/// and `why` gives the reason.
 Sharing shard_files(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
 
-/// Every shard of MDIST_SHARD_HINT becomes a shard of the workers; `source` itself if there is none.
+/// Replaces every shard of MDIST_SHARD_HINT with this worker's shard. Returns `source` itself if there is none.
 std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
 
 } // namespace mdist

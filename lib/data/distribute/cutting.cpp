@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/cutting.h"
 
-#include "data/distribute/turns.h"
+#include "data/distribute/selection.h"
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -12,11 +12,11 @@
 namespace mdist {
 namespace {
 
-/// Which of the slices of a batch that all see are this worker's, replica after replica.
+/// Returns which slices of a batch are this worker's, one for each replica. All workers see the batch.
 std::vector<uint64_t> own_slices(const InputLayout &layout, bool by_replica) {
     std::vector<uint64_t> own;
-    for (uint64_t i = 0; i < layout.replicas; ++i)
-        own.push_back(by_replica ? layout.worker * layout.replicas + i : layout.worker + i * layout.workers);
+    for (uint32_t i = 0; i < layout.own().count(); ++i)
+        own.push_back(by_replica ? layout.own().first + i : layout.worker + i * layout.workers());
     return own;
 }
 
@@ -26,30 +26,34 @@ std::vector<uint64_t> all_slices(const InputLayout &layout) {
     return all;
 }
 
-/// Whom the slices of a batch that all see are for, by id.
+/// Returns the replica id that each slice of a batch is for. All workers see the batch.
 std::vector<uint64_t> replica_of_each(const InputLayout &layout, bool by_replica) {
     std::vector<uint64_t> replicas = all_slices(layout);
     for (uint64_t &slice : replicas)
-        if (!by_replica) slice = slice % layout.workers * layout.replicas + slice / layout.workers;
+        if (!by_replica)
+            slice = layout.spans[static_cast<uint32_t>(slice % layout.workers())].first + slice / layout.workers();
     return replicas;
 }
 
-/// A worker of slow devices takes fewer rows of its own in each step, and so is longer about them.
+/// Each worker reads batches of its own. A worker of slow devices takes fewer rows in each step, so its batches last
+/// longer.
 Cutting weighted_stream(const InputLayout &layout, const Dealing &dealing, std::optional<uint64_t> batch_size) {
     if (!batch_size)
         throw invalid(
-            "weights need a batch size that is known beforehand where workers do not share batches; end with "
-            "mdist_dataset_batch, or take policy DATA");
+            "weights need a known batch size where workers do not share batches. End the dataset with "
+            "mdist_dataset_batch, or use policy DATA");
     const std::vector<uint64_t> all =
         Shares{Shares::Rule::kWeighted, layout.total(), 0, dealing.weights}.of(*batch_size);
-    const auto begin_of = [&](uint64_t worker) {
-        return all.begin() + static_cast<std::ptrdiff_t>(worker * layout.replicas);
+    const auto rows_of = [&](uint32_t worker) -> std::vector<uint64_t> {
+        return {all.begin() + layout.spans[worker].first, all.begin() + layout.spans[worker].last};
     };
-    for (uint64_t worker = 0; worker < layout.workers; ++worker)
-        if (std::all_of(begin_of(worker), begin_of(worker + 1), [](uint64_t rows) { return rows == 0; }))
-            throw invalid(text("by these weights no row of a batch of ", *batch_size, " is for worker ", worker,
-                               "; it needs larger weights, or a larger batch"));
-    return {.kind = Cutting::Kind::kStream, .sizes = {begin_of(layout.worker), begin_of(layout.worker + 1)}};
+    for (uint32_t worker = 0; worker < layout.workers(); ++worker) {
+        const std::vector<uint64_t> rows = rows_of(worker);
+        if (std::count(rows.begin(), rows.end(), 0u) == static_cast<std::ptrdiff_t>(rows.size()))
+            throw invalid(text("worker ", worker, " gets 0 of the ", *batch_size,
+                               " rows of each batch with these weights. Raise its weights or the batch size"));
+    }
+    return {.kind = Cutting::Kind::kStream, .sizes = rows_of(layout.worker)};
 }
 
 Cutting slices(const InputLayout &layout, const Dealing &dealing, bool shared, Shares::Rule rule) {
@@ -58,24 +62,25 @@ Cutting slices(const InputLayout &layout, const Dealing &dealing, bool shared, S
     slicing.shares.rule = rule;
     slicing.shares.slices = layout.total();
     if (!shared) {
-        // A batch of its own lasts a worker for as many steps as there are workers, each with other slices that are
-        // larger.
+        // Each worker cuts batches of its own, and one batch lasts for several steps: as many as there are workers, if
+        // all have the same number of replicas. `turn` puts the larger slices elsewhere on each worker.
         slicing.own = all_slices(layout);
-        slicing.shares.turn = layout.worker * layout.replicas;
+        slicing.shares.turn = layout.own().first;
         return cutting;
     }
-    slicing.own = own_slices(layout, dealing.by_replica);
-    slicing.replicas = replica_of_each(layout, dealing.by_replica);
+    slicing.own = own_slices(layout, dealing.goes_by_replica(layout));
+    slicing.replicas = replica_of_each(layout, dealing.goes_by_replica(layout));
     for (const uint64_t replica : slicing.replicas)
         if (!dealing.weights.empty()) slicing.shares.weights.push_back(dealing.weights[replica]);
     return cutting;
 }
 
 Cutting whole_elements(const InputLayout &layout, const Dealing &dealing, bool shared) {
-    if (!shared || layout.workers == 1) return {};
-    Cutting cutting = {.kind = Cutting::Kind::kTurns};
-    cutting.slicing.shares.slices = dealing.by_replica ? layout.total() : layout.workers;
-    cutting.slicing.own = dealing.by_replica ? own_slices(layout, true) : std::vector<uint64_t>{layout.worker};
+    if (!shared || layout.workers() == 1) return {};
+    const bool by_replica = dealing.goes_by_replica(layout);
+    Cutting cutting = {.kind = Cutting::Kind::kSelection};
+    cutting.slicing.shares.slices = by_replica ? layout.total() : layout.workers();
+    cutting.slicing.own = by_replica ? own_slices(layout, true) : std::vector<uint64_t>{layout.worker};
     return cutting;
 }
 
@@ -102,8 +107,8 @@ std::shared_ptr<const Dataset> Cutting::applied(const std::shared_ptr<const Data
             return make_rebatch(mine, sizes, false);
         case Kind::kSlices:
             return make_slices(mine, slicing);
-        case Kind::kTurns:
-            return make_turns(mine, slicing.shares.slices, slicing.own);
+        case Kind::kSelection:
+            return make_selection(mine, slicing.shares.slices, slicing.own);
     }
     return mine;
 }
@@ -124,7 +129,7 @@ std::string Cutting::text() const {
             return "consecutive rows, whatever the borders of batches";
         case Kind::kSlices:
             return mdist::text("each batch in ", slicing.shares.slices, " slices: ", slicing.shares.text());
-        case Kind::kTurns:
+        case Kind::kSelection:
             return mdist::text("whole elements: of each ", slicing.shares.slices, " in a row those of its own");
     }
     return "";

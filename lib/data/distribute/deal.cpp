@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kNone = Agreement::kNone;
 
-/// What holds for the elements of all of them. Throws MISMATCH.
+/// Returns what is true of the elements of all parts. Throws MISMATCH.
 std::vector<Spec> common_spec(const std::vector<std::shared_ptr<const Dataset>> &parts) {
     std::vector<Spec> common = parts.at(0)->spec();
     for (std::size_t replica = 1; replica < parts.size(); ++replica) {
@@ -28,32 +28,32 @@ std::vector<Spec> common_spec(const std::vector<std::shared_ptr<const Dataset>> 
         }
         if (!alike)
             throw Failure(MDIST_ERR_MISMATCH, text("the datasets of replicas 0 and ", replica,
-                                                   " differ in the number, dtype or rank of their components; all "
-                                                   "replicas get elements of one kind"));
+                                                   " differ in the number, dtype or rank of their components; they "
+                                                   "must be the same for all replicas"));
     }
     return common;
 }
 
-/// A replica that sits a step out has none of the rows that are known beforehand.
-std::vector<Spec> dealt_spec(std::vector<Spec> spec, const Deal &deal) {
-    const bool some_sit_out = deal.partial && deal.agreement != nullptr;
-    for (Spec &component : spec)
-        if (some_sit_out && component.shape.rank != 0) component.shape.dims[0] = Spec::kUnknown;
-    return spec;
-}
-
 bool is_static(const std::vector<Spec> &spec) {
-    return std::ranges::all_of(spec, [](const Spec &component) {
+    return std::all_of(spec.begin(), spec.end(), [](const Spec &component) {
         const uint64_t *const dims = component.shape.dims;
         return std::find(dims, dims + component.shape.rank, Spec::kUnknown) == dims + component.shape.rank;
     });
+}
+
+/// A replica without a sub-batch gets 0 rows, so the number of rows is not known in advance if that can happen. If all
+/// shapes are known and this worker decides alone, the shapes are kept as promised: an incomplete step is then the end.
+std::vector<Spec> dealt_spec(std::vector<Spec> spec, const Deal &deal) {
+    const bool some_sit_out = deal.partial && (deal.agreement != nullptr || !is_static(spec));
+    for (Spec &component : spec)
+        if (some_sit_out && component.shape.rank != 0) component.shape.dims[0] = Spec::kUnknown;
+    return spec;
 }
 
 class Dealt final : public Combination {
   public:
     Dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal)
         : Combination(parts, dealt_spec(common_spec(parts), deal)), deal_(std::move(deal)) {
-        // Shapes that are promised are kept: a replica can't get another.
         if (deal_.agreement == nullptr && is_static(spec())) deal_.partial = false;
     }
 
@@ -71,7 +71,7 @@ class Dealt final : public Combination {
     Deal deal_;
 };
 
-/// What a replica gets for which there is nothing.
+/// Makes what a replica without a sub-batch gets.
 Tensor nothing_of(const Spec &component, int32_t gpu) {
     Shape shape = component.shape;
     for (int32_t i = 0; i < shape.rank; ++i)
@@ -100,7 +100,7 @@ class DealtStream final : public Stream {
         return true;
     }
 
-    /// The next sub-batch of each local replica, into step_; their rows.
+    /// Takes the next sub-batch of each local replica into step_. Returns their rows.
     StepRows take() {
         StepRows rows(step_.size(), kNone);
         for (std::size_t i = 0; i < step_.size(); ++i) {
@@ -135,9 +135,9 @@ class DealtStream final : public Stream {
         return Element(std::move(tensors));
     }
 
-    /// Without a word to the others, who replay as many: a worker that had nothing any more has nothing later.
+    /// Does not ask the other workers, which replay as many steps. A worker that had run out stays so.
     uint64_t leap(uint64_t count, Element &scratch) override {
-        const uint64_t each = step_.size() / parts_.size(); // of one part's elements in a step
+        const uint64_t each = step_.size() / parts_.size(); // elements of one part in a step
         const uint64_t all = saturated_product(count, each);
         uint64_t most = 0, least = UINT64_MAX;
         for (const auto &part : parts_) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements for replicas: sub-batches taken in turns, and what becomes of replicas and workers for whom there are none.
+// Deals sub-batches out to the replicas of a worker, step by step. Decides what happens when some replicas or workers
+// have none left.
 #pragma once
 
 #include "data/agreement.h"
@@ -15,23 +16,25 @@ namespace mdist {
 
 struct Deal {
     uint64_t replicas = 1; // of this worker
-    /// A step of which only some replicas have a sub-batch: the others get one of no rows; else that is the end.
+    /// If only some replicas have a sub-batch in a step, true gives the others one of no rows. False ends the dataset.
     bool partial = true;
-    /// Makes what an iteration agrees by; none: this worker knows alone when a step takes place.
+    /// Makes the agreement of an iteration. Null: this worker knows by itself whether a step takes place.
     std::function<std::shared_ptr<Agreement>()> agreement = nullptr;
-    /// Of each replica its GPU, where what it gets lies there; -1: on the host. None: on the host.
+    /// The GPU of each replica whose elements lie on a GPU; -1: they lie on the host. Empty: all lie on the host.
     std::vector<int32_t> gpus = {};
     std::string text = {};   // how it was dealt out, for people
     std::string source = {}; // Dataset::description of the result
-    std::string place = {};  // what positions but the first depend on, as in Dataset::layout
+    std::string place = {};  // Dataset::layout of every position except the first
 };
 
-/// Elements of `deal.replicas` sub-batches, one for each replica: consecutive ones of `parts`; or, if there is one of
-/// them for each replica, the next of each. With an agreement, a step takes place while any worker has something for
-/// it; and everybody's rows are known, as they are where parts come with them (Element::step_rows), or of one worker.
+/// Makes elements of `deal.replicas` sub-batches, one for each replica. `parts` is either one dataset, which the
+/// replicas take in turn, or one dataset for each replica.
+/// With an agreement and `deal.partial`, a step takes place as long as any worker has a sub-batch for it.
+/// The rows of every replica of the job are known in three cases: with an agreement, if the elements of `parts` come
+/// with them (Element::step_rows), or if there is one worker.
 std::shared_ptr<Dataset> make_dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal);
 
-/// What Deal::text said; "" for a dataset that was not dealt out.
+/// Returns Deal::text; "" for a dataset that was not dealt out.
 std::string text_of_deal(const Dataset &dataset);
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/describe.h"
 
+#include "data/dataset.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -26,7 +27,7 @@ class Lines {
     const std::string &all() const { return all_; }
 
   private:
-    // Few datasets used often make many lines.
+    // A few datasets that are used many times over would make too many lines.
     static constexpr std::size_t kMost = 200;
 
     void put(const std::string &line) {

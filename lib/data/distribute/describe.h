@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a dataset is made, in lines for people.
+// Describes how a dataset is made, in lines for people.
 #pragma once
 
 #include "data/dataset.h"
@@ -8,8 +8,8 @@
 
 namespace mdist {
 
-/// A line for each dataset, from the sources to `dataset` itself; those of several sources stand indented and numbered.
-/// Of very long ones the first.
+/// Writes a line for each dataset, from the sources to `dataset` itself. The branches of a dataset with several sources
+/// are indented and numbered. A very long description is cut off.
 std::string pipeline_of(const Dataset &dataset);
 
 /// The same, and what the elements look like.

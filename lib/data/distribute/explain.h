@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says of itself.
+// Explains an InputPlan in words.
 #pragma once
 
 #include "data/distribute/auto_shard.h"
@@ -11,10 +11,12 @@ namespace mdist {
 /// "FILE"
 const char *policy_name(int32_t policy);
 
-/// Lines for people: policy and why, who reads what, how batches are cut, rows in the first steps, the pipeline.
-std::string explain(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing);
+/// Returns lines for people: the policy and its reason, who reads what, how batches are cut, the rows in the first
+/// steps, the pipeline.
+std::string explain(const InputPlan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing);
 
-/// What of it must be the same on all workers.
-std::string alike_lines(const Plan &plan, const Sharing &sharing, const InputLayout &layout, const Dealing &dealing);
+/// Returns the lines that must be the same on all workers.
+std::string alike_lines(const InputPlan &plan, const Sharing &sharing, const InputLayout &layout,
+                        const Dealing &dealing);
 
 } // namespace mdist

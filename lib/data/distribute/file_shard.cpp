@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files dealt out to workers: TensorFlow's auto-sharding by file.
+// Deals files out to workers: TensorFlow's auto-sharding by file.
 #include "data/distribute/auto_shard.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -25,7 +25,7 @@ class FileSharding {
     }
 
   private:
-    /// Null, and why_not_, where no files are found below. A dataset that is used twice stays one.
+    /// Returns null and sets why_not_ if a branch of `at` reads no files. A dataset that is used twice stays one.
     Source sharded(const Source &at) {
         const auto known = sharded_.find(at.get());
         if (known != sharded_.end()) return known->second;
@@ -38,8 +38,8 @@ class FileSharding {
         const Traits traits = at->traits();
         if (traits.role == Traits::Role::kReader) return read_by(at, traits.text);
         Sources sources = at->sources();
-        if (sources.empty() || traits.hides_files) {
-            why_not_ = text(traits.text, traits.hides_files ? " hides what is below it" : " reads no files");
+        if (sources.empty()) {
+            why_not_ = text(traits.text, " reads no files");
             return nullptr;
         }
         bool changed = false;
@@ -54,20 +54,20 @@ class FileSharding {
 
     Source read_by(const Source &reader, const std::string &called) {
         const Source names = reader->sources()[0];
-        if (layout_.workers == 1) {
+        if (layout_.workers() == 1) {
             lists_.push_back({called, names->size()});
             return reader;
         }
         Sources shuffles;
-        in_order_.clear(); // each reader has all shuffles of its names behind the shard, also those that others have
+        in_order_.clear(); // each reader gets all shuffles of its names behind the shard, even those that others share
         Source mine = in_order(names, shuffles);
         lists_.push_back({called, mine->size()});
-        mine = make_shard(std::move(mine), layout_.workers, layout_.worker);
+        mine = shard_of(mine, layout_);
         for (const Source &shuffle : shuffles) mine = shuffle->with_sources({mine});
         return reader->with_sources({mine});
     }
 
-    /// Names without their shuffles, which are put into `shuffles`, the first of them first.
+    /// Returns the names without their shuffles. Appends the shuffles to `shuffles`, the one nearest the source first.
     Source in_order(const Source &at, Sources &shuffles) {
         const auto known = in_order_.find(at.get());
         if (known != in_order_.end()) return known->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shards that the program has put where it wants them, but could not number.
+// Replaces MDIST_SHARD_HINT shards. The program put them where it wants them, but could not number them.
 #include "data/distribute/auto_shard.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -31,16 +31,16 @@ class HintReplacing {
     }
 
   private:
-    /// Some get elements and others none where there are too few: told to all, here.
+    /// With too few elements, some workers would get one and others none. Then all workers fail, here.
     Source shard(const Source &source) const {
         const uint64_t elements = source->size().value_or(0);
-        if (elements != 0 && elements < layout_.workers)
+        if (elements != 0 && elements < least_to_shard(layout_))
             throw Failure(
                 MDIST_ERR_FAILED_PRECONDITION,
                 text("policy HINT shards ", source->traits().text, ", which has ", elements, " elements, over ",
-                     layout_.workers, " workers; that takes at least one for each, or policy DATA or OFF"))
+                     layout_.workers(), " workers; that takes at least one for each, or policy DATA or OFF"))
                 .reason("too_few_elements");
-        return make_shard(source, layout_.workers, layout_.worker);
+        return shard_of(source, layout_);
     }
 
     const InputLayout layout_;

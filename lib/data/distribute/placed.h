@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements brought to the GPUs of the replicas that get them.
+// Copies elements to the GPUs of the replicas that get them.
 #pragma once
 
 #include "data/dataset.h"
@@ -10,11 +10,11 @@
 
 namespace mdist {
 
-/// The same elements: number n is copied to GPU `gpus[n % gpus.size()]`, on a stream of the iterator's own, and is
-/// there when it comes out. -1: it stays on the host.
+/// Makes a dataset of the same elements. Element n is copied to GPU `gpus[n % gpus.size()]`, on a stream of the
+/// iterator's own. The copy is complete when the element comes out. -1: the element stays on the host.
 std::shared_ptr<const Dataset> make_placed(std::shared_ptr<const Dataset> source, std::vector<int32_t> gpus);
 
-/// Zeros on a GPU; -1: on the host.
+/// Allocates zeros on a GPU; -1: on the host.
 Tensor zeros_on(int32_t gpu, int32_t dtype, const Shape &shape);
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/shares.h"
 
+#include "data/dataset.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ std::vector<uint64_t> even(uint64_t rows, uint64_t slices, uint64_t turn) {
 
 std::vector<uint64_t> weighted(uint64_t rows, const std::vector<double> &weights) {
     const double largest = *std::max_element(weights.begin(), weights.end());
-    double all = 0; // of weights made small, so that they can be added
+    double all = 0; // the sum of the weights, scaled down so that it cannot overflow
     for (const double weight : weights) all += weight / largest;
     std::vector<uint64_t> shares;
     std::vector<double> remainders;
@@ -45,16 +46,15 @@ std::vector<uint64_t> weighted(uint64_t rows, const std::vector<double> &weights
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
     for (std::size_t i = 0; left != 0 && i < order.size(); ++i, --left) ++shares[order[i]];
-    shares[order[0]] += left; // only where the numbers are too large to be exact
+    shares[order[0]] += left; // not 0 only if the numbers are too large to be exact
     return shares;
 }
 
-/// Not by_count, as TensorFlow doesn't: the rule of cutting should not change with the number of elements.
 bool known(const Spec &component) {
-    return component.shape.rank != 0 && component.shape.dims[0] != Spec::kUnknown && !component.by_count;
+    return component.shape.rank != 0 && component.shape.dims[0] != Spec::kUnknown;
 }
 
-/// From the transforms, as far as they leave batches as they are.
+/// Looks for the batch size in the transforms, down to the first one that does not keep batches as they are.
 std::optional<uint64_t> made_of(const Dataset &dataset) {
     const Traits traits = dataset.traits();
     if (traits.batch_size || !traits.keeps_batch_size) return traits.batch_size;
@@ -96,14 +96,24 @@ std::string Shares::text() const {
 }
 
 std::vector<uint64_t> batch_sizes_for_worker(uint64_t batch_size, const InputLayout &layout) {
-    return even(batch_size, layout.total(), layout.worker * layout.replicas);
+    // In each step, all workers move on by the same number of shares. With the same number of replicas on each worker,
+    // that is to the next ones in the row.
+    const uint32_t total = layout.total();
+    const uint32_t turn = layout.spans.are_even() ? layout.own().count() : 1;
+    const std::vector<uint64_t> all = even(batch_size, total, 0);
+    std::vector<uint64_t> sizes;
+    for (uint32_t step = 0; step < total / std::gcd(total, turn); ++step)
+        for (uint32_t replica = layout.own().first; replica < layout.own().last; ++replica)
+            sizes.push_back(all[(replica + uint64_t{step} * turn) % total]);
+    return sizes;
 }
 
 std::optional<uint64_t> batch_size_of(const Dataset &dataset) {
     const std::vector<Spec> &spec = dataset.spec();
-    if (!std::ranges::all_of(spec, known)) return made_of(dataset);
+    if (!std::all_of(spec.begin(), spec.end(), known)) return made_of(dataset);
     const uint64_t rows = spec[0].shape.dims[0];
-    const bool alike = std::ranges::all_of(spec, [&](const Spec &each) { return each.shape.dims[0] == rows; });
+    const bool alike =
+        std::all_of(spec.begin(), spec.end(), [&](const Spec &each) { return each.shape.dims[0] == rows; });
     return alike ? std::optional(rows) : std::nullopt;
 }
 

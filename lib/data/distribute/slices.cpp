@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/slices.h"
 
+#include "data/dataset.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -11,12 +12,14 @@ namespace mdist {
 namespace {
 
 std::vector<Spec> sliced(std::vector<Spec> spec, const Slicing &slicing) {
+    const auto &own = slicing.own;
     for (Spec &component : spec) {
         uint64_t &rows = component.shape.dims[0];
         if (rows == Spec::kUnknown) continue;
         const std::vector<uint64_t> all = slicing.shares.of(rows);
-        const uint64_t first = all[slicing.own[0]];
-        rows = std::ranges::all_of(slicing.own, [&](uint64_t i) { return all[i] == first; }) ? first : Spec::kUnknown;
+        const uint64_t first = all[own[0]];
+        rows =
+            std::all_of(own.begin(), own.end(), [&](uint64_t i) { return all[i] == first; }) ? first : Spec::kUnknown;
     }
     return spec;
 }
@@ -62,7 +65,7 @@ class SlicesStream final : public Stream {
         return true;
     }
 
-    /// Whole batches without making them, where none is left out.
+    /// Skips whole batches without making them, if no batch is left out.
     uint64_t leap(uint64_t count, Element &scratch) override {
         const Slicing &slicing = dataset_->slicing();
         uint64_t done = 0;
@@ -106,10 +109,10 @@ class SlicesStream final : public Stream {
         for (std::size_t i = 1; i < batch_.size(); ++i)
             if (batch_[i].shape().dims[0] != first.dims[0])
                 throw invalid(text("component ", i, " of an element has ", batch_[i].shape().dims[0], " rows (shape ",
-                                   batch_[i].shape().text(), ") and component 0 has ", first.dims[0], " (shape ",
+                                   batch_[i].shape().text(), "), but component 0 has ", first.dims[0], " (shape ",
                                    first.text(),
-                                   "), which cannot be split over replicas alike; give the "
-                                   "dataset a batch first (mdist_dataset_batch)"));
+                                   "). All need the same number, to be split over replicas. Batch the dataset first "
+                                   "(mdist_dataset_batch)"));
         return first.dims[0];
     }
 
@@ -120,7 +123,7 @@ class SlicesStream final : public Stream {
 
     std::shared_ptr<const Slices> dataset_;
     std::unique_ptr<Stream> upstream_;
-    std::vector<Tensor> batch_;     // empty when its last slice is out
+    std::vector<Tensor> batch_;     // empty once its last slice was handed out
     std::vector<uint64_t> borders_; // slice i: rows borders_[i] to borders_[i + 1]
     std::size_t at_ = 0;            // in own
     std::shared_ptr<const StepRows> step_rows_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches cut into slices, which never join rows of two batches.
+// Cuts batches into slices. A slice never joins rows of two batches.
 #pragma once
 
 #include "data/distribute/shares.h"
@@ -13,14 +13,14 @@ namespace mdist {
 struct Slicing {
     Shares shares = {};
     std::vector<uint64_t> own = {};
-    /// Of batches that make a step of the whole job: whom each slice is for, by id. The slices of `own` then come with
-    /// everybody's rows (Element::step_rows).
+    /// The replica id that each slice is for, if a batch makes a step of the whole job. The slices of `own` then come
+    /// with the rows of every replica (Element::step_rows). Empty otherwise.
     std::vector<uint64_t> replicas = {};
 };
 
-/// Slices of each batch of `source`, which are views of it. A batch of which no slice would have a row comes out of
-/// kEqual as nothing, and else as slices of no rows. While iterated, a batch whose components differ in rows is
-/// INVALID_ARGUMENT.
+/// Makes a dataset of slices of the batches of `source`. The slices are views. If no slice of a batch would have a row,
+/// kEqual leaves the batch out; the other rules give slices of no rows. Iterating throws INVALID_ARGUMENT for a batch
+/// whose components differ in rows.
 std::shared_ptr<Dataset> make_slices(std::shared_ptr<const Dataset> source, Slicing slicing);
 
 } // namespace mdist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path may name anything: a pipe would block a plain open for ever, a device may never end. So the file is opened
-// without blocking and looked at before a byte is read.
+// Reads a regular file. A path may name anything: a pipe would block a plain open forever, a device may never end. So
+// the file is opened without blocking, and its type is checked before a byte is read.
 #include "data/files/bytes.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -25,13 +25,13 @@ Failure failed(std::string_view doing, const std::string &path, int code) {
     return Failure(missing     ? MDIST_ERR_NOT_FOUND
                    : exhausted ? MDIST_ERR_RESOURCE
                                : MDIST_ERR_IO,
-                   text("cannot ", doing, " ", quoted(path), ": ", std::generic_category().message(code)))
+                   text("cannot ", doing, " ", in_quotes(path), ": ", std::generic_category().message(code)))
         .reason(code == EACCES || code == EPERM ? "permission" : "")
         .native(code);
 }
 
 Failure not_regular(const std::string &path, std::string_view kind) {
-    return invalid(text(quoted(path), " is ", kind, "; datasets read regular files")).reason("not_regular");
+    return invalid(text(in_quotes(path), " is ", kind, "; datasets read regular files")).reason("not_regular");
 }
 
 class FileBytes final : public Bytes {
@@ -56,8 +56,8 @@ class FileBytes final : public Bytes {
         while (got < 0 && errno == EINTR);
         if (got < 0) throw failed(text("read byte ", at_, " of"), path_, errno);
         if (got == 0)
-            throw Failure(MDIST_ERR_DATA_LOSS, text(quoted(path_), " ends at byte ", at_, " and had ", size_,
-                                                    " bytes when it was opened; somebody has cut it off"))
+            throw Failure(MDIST_ERR_DATA_LOSS, text(in_quotes(path_), " ends at byte ", at_, ", but had ", size_,
+                                                    " bytes when it was opened. Another program has shortened it"))
                 .reason("corrupt");
         at_ += static_cast<uint64_t>(got);
         return static_cast<std::size_t>(got);
@@ -67,15 +67,15 @@ class FileBytes final : public Bytes {
   private:
     static int opened(const std::string &path) {
         if (std::memchr(path.data(), '\0', path.size()) != nullptr)
-            throw invalid(text("the name ", quoted(path), " of a file has a NUL byte in it"));
+            throw invalid(text("the file name ", in_quotes(path), " contains a NUL byte"));
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        // ENXIO, ENODEV: what open says to a socket, and to a device without a driver.
+        // open fails with ENXIO for a socket, and with ENODEV for a device without a driver.
         if (fd < 0 && (errno == ENXIO || errno == ENODEV)) throw not_regular(path, "a socket or device");
         if (fd < 0) throw failed("open", path, errno);
         return fd;
     }
 
-    /// In the constructor, which no destructor follows.
+    /// For the constructor only: if it throws, no destructor closes the file.
     [[noreturn]] void refuse(const Failure &failure) const {
         ::close(fd_);
         throw Failure(failure);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new file, through a buffer.
+// Writes a new file through a buffer.
 #include "data/files/sink.h"
 #include "util/failure.h"
 #include "util/files.h"
@@ -21,7 +21,7 @@ SplitPath split(const std::string &path) {
     const std::size_t slash = path.find_last_of('/');
     std::string name = slash == path.npos ? path : path.substr(slash + 1);
     if (name.empty() || name == "." || name == "..")
-        throw invalid(text(quoted(path), " names no file to write; say a folder and a name in it"));
+        throw invalid(text(in_quotes(path), " does not name a file to write; pass a folder and a file name"));
     return {slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash), std::move(name)};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of files: given, or found by patterns.
+// Datasets of file names, which are given or found by patterns.
 #include "data/sources.h"
 #include "util/crc32c.h"
 #include "util/failure.h"
@@ -65,7 +65,7 @@ class FilesStream final : public Stream {
     std::size_t next_ = 0;
 };
 
-/// Files of the same names in the same order, in whatever folders.
+/// Identifies the files by their names and order. The folders do not count.
 std::string Files::identity_of(const std::vector<Element> &names) {
     uint32_t crc = 0;
     for (const Element &name : names) {
@@ -93,14 +93,15 @@ struct Matches {
 
 void match(const std::string &pattern, std::vector<std::string> &paths) {
     Matches matches;
-    // Sorted later, by bytes: the system would go by the locale. A folder that may not be read is an error, too.
+    // The names are sorted later, by bytes: the system would sort by the locale. A folder that may not be read is an
+    // error.
     const int result = glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches.found);
     const int code = errno;
     const bool no_folder = result == GLOB_ABORTED && (code == ENOENT || code == ENOTDIR);
     if (result == GLOB_NOMATCH || no_folder) return;
     if (result == GLOB_NOSPACE) throw std::bad_alloc();
     if (result != 0) {
-        throw Failure(MDIST_ERR_IO, text("cannot look for files that match ", quoted(pattern), ": ",
+        throw Failure(MDIST_ERR_IO, text("cannot look for files that match ", in_quotes(pattern), ": ",
                                          std::generic_category().message(code)))
             .reason(code == EACCES || code == EPERM ? "permission" : "")
             .native(code);
@@ -123,9 +124,9 @@ std::vector<std::string> match_files(const std::vector<std::string> &patterns) {
     if (paths.empty())
         throw Failure(
             MDIST_ERR_NOT_FOUND,
-            text("no file matches ", patterns.empty() ? "no pattern" : quoted(patterns[0]),
-                 patterns.size() > 1 ? text(", nor any of the ", patterns.size() - 1, " patterns behind it") : ""));
-    std::ranges::sort(paths);
+            text("no file matches ", patterns.empty() ? "no pattern" : in_quotes(patterns[0]),
+                 patterns.size() > 1 ? text(", nor any of the ", patterns.size() - 1, " patterns after it") : ""));
+    std::sort(paths.begin(), paths.end());
     return paths;
 }
 

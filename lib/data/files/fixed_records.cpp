@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of one size, between a header and a footer.
+// Reads records of one size, between a header and a footer.
 #include "data/files/records.h"
 #include "util/text.h"
 
@@ -15,7 +15,7 @@ class FixedRecords final : public Records {
     bool next(Tensor &record) override {
         if (ended_ || input_.abandoned()) return false;
         if (!begun_) begin();
-        // A footer is known by nothing else than that the file ends behind it.
+        // Nothing marks a footer, except that the file ends behind it.
         const uint64_t offset = input_.offset();
         Tensor data = input_.record(format_.record_bytes);
         const uint64_t got = input_.offset() - offset;
@@ -26,13 +26,13 @@ class FixedRecords final : public Records {
         }
         ended_ = true;
         if (got + behind == format_.footer_bytes || told_) return false;
-        throw input_.corrupt(offset, text("the file ends ", got + behind,
-                                          " bytes behind this record's beginning, where ", format_.record_bytes,
-                                          " for a record and ", format_.footer_bytes, " for the footer are needed"));
+        throw input_.corrupt(
+            offset, text("the file ends ", got + behind, " bytes after the start of this record; a record needs ",
+                         format_.record_bytes, " bytes and the footer ", format_.footer_bytes));
     }
 
   private:
-    /// Where the size is known beforehand, so is whether it is right.
+    /// Skips the header. If the size of the file is known in advance, checks that it fits.
     void begin() {
         begun_ = true;
         const std::optional<uint64_t> size = input_.left();
@@ -46,14 +46,14 @@ class FixedRecords final : public Records {
         if (input_.offset() < format_.header_bytes) {
             told_ = true;
             throw input_.corrupt(
-                0, text("the file has ", input_.offset(), " bytes and its header ", format_.header_bytes));
+                0, text("the file has ", input_.offset(), " bytes, but its header must have ", format_.header_bytes));
         }
     }
 
     Input input_;
     RecordFormat format_;
     bool begun_ = false, ended_ = false;
-    bool told_ = false; // that the file's size is wrong
+    bool told_ = false; // a wrong size of the file was already reported
 };
 
 } // namespace

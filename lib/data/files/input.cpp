@@ -33,7 +33,7 @@ std::optional<uint64_t> Input::left() const {
     return more ? std::optional(*more + (end_ - begin_)) : std::nullopt;
 }
 
-/// Nothing can be read any more behind a failure: another try would begin somewhere in between.
+/// Reads from the file. After a failure nothing more can be read: another try would begin at an unknown offset.
 std::size_t Input::fetch(char *to, std::size_t most) {
     if (abandoned_) return 0;
     try {
@@ -70,7 +70,7 @@ void Input::skip(uint64_t count) {
     }
 }
 
-/// Up to `count` bytes; large parts past the buffer.
+/// Reads up to `count` bytes. Large parts bypass the buffer.
 std::size_t Input::read(char *to, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
@@ -91,7 +91,7 @@ std::size_t Input::read(char *to, std::size_t count) {
 }
 
 Tensor Input::record(uint64_t bytes) {
-    constexpr uint64_t kTrusted = 1 << 20; // taken at once without knowing that so much is there
+    constexpr uint64_t kTrusted = 1 << 20; // allocated at once even if the file is not known to hold so much
     const std::optional<uint64_t> known = left();
     if (known && bytes > *known) return skip(bytes), Tensor();
     Tensor tensor = room(known ? bytes : std::min(bytes, kTrusted));
@@ -113,7 +113,7 @@ void Input::abandon() {
 
 Failure Input::corrupt(uint64_t offset, std::string_view what) const {
     return Failure(MDIST_ERR_DATA_LOSS,
-                   text(quoted(path_), " at byte ", offset, packed_ ? " of its unpacked data: " : ": ", what))
+                   text(in_quotes(path_), " at byte ", offset, packed_ ? " of its unpacked data: " : ": ", what))
         .reason("corrupt");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: a file's bytes through a buffer, which knows where it stands. By one thread at a time.
+// Input: reads a file through a buffer and knows its offset. For one thread at a time.
 //
-// Memory follows what is there, not what a file claims: record() believes a length only as far as the file is known to
-// reach, and else grows with what comes.
+// Memory grows with the data that is really there, not with a length that a file claims. record() trusts a length only
+// if the file is known to reach that far; otherwise its memory grows as data arrives.
 #pragma once
 
 #include "data/files/bytes.h"
@@ -18,27 +18,27 @@ class Input {
   public:
     static constexpr std::size_t kBuffer = 256 << 10;
 
-    /// `path` is for messages. `peek` is the most that will be asked of peek(). Nothing is read yet.
+    /// `path` is for messages. `peek` is the largest count that peek() will be called with. Reads nothing yet.
     Input(std::unique_ptr<Bytes> bytes, std::string path, bool packed, std::size_t peek = kBuffer);
 
-    /// Of the next byte, in the unpacked data.
+    /// Returns the offset of the next byte in the unpacked data.
     uint64_t offset() const { return offset_; }
-    /// Bytes from here to the end, where that is known.
+    /// Returns the number of bytes from here to the end, if known.
     std::optional<uint64_t> left() const;
 
-    /// The next `wanted` bytes, which stay; fewer at the end only.
+    /// Returns the next `wanted` bytes without taking them. Returns fewer only at the end.
     std::string_view peek(std::size_t wanted);
-    /// What is in the buffer, at least one byte; nothing at the end only.
+    /// Returns what is in the buffer without taking it: at least one byte, or nothing at the end.
     std::string_view some() { return peek(1).empty() ? std::string_view() : buffered(); }
-    /// Leaves out up to `count` bytes, to the end at most.
+    /// Skips `count` bytes, or fewer at the end.
     void skip(uint64_t count);
-    /// The next `bytes` as a uint8 tensor, or an undefined one, with everything read, where fewer are left.
+    /// Reads the next `bytes` into a uint8 tensor. If fewer are left, reads them all and returns an undefined tensor.
     Tensor record(uint64_t bytes);
 
-    /// From now on this is the end.
+    /// Gives up: from now on nothing more can be read.
     void abandon();
     bool abandoned() const { return abandoned_; }
-    /// DATA_LOSS, reason "corrupt", with file and `offset`.
+    /// Makes a DATA_LOSS failure, reason "corrupt", that names the file and `offset`.
     Failure corrupt(uint64_t offset, std::string_view what) const;
 
   private:
@@ -51,7 +51,7 @@ class Input {
     std::string path_;
     bool packed_;
     std::size_t capacity_;
-    std::unique_ptr<char[]> buffer_; // not there before the first byte is read
+    std::unique_ptr<char[]> buffer_; // null until the first byte is read
     std::size_t begin_ = 0, end_ = 0;
     uint64_t offset_ = 0;
     bool abandoned_ = false;

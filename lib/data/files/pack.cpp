@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GZIP and ZLIB, by zlib.
+// Compresses as GZIP or ZLIB, with zlib.
 #include "data/files/sink.h"
 
-#define ZLIB_CONST // next_in may point to what is const
+#define ZLIB_CONST // makes next_in a pointer to const
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of files, several of which may be open and take turns.
+// Datasets of the records of files. Several files may be open at a time; they take turns.
 #include "data/files/read_ahead.h"
 #include "data/sources.h"
 #include "util/failure.h"
@@ -41,7 +41,7 @@ class ReadFiles final : public Transform {
                 .identity = text(called, " between ", format.header_bytes, " and ", format.footer_bytes, " bytes"),
                 .role = Traits::Role::kReader};
     }
-    /// Names without end may be of files without records, which is a failure.
+    /// An endless dataset of names does not count: its files may have no records, which is a failure.
     bool endless() const override { return false; }
     const Reading &reading() const { return reading_; }
 
@@ -70,8 +70,8 @@ class ReadStream final : public Stream {
     }
 
   private:
-    // As TensorFlow's interleave: a place of the cycle whose file has ended passes its turn on, and gets the next file
-    // when the turn comes to it again.
+    // Works like TensorFlow's interleave. A place of the cycle whose file has ended passes its turn on. It gets the
+    // next file when its turn comes again.
     bool produce(Element &out) override {
         while (open_count_ != 0 || !no_more_files_) {
             std::unique_ptr<RecordFile> &here = open_[turn_];
@@ -95,7 +95,7 @@ class ReadStream final : public Stream {
     }
 
     bool next(RecordFile &file, Tensor &record) {
-        struct Count { // also where there is a failure behind them
+        struct Count { // counts them even if a failure follows
             std::atomic<uint64_t> *all;
             uint64_t left_out = 0;
             ~Count() {
@@ -105,12 +105,12 @@ class ReadStream final : public Stream {
         return file.next(record, count.left_out);
     }
 
-    /// Names without end, of files without records, would keep the caller here for ever.
+    /// Endless names of files without records would keep the caller here forever.
     void check_end() {
         if (++without_records_ < kMostWithoutRecords) return;
-        throw Failure(MDIST_ERR_DATA_LOSS, text("the last ", without_records_,
-                                                " files have no record between them; "
-                                                "repeat the records and not the names"));
+        throw Failure(MDIST_ERR_DATA_LOSS, text(without_records_,
+                                                " files in a row held no records. To read files again, repeat the "
+                                                "dataset of records, not the dataset of names"));
     }
 
     bool open_next(std::unique_ptr<RecordFile> &place) {
@@ -143,12 +143,12 @@ class ReadStream final : public Stream {
     std::shared_ptr<const ReadFiles> dataset_;
     std::shared_ptr<std::atomic<uint64_t>> skipped_;
     std::unique_ptr<Stream> files_;
-    std::optional<ReadAhead> ahead_;                // none: on the thread that asks
+    std::optional<ReadAhead> ahead_;                // none: the thread that asks reads
     std::vector<std::unique_ptr<RecordFile>> open_; // a place may be empty
     std::size_t open_count_ = 0;
     std::size_t turn_ = 0;
-    uint64_t taken_ = 0;           // records of this turn
-    uint64_t without_records_ = 0; // files in a row
+    uint64_t taken_ = 0;           // records taken in this turn
+    uint64_t without_records_ = 0; // files in a row that had none
     bool no_more_files_ = false;
 };
 
@@ -160,23 +160,23 @@ void check_names(const Dataset &files) {
     const Spec &name = files.spec()[0];
     if (files.component_count() != 1 || name.dtype != MDIST_UINT8 || name.shape.rank != 1)
         throw invalid(
-            "this dataset holds no names of files: its elements must be one uint8 tensor [length] each, as "
-            "those of mdist_dataset_files and mdist_dataset_text_lines");
+            "the elements of this dataset are not file names. Each must be one uint8 tensor [length], as from "
+            "mdist_dataset_files and mdist_dataset_text_lines");
 }
 
-/// Above it, nobody means it.
+/// A larger size must be a mistake.
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 void check_format(const RecordFormat &format) {
     if (format.max_record_bytes > kMostBytes)
-        throw invalid(text("max_record_bytes is ", format.max_record_bytes, "; up to ", kMostBytes, " are possible"));
+        throw invalid(text("max_record_bytes is ", format.max_record_bytes, "; the maximum is ", kMostBytes));
     if (format.kind != RecordFormat::Kind::kFixed) return;
     if (format.record_bytes == 0 || format.record_bytes > format.max_record_bytes)
-        throw invalid(text("records of ", format.record_bytes, " bytes; 1 to ", format.max_record_bytes,
-                           " (max_record_bytes) are possible"));
+        throw invalid(text("record_bytes is ", format.record_bytes, "; it must be 1 to ", format.max_record_bytes,
+                           " (max_record_bytes)"));
     if (format.header_bytes > kMostBytes || format.footer_bytes > format.max_record_bytes)
-        throw invalid(text("a header of ", format.header_bytes, " and a footer of ", format.footer_bytes,
-                           " bytes; up to ", kMostBytes, " and ", format.max_record_bytes, " are possible"));
+        throw invalid(text("header_bytes is ", format.header_bytes, " and footer_bytes is ", format.footer_bytes,
+                           "; they must be at most ", kMostBytes, " and ", format.max_record_bytes));
 }
 
 } // namespace
@@ -187,7 +187,7 @@ std::shared_ptr<Dataset> make_records(std::shared_ptr<const Dataset> files, cons
         throw invalid(
             text("cycle_length is ", reading.cycle_length, "; up to ", kMostFiles, " files may be open at a time"));
     if (reading.parallel_files > kMostFiles)
-        throw invalid(text("parallel_files is ", reading.parallel_files, "; up to ", kMostFiles, " are possible"));
+        throw invalid(text("parallel_files is ", reading.parallel_files, "; the maximum is ", kMostFiles));
     check_names(*files);
     check_format(reading.format);
     return std::make_shared<ReadFiles>(std::move(files), reading);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/files/read_ahead.h"
 
-#include "data/caught.h"
+#include "data/current_failure.h"
 #include "util/forced_unwind.h"
 
 #include <condition_variable>
@@ -16,15 +16,15 @@ namespace {
 
 struct Read {
     Tensor record;
-    uint64_t left_out = 0; // before it
+    uint64_t left_out = 0; // corrupt records before it
 };
 
-/// Records in a row, and how the file ends if it does so behind them. Its parts change hands without being copied.
+/// Consecutive records and, if the file ends after them, how it ends. Its parts change hands without being copied.
 struct Stretch {
     std::list<Read> records = {};
-    std::size_t bytes = 0; // of these
+    std::size_t bytes = 0; // in these records
     bool ended = false;
-    uint64_t left_out = 0; // before the end
+    uint64_t left_out = 0; // corrupt records before the end
     std::optional<Failure> failure = std::nullopt;
 
     void append(Stretch next) {
@@ -36,8 +36,8 @@ struct Stretch {
     }
 };
 
-/// What lies between a file and who takes its records. The file belongs to the thread that has set `busy`; all else is
-/// guarded by the readers' lock.
+/// The state between a file and the thread that takes its records. The thread that has set `busy` owns the file. The
+/// readers' lock guards everything else.
 struct Ahead {
     std::unique_ptr<RecordFile> file;
     Stretch ready = {};
@@ -45,8 +45,8 @@ struct Ahead {
     bool ended = false; // read to its end
 };
 
-constexpr std::size_t kChunkRecords = 64, kChunkBytes = 256 << 10;                     // read in one go
-constexpr std::size_t kMostRecords = 16 * kChunkRecords, kMostBytes = 4 * kChunkBytes; // ready of one file
+constexpr std::size_t kChunkRecords = 64, kChunkBytes = 256 << 10;                          // read in one go
+constexpr std::size_t kMostRecords = 16 * kChunkRecords, kMostBytesAhead = 4 * kChunkBytes; // read ahead of one file
 
 void read_chunk(RecordFile &file, Stretch &chunk) {
     try {
@@ -63,14 +63,14 @@ void read_chunk(RecordFile &file, Stretch &chunk) {
     } catch (...) {
         const bool ending = thread_is_ending();
         chunk.ended = true;
-        chunk.failure.emplace(ending ? thread_ended() : caught());
-        if (ending) throw;
+        chunk.failure.emplace(ending ? thread_ended() : current_failure());
+        if (ending) rethrow();
     }
 }
 
 } // namespace
 
-class ReadAhead::Readers final : public CrewWork {
+class ReadAhead::Readers final : public StreamWork {
   public:
     void run() override {
         while (const std::shared_ptr<Ahead> ahead = begin()) {
@@ -79,7 +79,7 @@ class ReadAhead::Readers final : public CrewWork {
                 read_chunk(*ahead->file, chunk);
             } catch (...) { // this thread ends
                 hand_over(*ahead, std::move(chunk));
-                throw;
+                rethrow();
             }
             hand_over(*ahead, std::move(chunk));
         }
@@ -103,7 +103,7 @@ class ReadAhead::Readers final : public CrewWork {
         std::erase(files_, ahead);
     }
 
-    /// What the file gives next: at least one record or its end, unless stopped.
+    /// Waits for what the file gives next and takes it: at least one record or the end, unless stopped.
     Stretch take(Ahead &ahead) {
         std::unique_lock lock(mutex_);
         taking_.wait(lock, [&] { return !ahead.ready.records.empty() || ahead.ready.ended || stopped_; });
@@ -114,10 +114,10 @@ class ReadAhead::Readers final : public CrewWork {
   private:
     static bool wanting(const Ahead &ahead) {
         return !ahead.busy && !ahead.ended && ahead.ready.records.size() < kMostRecords &&
-               ahead.ready.bytes < kMostBytes;
+               ahead.ready.bytes < kMostBytesAhead;
     }
 
-    /// The file of which the least is ready, once there is one to read on; null when stopped.
+    /// Waits until a file should be read further. Returns the one with the fewest records ready; null when stopped.
     std::shared_ptr<Ahead> begin() {
         std::unique_lock lock(mutex_);
         std::shared_ptr<Ahead> least;
@@ -174,16 +174,16 @@ class ReadAhead::AheadFile final : public RecordFile {
   private:
     std::shared_ptr<Readers> readers_;
     std::shared_ptr<Ahead> ahead_;
-    Stretch taken_; // of what was ready
+    Stretch taken_; // records taken from what was ready, not yet handed out
 };
 
 ReadAhead::ReadAhead(std::size_t threads, const Iteration &iteration)
-    : threads_(threads), readers_(std::make_shared<Readers>()), crew_("mdist read", false, iteration) {}
+    : threads_(threads), readers_(std::make_shared<Readers>()), stream_threads_("mdist read", false, iteration) {}
 
 ReadAhead::~ReadAhead() = default;
 
 std::unique_ptr<RecordFile> ReadAhead::ahead(std::unique_ptr<RecordFile> file) {
-    if (!crew_.running()) crew_.start(readers_, threads_);
+    if (!stream_threads_.running()) stream_threads_.start(readers_, threads_);
     return std::make_unique<AheadFile>(readers_, std::move(file));
 }
 

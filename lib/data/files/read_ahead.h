@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadAhead: threads that read several files ahead, for the one thread that takes their records.
+// ReadAhead: threads that read several files ahead of the one thread that takes their records.
 //
-// Each file is read by one thread at a time, front to back, up to some records ahead; what it gives, and where it
-// fails, is what the file itself gives. The threads touch nothing of the caller's: files alone.
+// One thread at a time reads each file, front to back, up to a limit of records ahead. Records and failures come out in
+// the same places as from the file itself. The threads touch only files, nothing of the caller's.
 #pragma once
 
-#include "data/crew.h"
 #include "data/files/record_file.h"
+#include "data/stream_threads.h"
 
 #include <memory>
 
@@ -14,13 +14,13 @@ namespace mdist {
 
 class ReadAhead {
   public:
-    /// No thread is started before there is a file.
+    /// Starts no thread yet: that happens with the first file.
     ReadAhead(std::size_t threads, const Iteration &iteration);
     ~ReadAhead();
     ReadAhead(const ReadAhead &) = delete;
     ReadAhead &operator=(const ReadAhead &) = delete;
 
-    /// The same file, read ahead until the result goes. Throws RESOURCE if there is no thread.
+    /// Returns the same file, read ahead until the result is destroyed. Throws RESOURCE if no thread can be started.
     std::unique_ptr<RecordFile> ahead(std::unique_ptr<RecordFile> file);
 
   private:
@@ -29,7 +29,7 @@ class ReadAhead {
 
     std::size_t threads_;
     std::shared_ptr<Readers> readers_;
-    Crew crew_; // goes first
+    StreamThreads stream_threads_; // last member, so that it is destroyed first
 };
 
 } // namespace mdist

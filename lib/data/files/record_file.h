@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordFile: a file of records being read, by the rule for what is corrupt. By one thread at a time.
+// RecordFile: reads a file of records, and applies the rule for corrupt ones. For one thread at a time.
 #pragma once
 
 #include "data/files/records.h"
@@ -12,8 +12,8 @@ namespace mdist {
 class RecordFile {
   public:
     virtual ~RecordFile() = default;
-    /// Whether there was one more. `left_out` grows by the corrupt ones that were left out before it, or before the
-    /// end.
+    /// Reads the next record. Returns false at the end. Adds to `left_out` the number of corrupt records that were left
+    /// out before this record, or before the end.
     virtual bool next(Tensor &record, uint64_t &left_out) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/files/record_writer.h"
 
-#include "data/caught.h"
+#include "data/current_failure.h"
 #include "data/files/tfrecord.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
@@ -17,14 +17,14 @@ RecordWriter::RecordWriter(const std::string &path, int32_t compression) : path_
     if (compression != MDIST_COMPRESSION_NONE) sink_ = pack(std::move(sink_), compression);
 }
 
-/// Half a record may be in the file after a failure, so nothing may follow it.
+/// Does `work`. If it fails, the writer is finished: the file may end with half a record, so nothing may follow.
 void RecordWriter::guarded(FunctionRef<void()> work) {
     try {
         work();
     } catch (...) {
-        failure_.emplace(thread_is_ending() ? thread_ended() : caught());
+        failure_.emplace(thread_is_ending() ? thread_ended() : current_failure());
         sink_.reset();
-        throw;
+        rethrow();
     }
 }
 
@@ -38,7 +38,7 @@ void RecordWriter::write(const void *data, std::size_t bytes) {
     if (failure_) throw Failure(*failure_);
     if (sink_ == nullptr)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("the writer of ", quoted(path_), " was closed; make a new one"))
+                      text("the writer of ", in_quotes(path_), " was closed; make a new one"))
             .reason("closed");
     guarded([&] {
         sink_->write(header, kHeader);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordWriter: a TFRecord file that is being written. It has its name only once it is closed, whole; one that is
-// destroyed before, or could not be written, leaves nothing behind. Any thread; calls wait for each other.
+// RecordWriter: writes a TFRecord file. The file gets its name only when close() has completed it. A writer that fails,
+// or is destroyed before, leaves no new file behind. Any thread may call; calls wait for each other.
 #pragma once
 
 #include "data/files/sink.h"
@@ -19,9 +19,10 @@ class RecordWriter {
     /// Throws as create_file does.
     RecordWriter(const std::string &path, int32_t compression);
 
-    /// One record. Throws IO, with errno; FAILED_PRECONDITION, reason "closed". A writer that failed fails for ever.
+    /// Writes one record. Throws IO, with errno; FAILED_PRECONDITION, reason "closed". Once a call has failed, every
+    /// later call fails, too.
     void write(const void *data, std::size_t bytes);
-    /// Writes out what is left and gives the file its name. Again: nothing.
+    /// Writes out what is left and gives the file its name. A second call does nothing.
     void close();
 
   private:
@@ -29,7 +30,7 @@ class RecordWriter {
 
     std::mutex mutex_;
     std::string path_;
-    std::unique_ptr<Sink> sink_; // null when closed, or failed
+    std::unique_ptr<Sink> sink_; // null once closed or failed
     std::optional<Failure> failure_;
 };
 

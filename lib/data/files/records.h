@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records: what a file's format makes of its bytes. By one thread at a time.
+// Records: splits the bytes of a file into records, as its format says. For one thread at a time.
 #pragma once
 
 #include "data/files/input.h"
@@ -13,12 +13,13 @@ namespace mdist {
 class Records {
   public:
     virtual ~Records() = default;
-    /// Whether there was one more; `record` becomes uint8 [length]. Throws DATA_LOSS for what is none; the next call
-    /// goes on behind it where it is known where that is, and else finds no more. So calls come to an end in any case.
+    /// Reads the next record into `record`, as uint8 [length]. Returns false at the end. Throws DATA_LOSS for a corrupt
+    /// record. The next call goes on behind it if that place is known; otherwise it returns false. So a loop of calls
+    /// ends in any case.
     virtual bool next(Tensor &record) = 0;
 };
 
-/// Those of `bytes`, which are packed as `format` says; `path` is for messages.
+/// Makes the records of `bytes`, which are compressed as `format` says. `path` is for messages.
 std::unique_ptr<Records> make_file_records(const RecordFormat &format, std::unique_ptr<Bytes> bytes,
                                            const std::string &path);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sink: where the bytes of a new file go. By one thread at a time; after an exception nothing but destruction is
-// allowed, and then there is no such file, or the one that was there before.
+// Sink: takes the bytes of a new file. For one thread at a time. After an exception only destruction is allowed. The
+// new file then does not exist; an older file of that name is unchanged.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ class Sink {
   public:
     virtual ~Sink() = default;
     virtual void write(const char *from, std::size_t bytes) = 0;
-    /// That was all: the file has its name from now on, on the disk, too.
+    /// Completes the file and gives it its name, on the disk, too.
     virtual void finish() = 0;
 };
 
-/// Throws INVALID_ARGUMENT for what is no file's name; NOT_FOUND where there is no such folder; IO, reason "permission"
-/// where that is why; RESOURCE, each with errno.
+/// Creates a file. Throws INVALID_ARGUMENT if `path` is no name of a file. Throws, each with errno: NOT_FOUND if there
+/// is no such folder; IO, reason "permission" if that is why; RESOURCE.
 std::unique_ptr<Sink> create_file(const std::string &path);
 
-/// What is written goes to `packed` compressed as `compression` (GZIP or ZLIB) says.
+/// Makes a sink that compresses into `packed`. `compression` is GZIP or ZLIB.
 std::unique_ptr<Sink> pack(std::unique_ptr<Sink> packed, int32_t compression);
 
 } // namespace mdist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record in a TFRecord file is: its length (8 bytes, the lowest first), the length's checksum (4), the data, the
-// data's checksum (4). Checksums are CRC-32C, rotated and with a constant added, so that data which holds checksums
-// itself does not weaken them. Pure functions; any thread.
+// The format of a TFRecord file. Each record is: the length (8 bytes, little-endian), the length's checksum (4 bytes),
+// the data, the data's checksum (4 bytes). A checksum is a CRC-32C, rotated and with a constant added, so that data
+// which contains checksums does not weaken it. Pure functions; any thread.
 #pragma once
 
 #include "util/crc32c.h"

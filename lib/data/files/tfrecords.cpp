@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files.
+// Reads TFRecord files.
 #include "data/files/records.h"
 #include "data/files/tfrecord.h"
+#include "util/saturate.h"
 #include "util/text.h"
 
+#include <optional>
 #include <utility>
 
 namespace mdist {
@@ -20,10 +22,12 @@ class TFRecords final : public Records {
     TFRecords(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
 
     bool next(Tensor &record) override {
+        input_.skip(std::exchange(refused_, 0));
         const uint64_t offset = input_.offset();
         uint64_t length = 0;
         if (!read_length(offset, length)) return false;
-        Tensor data = input_.record(length);
+        const std::optional<uint64_t> left = input_.left();
+        Tensor data = left && *left < length ? Tensor() : input_.record(length);
         const std::string_view sum = data.defined() ? input_.peek(kChecksum) : std::string_view();
         if (sum.size() < kChecksum) {
             input_.abandon();
@@ -37,7 +41,7 @@ class TFRecords final : public Records {
     }
 
   private:
-    /// False at the end of the file.
+    /// Reads the length of the next record. Returns false at the end of the file.
     bool read_length(uint64_t offset, uint64_t &length) {
         const std::string_view header = input_.peek(kHeader);
         if (header.empty()) return false;
@@ -47,19 +51,19 @@ class TFRecords final : public Records {
             throw input_.corrupt(offset, text("the file ends after ", bytes, " bytes of a record's length"));
         }
         if (!agrees(header.data(), kLength, header.data() + kLength)) {
-            input_.abandon(); // nobody knows where the next one begins
+            input_.abandon(); // it is not known where the next record begins
             throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is no TFRecord file");
         }
         length = read_number(header.data(), kLength);
         input_.skip(kHeader);
         if (length <= most_) return true;
-        input_.skip(length);
-        input_.skip(kChecksum);
+        refused_ = saturated_sum(length, kChecksum);
         throw input_.corrupt(offset, text("a record of ", length, " bytes; ", most_, " are allowed"));
     }
 
     Input input_;
     uint64_t most_;
+    uint64_t refused_ = 0; // bytes left of a record that is too long; they are skipped only by the next call
 };
 
 } // namespace

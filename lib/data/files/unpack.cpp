@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GZIP and ZLIB, by zlib.
+// Decompresses GZIP and ZLIB, with zlib.
 #include "data/files/bytes.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -40,7 +40,7 @@ class UnpackedBytes final : public Bytes {
   private:
     static constexpr std::size_t kBuffer = 64 << 10;
 
-    /// Whether something is left to unpack. At the end of the file, that is so in the middle of a member: an error.
+    /// Tells whether something is left to unpack. Throws if the file ends in the middle of a member.
     bool more() {
         if (stream_.avail_in == 0) {
             const std::size_t got = packed_->read(buffer_.get(), kBuffer);
@@ -51,7 +51,7 @@ class UnpackedBytes final : public Bytes {
             if (got == 0) throw corrupt("ends in the middle of compressed data");
         }
         if (!between_) return true;
-        if (begun_ && !gzip_) throw corrupt("goes on behind the end of compressed data");
+        if (begun_ && !gzip_) throw corrupt("has more bytes after the end of the compressed data");
         if (begun_) inflateReset(&stream_);
         begun_ = true;
         between_ = false;
@@ -64,13 +64,13 @@ class UnpackedBytes final : public Bytes {
         if (result == Z_STREAM_END)
             between_ = true;
         else if (result != Z_OK && result != Z_BUF_ERROR)
-            throw corrupt(text("is not compressed as ", gzip_ ? "GZIP" : "ZLIB", " or damaged (",
+            throw corrupt(text("is not compressed as ", gzip_ ? "GZIP" : "ZLIB", ", or is damaged (",
                                stream_.msg == nullptr ? "a dictionary is missing" : stream_.msg, ")"));
     }
 
     Failure corrupt(std::string_view what) const {
         return Failure(MDIST_ERR_DATA_LOSS,
-                       text(quoted(path_), " at byte ", fetched_ - stream_.avail_in, " of the file: ", what))
+                       text(in_quotes(path_), " at byte ", fetched_ - stream_.avail_in, " of the file: ", what))
             .reason("corrupt");
     }
 
@@ -79,9 +79,9 @@ class UnpackedBytes final : public Bytes {
     std::string path_;
     std::unique_ptr<char[]> buffer_;
     z_stream stream_ = {};
-    uint64_t fetched_ = 0; // from packed_
-    bool between_ = true;  // no member under way
-    bool begun_ = false;   // there was one
+    uint64_t fetched_ = 0; // bytes read from packed_
+    bool between_ = true;  // outside of any member
+    bool begun_ = false;   // some member has begun
 };
 
 } // namespace

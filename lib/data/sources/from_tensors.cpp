@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in memory as a source: elements are rows, seen in place.
+// Datasets of the rows of arrays in memory. Elements are views of the rows in place.
 #include "data/sources.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "util/failure.h"
 #include "util/text.h"
 

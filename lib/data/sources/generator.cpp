@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements that the caller's function makes.
+// Datasets of elements that the caller's function makes.
 #include "data/callback.h"
 #include "data/sources.h"
 #include "util/text.h"
@@ -36,11 +36,11 @@ class GeneratorStream final : public Stream {
         const Generator &generator = dataset_->generator();
         std::vector<Tensor> made = allocate_outputs(dataset_->spec(), 0);
         describe_all(made, outputs_);
-        const int32_t result = call_function("generator", [&] {
-            return generator.generate(index_, outputs_.data(), outputs_.size(), &state_, generator.user_data);
-        });
+        const int32_t result = call_function(
+            "generator",
+            [&] { return generator.generate(index_, outputs_.data(), outputs_.size(), &state_, generator.user_data); },
+            MDIST_END);
         if (result == MDIST_END) return free_state(), false;
-        if (result != MDIST_OK) throw function_returned("generator", result);
         ++index_;
         out = Element(std::move(made));
         return true;
@@ -57,7 +57,7 @@ class GeneratorStream final : public Stream {
         try {
             dataset_->generator().free_state(state);
         } catch (...) {
-            return; // the caller's fault, and nobody is left to be told
+            return; // the caller's mistake, and there is nobody left to report it to
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers at equal distances.
+// Datasets of equally spaced numbers.
 #include "data/sources.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -21,7 +21,7 @@ class Range final : public Dataset {
     }
     std::optional<uint64_t> size() const override { return count_; }
     bool borrows() const override { return false; }
-    /// In unsigned numbers, which wrap around where the signed product would not fit though the sum does.
+    /// Computes with unsigned numbers, which wrap around: the signed product might not fit although the sum does.
     int64_t at(uint64_t index) const {
         return static_cast<int64_t>(static_cast<uint64_t>(start_) + index * static_cast<uint64_t>(step_));
     }
@@ -38,7 +38,7 @@ class RangeStream final : public Stream {
         : Stream(iteration), dataset_(std::move(dataset)), count_(*dataset_->size()) {}
 
   private:
-    // Numbers are rows of blocks, so that consecutive ones cost neither memory of their own nor a copy each.
+    // The numbers are rows of blocks. So consecutive ones need no memory of their own, and no copy each.
     static constexpr uint64_t kBlock = 512;
 
     bool produce(Element &out) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive elements joined along a new first dimension.
+// batch: joins consecutive elements along a new first dimension.
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
 #include "data/transforms/replay_batches.h"
@@ -13,18 +13,19 @@
 namespace mdist {
 namespace {
 
-std::vector<Spec> batched(std::vector<Spec> spec, uint64_t rows, bool drop_remainder) {
-    for (Spec &component : spec) {
-        component.shape = component.shape.with_first(rows);
-        component.by_count = !drop_remainder;
-    }
+/// Unless the remainder is dropped, the length of a batch is not known in advance, not even if the elements come out
+/// even. The shapes of a dataset must not depend on how many elements it has. Otherwise that number would also decide
+/// whether a last, partial step takes place.
+std::vector<Spec> batched(std::vector<Spec> spec, uint64_t batch_size, bool drop_remainder) {
+    for (Spec &component : spec)
+        component.shape = component.shape.with_first(drop_remainder ? batch_size : Spec::kUnknown);
     return spec;
 }
 
 class Batch final : public Transform {
   public:
     Batch(Source source, uint64_t batch_size, bool drop_remainder)
-        : Transform(source, batched(source->spec(), rows_of(*source, batch_size, drop_remainder), drop_remainder)),
+        : Transform(source, batched(source->spec(), batch_size, drop_remainder)),
           batch_size_(batch_size),
           drop_remainder_(drop_remainder) {}
 
@@ -45,11 +46,6 @@ class Batch final : public Transform {
     bool drop_remainder() const { return drop_remainder_; }
 
   private:
-    static uint64_t rows_of(const Dataset &source, uint64_t batch_size, bool drop_remainder) {
-        const std::optional<uint64_t> all = source.size();
-        return drop_remainder || (all && *all % batch_size == 0) ? batch_size : Spec::kUnknown;
-    }
-
     uint64_t batch_size_;
     bool drop_remainder_;
 };
@@ -98,7 +94,7 @@ class BatchStream final : public Stream {
     std::shared_ptr<const Batch> dataset_;
     std::unique_ptr<Stream> upstream_;
     std::shared_ptr<const Block> block_; // null: elements are taken one by one
-    std::vector<uint64_t> rows_;         // of one batch
+    std::vector<uint64_t> rows_;         // numbers of the rows of one batch
     Joiner joiner_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One dataset behind another.
+// concatenate: the elements of one dataset, then those of another.
 #include "data/transforms.h"
 #include "util/dtype.h"
 #include "util/failure.h"
@@ -10,7 +10,7 @@
 namespace mdist {
 namespace {
 
-/// What holds for both.
+/// Returns what is true of a component of both datasets.
 Spec common(const Spec &first, const Spec &second, std::size_t component) {
     if (first.dtype != second.dtype || first.shape.rank != second.shape.rank)
         throw Failure(MDIST_ERR_MISMATCH,
@@ -18,7 +18,6 @@ Spec common(const Spec &first, const Spec &second, std::size_t component) {
                            " in the first dataset and ", dtype_name(second.dtype), " of rank ", second.shape.rank,
                            " in the second; to concatenate them both must be alike"));
     Spec both = first;
-    both.by_count |= second.by_count;
     for (int32_t i = 0; i < both.shape.rank; ++i)
         if (first.shape.dims[i] != second.shape.dims[i]) both.shape.dims[i] = Spec::kUnknown;
     return both;

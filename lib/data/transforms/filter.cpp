@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements that the caller's function keeps.
+// filter: leaves only the elements that the caller's function keeps.
 #include "data/callback.h"
 #include "data/transforms.h"
 
@@ -22,16 +22,14 @@ class Filter final : public Transform {
 
     bool keeps(const std::vector<mdist_tensor_t> &inputs) const {
         int32_t keep = 0;
-        const int32_t result =
-            call_function("filter", [&] { return filter_(inputs.data(), inputs.size(), &keep, user_data_); });
-        if (result != 0) throw function_returned("filter", result);
+        call_function("filter", [&] { return filter_(inputs.data(), inputs.size(), &keep, user_data_); });
         return keep != 0;
     }
 
   private:
     mdist_filter_fn filter_;
     void *user_data_;
-    std::shared_ptr<void> owner_; // of user_data_
+    std::shared_ptr<void> owner_; // keeps user_data_ valid
 };
 
 class FilterStream final : public Stream {

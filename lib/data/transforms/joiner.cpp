@@ -11,7 +11,7 @@
 namespace mdist {
 namespace {
 
-/// The first lines; the processor finds the rest of a longer row by itself.
+/// Prefetches the first cache lines of a row. The processor prefetches the rest of a longer row by itself.
 void fetch_ahead(const char *row, std::size_t bytes) {
     for (std::size_t at = 0; at < std::min<std::size_t>(bytes, 8 * 64); at += 64) __builtin_prefetch(row + at);
 }
@@ -47,7 +47,7 @@ void Joiner::check_shapes(const Element &element, uint64_t row) const {
                                first.shape(component).text(), "; elements of one batch need equal shapes"));
 }
 
-/// Rows of one array, of a size that the compiler knows: no calls for a few bytes each.
+/// Copies rows whose size the compiler knows, which avoids a call for every few bytes.
 template <std::size_t kBytes>
 void Joiner::gather_rows(const char *rows, char *to) const {
     for (std::size_t i = 0; i < used_; ++i) {
@@ -65,7 +65,7 @@ void Joiner::gather(std::size_t component, char *to) const {
         return bytes == 4 ? gather_rows<4>(rows, to) : gather_rows<8>(rows, to);
     }
     for (std::size_t i = 0; i < used_; ++i) {
-        // Rows in random order: the processor cannot guess where the next but one begins.
+        // Rows may come in random order: the processor cannot guess where the next but one begins.
         if (i + 2 < used_) fetch_ahead(runs_[i + 2].first.data(component), bytes);
         const std::size_t length = runs_[i].count * bytes;
         std::memcpy(to, runs_[i].first.data(component), length);
@@ -73,8 +73,8 @@ void Joiner::gather(std::size_t component, char *to) const {
     }
 }
 
-/// Rows of kept arrays may stay for the next to overwrite without counting references; elements with memory of their
-/// own must not wait that long.
+/// Forgets the elements. Rows of kept arrays stay until the next ones overwrite them, which counts no references.
+/// Elements with memory of their own are released at once.
 void Joiner::clear() {
     for (std::size_t i = 0; i < used_; ++i)
         if (!runs_[i].first.is_row()) runs_[i].first = Element();
@@ -90,7 +90,7 @@ void gather_numbered(const char *array, const std::vector<uint64_t> &rows, char 
     for (std::size_t i = 0; i < rows.size(); ++i) std::memcpy(to + i * kBytes, array + rows[i] * kBytes, kBytes);
 }
 
-/// Rows that lie one after the other in one go.
+/// Copies rows that lie one after the other in one go.
 void gather_numbered(const char *array, std::size_t bytes, const std::vector<uint64_t> &rows, char *to) {
     if (bytes == 4) return gather_numbered<4>(array, rows, to);
     if (bytes == 8) return gather_numbered<8>(array, rows, to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joiner: consecutive elements become one, along a new first dimension. Used again for the next; by one thread at a
-// time.
+// Joiner: joins consecutive elements into one, along a new first dimension. It can be used again for the next element.
+// For one thread at a time.
 #pragma once
 
 #include "data/element.h"
@@ -12,7 +12,7 @@ namespace mdist {
 
 class Joiner {
   public:
-    /// Where the next element is to be written; accept() when it is there.
+    /// Returns where to write the next element. Call accept() once it is written.
     Element &place() {
         if (used_ == runs_.size()) runs_.emplace_back();
         return runs_[used_].first;
@@ -30,11 +30,11 @@ class Joiner {
     }
     uint64_t count() const { return count_; }
 
-    /// All that were accepted, which are at least one. Throws MISMATCH where shapes differ.
+    /// Joins all that were accepted; there must be at least one. Throws MISMATCH if shapes differ.
     Element join();
 
   private:
-    // Elements that lie one after the other in memory: copied in one go.
+    // Elements that lie one after the other in memory. They are copied in one go.
     struct Run {
         Element first;
         uint64_t count = 0;
@@ -47,13 +47,13 @@ class Joiner {
     void gather_rows(const char *rows, char *to) const;
     void clear();
 
-    std::vector<Run> runs_; // the first used_ are what was accepted
+    std::vector<Run> runs_; // the first used_ hold what was accepted
     std::size_t used_ = 0;
     uint64_t count_ = 0;
     bool alike_ = true; // all are rows of one block
 };
 
-/// The same of rows of one block, whose numbers these are: at least one.
+/// Joins the rows of `block` that have these numbers. There must be at least one.
 Element joined_rows(const Block &block, const std::vector<uint64_t> &rows);
 
 } // namespace mdist

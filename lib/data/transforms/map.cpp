@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element from another, by the caller's function.
+// map: the caller's function makes one element from another.
 #include "data/transforms.h"
 #include "data/transforms/map_function.h"
 
@@ -34,7 +34,7 @@ class MapStream final : public Stream {
     bool produce(Element &out) override {
         if (!upstream_->next(input_)) return false;
         out = dataset_->map()(input_, room_);
-        if (!input_.is_row()) input_ = Element(); // rows of kept arrays cost nothing to hold
+        if (!input_.is_row()) input_ = Element(); // release it; a row of a kept array costs nothing to hold
         return true;
     }
     uint64_t leap(uint64_t count, Element &scratch) override { return upstream_->replay(count, scratch); }

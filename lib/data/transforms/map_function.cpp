@@ -28,10 +28,9 @@ Element MapFunction::operator()(const Element &input, Room &room) const {
     const uint64_t rows = input.shape(0).rank == 0 ? 0 : input.shape(0).dims[0];
     std::vector<Tensor> made = allocate_outputs(outputs_, rows);
     describe_all(made, room.outputs);
-    const int32_t result = call_function("map", [&] {
+    call_function("map", [&] {
         return map_(room.inputs.data(), room.inputs.size(), room.outputs.data(), room.outputs.size(), user_data_);
     });
-    if (result != 0) throw function_returned("map", result);
     return Element(std::move(made));
 }
 

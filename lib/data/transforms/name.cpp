@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components under names: the same elements, otherwise called.
+// name: gives the components names. The elements stay the same.
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/text.h"

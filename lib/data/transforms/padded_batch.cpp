@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive elements joined along a new first dimension, each filled up at the end of its dimensions.
+// padded_batch: pads elements at the end of their dimensions, and joins consecutive ones along a new first dimension.
 #include "data/transforms.h"
 #include "data/transforms/replay_batches.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -15,7 +15,7 @@
 namespace mdist {
 namespace {
 
-/// How a component is filled.
+/// How a component is padded.
 struct Padding {
     Shape shape; // kUnknown: up to the longest of the batch
     std::array<char, sizeof(uint64_t)> value = {};
@@ -25,7 +25,7 @@ Padding checked_padding(const mdist_tensor_t &given, const Spec &component, std:
     if (given.dtype != component.dtype || given.rank != component.shape.rank)
         throw invalid(text("padding ", index, " is ", dtype_name(given.dtype), " of rank ", given.rank,
                            " and component ", index, " is ", dtype_name(component.dtype), " of rank ",
-                           component.shape.rank, "; they must be alike"));
+                           component.shape.rank, "; both must have the same type and rank"));
     Padding padding;
     padding.shape.rank = given.rank;
     mdist_tensor_t known = given;
@@ -61,7 +61,6 @@ std::vector<Spec> padded(std::vector<Spec> spec, const std::vector<Padding> &pad
         for (int32_t d = 0; d < shape.rank; ++d)
             if (paddings[i].shape.dims[d] != Spec::kUnknown) shape.dims[d] = paddings[i].shape.dims[d];
         shape = shape.with_first(rows);
-        spec[i].by_count = false;
     }
     return spec;
 }
@@ -109,7 +108,7 @@ void fill(char *to, std::size_t bytes, const char *value, std::size_t size) {
 /// Copies an array of shape `from` to the beginning of one of shape `to`. `size`: bytes of one of their elements.
 void copy_into(char *target, const Shape &to, const char *source, const Shape &from, std::size_t size) {
     if (from.elements() == 0) return;
-    // Rows of the last dimension lie together in both.
+    // The elements of the last dimension are contiguous in both arrays.
     const int32_t last = from.rank - 1;
     const std::size_t length = (from.rank == 0 ? 1 : from.dims[last]) * size;
     uint64_t index[MDIST_MAX_RANK] = {};
@@ -169,7 +168,7 @@ class PaddedBatchStream final : public Stream {
                     throw Failure(MDIST_ERR_MISMATCH,
                                   text("component ", component, " of element ", e, " of a padded batch has shape ",
                                        shape.text(), ", which is larger in dimension ", d, " than the ", row.dims[d],
-                                       " that elements are to be filled up to"));
+                                       " that its padding allows"));
             }
         }
         return row;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element from another, by the caller's function on several threads at a time.
-#include "data/caught.h"
-#include "data/crew.h"
+// parallel_map: the caller's function makes one element from another, on several threads at a time.
+#include "data/current_failure.h"
+#include "data/stream_threads.h"
 #include "data/transforms.h"
 #include "data/transforms/map_function.h"
 #include "util/failure.h"
@@ -45,9 +45,9 @@ class ParallelMap final : public Transform {
     bool ordered_;
 };
 
-/// What the threads share. One at a time takes an element from upstream, and numbers it; all compute. Results lie in a
-/// ring, in the order of the numbers or in that of their completion, until they are taken.
-class Mappers final : public CrewWork {
+/// The state that the threads share. One thread at a time takes an element from upstream and numbers it; all compute.
+/// Results wait in a ring until they are taken, in the order of their numbers or in that of their completion.
+class Mappers final : public StreamWork {
   public:
     Mappers(std::shared_ptr<const ParallelMap> dataset, std::unique_ptr<Stream> upstream, std::shared_ptr<Stop> stop)
         : dataset_(std::move(dataset)),
@@ -65,8 +65,8 @@ class Mappers final : public CrewWork {
                 put(number, Result{dataset_->map()(input, room), std::nullopt, true});
             } catch (...) {
                 const bool ending = thread_is_ending();
-                put(number, Result{{}, ending ? thread_ended() : caught(), true});
-                if (ending) throw;
+                put(number, Result{{}, ending ? thread_ended() : current_failure(), true});
+                if (ending) rethrow();
             }
         }
     }
@@ -90,10 +90,10 @@ class Mappers final : public CrewWork {
         return true;
     }
 
-    /// While no thread is in run().
+    /// Must not be called while a thread is in run().
     uint64_t replay(uint64_t count, Element &scratch) { return upstream_->replay(count, scratch); }
 
-    /// From the first element again; no thread is in run().
+    /// Starts again at the first element. Must not be called while a thread is in run().
     void restart() {
         stop_->withdraw();
         for (Result &result : results_) result = Result();
@@ -115,7 +115,7 @@ class Mappers final : public CrewWork {
         const auto over = [this] { return drained_ || failed_ || stop_->requested(); };
         working_.wait(lock, [&] { return over() || (!pulling_ && begun_ - taken_ < results_.size()); });
         if (over()) {
-            taking_.notify_one(); // told to stop by a stream above, whose thread may wait for what will not come
+            taking_.notify_one(); // if a stream above said stop, its thread may wait for an element that will not come
             return false;
         }
         pulling_ = true;
@@ -137,7 +137,7 @@ class Mappers final : public CrewWork {
 
     void put(uint64_t number, Result result) {
         const std::lock_guard lock(mutex_);
-        // One that failed below may not have handed on its turn: nobody gets it any more.
+        // If upstream failed, pulled() was not called and pulling_ stays set: failed_ ends the other threads' wait.
         if (result.failure) {
             failed_ = true;
             working_.notify_all();
@@ -156,8 +156,8 @@ class Mappers final : public CrewWork {
     std::vector<Result> results_;
     uint64_t begun_ = 0; // elements taken from upstream
     uint64_t done_ = 0;
-    uint64_t taken_ = 0;   // by the stream
-    bool pulling_ = false; // somebody takes one from upstream
+    uint64_t taken_ = 0;   // elements taken by the stream
+    bool pulling_ = false; // a thread is taking an element from upstream
     bool drained_ = false; // upstream has ended
     bool failed_ = false;
 };
@@ -165,7 +165,9 @@ class Mappers final : public CrewWork {
 class ParallelMapStream final : public Stream {
   public:
     ParallelMapStream(const std::shared_ptr<const ParallelMap> &dataset, const Iteration &iteration)
-        : Stream(iteration), threads_(dataset->parallel_calls()), crew_("mdist map", dataset->borrows(), iteration) {
+        : Stream(iteration),
+          threads_(dataset->parallel_calls()),
+          stream_threads_("mdist map", dataset->borrows(), iteration) {
         Iteration inner = iteration;
         auto stop = std::make_shared<Stop>(iteration.stop);
         inner.stop = stop;
@@ -175,28 +177,28 @@ class ParallelMapStream final : public Stream {
 
   private:
     bool produce(Element &out) override {
-        if (!crew_.running()) crew_.start(mappers_, threads_);
+        if (!stream_threads_.running()) stream_threads_.start(mappers_, threads_);
         return mappers_->take(out);
     }
     uint64_t leap(uint64_t count, Element &scratch) override {
-        return crew_.running() ? Stream::leap(count, scratch) : mappers_->replay(count, scratch);
+        return stream_threads_.running() ? Stream::leap(count, scratch) : mappers_->replay(count, scratch);
     }
 
     static Failure inexact() {
         return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                       "mdist_dataset_map_parallel gives elements as they are done, so nobody can say which ones are "
-                       "left; to save an iterator, make it with `ordered` non-zero")
+                       "mdist_dataset_map_parallel gives elements in the order in which calls end, so a saved position "
+                       "could not say which are left. To save an iterator, make the map with `ordered` non-zero")
             .reason("unordered");
     }
 
     void rewind() override {
-        crew_.join(); // called from downstream, so never on a thread that is joined
+        stream_threads_.join(); // called from downstream, so never on a thread that is joined
         mappers_->restart();
     }
 
     std::size_t threads_;
     std::shared_ptr<Mappers> mappers_;
-    Crew crew_; // goes first
+    StreamThreads stream_threads_; // last member, so that it is destroyed first
 };
 
 std::unique_ptr<Stream> ParallelMap::open(const Iteration &iteration) const {
@@ -210,7 +212,7 @@ std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void
                                            std::size_t output_count, uint32_t parallel_calls, bool ordered) {
     constexpr uint32_t kMost = 1024;
     if (parallel_calls == 0 || parallel_calls > kMost)
-        throw invalid(text(parallel_calls, " parallel calls; 1 to ", kMost, " are possible"));
+        throw invalid(text("parallel_calls is ", parallel_calls, "; it must be 1 to ", kMost));
     MapFunction function(*source, map, user_data, std::move(owner), outputs, output_count);
     return std::make_shared<ParallelMap>(std::move(source), std::move(function), parallel_calls, ordered);
 }

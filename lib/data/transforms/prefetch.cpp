@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements ahead of their use, on a thread of each iterator.
-#include "data/caught.h"
-#include "data/crew.h"
+// prefetch: makes elements before they are needed, on a thread of each iterator.
+#include "data/current_failure.h"
+#include "data/stream_threads.h"
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/forced_unwind.h"
@@ -35,13 +35,13 @@ class Prefetch final : public Transform {
     uint64_t elements_;
 };
 
-/// The queue and what fills it.
-class Producer final : public CrewWork {
+/// The queue of elements, and the work that fills it.
+class Producer final : public StreamWork {
   public:
     Producer(std::unique_ptr<Stream> upstream, std::shared_ptr<Stop> stop, uint64_t capacity)
         : upstream_(std::move(upstream)), stop_(std::move(stop)), capacity_(capacity) {}
 
-    /// Until the end, a failure or stop(). On the prefetching thread.
+    /// Fills the queue until the end, a failure or stop(). Runs on the prefetching thread.
     void run() override {
         try {
             Element element;
@@ -49,8 +49,8 @@ class Producer final : public CrewWork {
             finish(std::nullopt);
         } catch (...) {
             const bool ending = thread_is_ending();
-            finish(ending ? thread_ended() : caught());
-            if (ending) throw;
+            finish(ending ? thread_ended() : current_failure());
+            if (ending) rethrow();
         }
     }
 
@@ -74,10 +74,10 @@ class Producer final : public CrewWork {
         putting_.notify_one();
     }
 
-    /// While no thread is in run().
+    /// Must not be called while a thread is in run().
     uint64_t replay(uint64_t count, Element &scratch) { return upstream_->replay(count, scratch); }
 
-    /// From the first element again; no thread is in run().
+    /// Starts again at the first element. Must not be called while a thread is in run().
     void restart() {
         stop_->withdraw();
         queue_.clear();
@@ -111,14 +111,14 @@ class Producer final : public CrewWork {
     std::condition_variable putting_;
     std::condition_variable taking_;
     std::deque<Element> queue_;
-    std::optional<Failure> failure_; // after the queued elements
+    std::optional<Failure> failure_; // comes after the queued elements
     bool finished_ = false;
 };
 
 class PrefetchStream final : public Stream {
   public:
     PrefetchStream(const std::shared_ptr<const Prefetch> &dataset, const Iteration &iteration)
-        : Stream(iteration), crew_("mdist prefetch", dataset->borrows(), iteration) {
+        : Stream(iteration), stream_threads_("mdist prefetch", dataset->borrows(), iteration) {
         Iteration inner = iteration;
         auto stop = std::make_shared<Stop>(iteration.stop);
         inner.stop = stop;
@@ -127,20 +127,20 @@ class PrefetchStream final : public Stream {
 
   private:
     bool produce(Element &out) override {
-        if (!crew_.running()) crew_.start(producer_, 1);
+        if (!stream_threads_.running()) stream_threads_.start(producer_, 1);
         return producer_->take(out);
     }
     uint64_t leap(uint64_t count, Element &scratch) override {
-        return crew_.running() ? Stream::leap(count, scratch) : producer_->replay(count, scratch);
+        return stream_threads_.running() ? Stream::leap(count, scratch) : producer_->replay(count, scratch);
     }
 
     void rewind() override {
-        crew_.join(); // called from downstream, so never on the thread that is joined
+        stream_threads_.join(); // called from downstream, so never on the thread that is joined
         producer_->restart();
     }
 
     std::shared_ptr<Producer> producer_;
-    Crew crew_; // goes first
+    StreamThreads stream_threads_; // last member, so that it is destroyed first
 };
 
 std::unique_ptr<Stream> Prefetch::open(const Iteration &iteration) const {

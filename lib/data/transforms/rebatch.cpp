@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows cut into batches of given sizes in turn, whatever the borders of the elements they come in.
+// rebatch: cuts rows into batches of given sizes in turn, across the borders of the source's elements.
 #include "data/transforms.h"
 #include "data/transforms/joiner.h"
 #include "data/transforms/row_sequence.h"
@@ -14,16 +14,13 @@ namespace {
 
 std::vector<Spec> cut(std::vector<Spec> spec, const std::vector<uint64_t> &sizes, bool drop_remainder) {
     check_has_rows(spec);
-    const bool alike = std::ranges::all_of(sizes, [&](uint64_t size) { return size == sizes[0]; });
+    const bool alike = std::all_of(sizes.begin(), sizes.end(), [&](uint64_t size) { return size == sizes[0]; });
     const auto comes_out = [&](const Spec &component) {
         const uint64_t rows = component.shape.dims[0];
         return rows != Spec::kUnknown && rows % sizes[0] == 0;
     };
-    const bool whole = alike && (drop_remainder || std::ranges::any_of(spec, comes_out));
-    for (Spec &component : spec) {
-        component.shape.dims[0] = whole ? sizes[0] : Spec::kUnknown;
-        component.by_count &= !drop_remainder;
-    }
+    const bool whole = alike && (drop_remainder || std::any_of(spec.begin(), spec.end(), comes_out));
+    for (Spec &component : spec) component.shape.dims[0] = whole ? sizes[0] : Spec::kUnknown;
     return spec;
 }
 
@@ -104,8 +101,8 @@ class RebatchStream final : public Stream {
     std::shared_ptr<const Rebatch> dataset_;
     RowSequence rows_;
     Joiner joiner_;
-    std::size_t at_ = 0;     // in sizes
-    bool cut_short_ = false; // the last batch, which ends it: no empty ones behind it
+    std::size_t at_ = 0;     // index in sizes
+    bool cut_short_ = false; // the last batch was cut short: this is the end, and no empty batches follow
 };
 
 std::unique_ptr<Stream> Rebatch::open(const Iteration &iteration) const {
@@ -115,8 +112,8 @@ std::unique_ptr<Stream> Rebatch::open(const Iteration &iteration) const {
 } // namespace
 
 std::shared_ptr<Dataset> make_rebatch(const Source &source, std::vector<uint64_t> batch_sizes, bool drop_remainder) {
-    if (std::ranges::all_of(batch_sizes, [](uint64_t size) { return size == 0; }))
-        throw invalid("no batch size other than 0; batch_sizes needs at least one, or there would be no end");
+    if (std::all_of(batch_sizes.begin(), batch_sizes.end(), [](uint64_t size) { return size == 0; }))
+        throw invalid("batch_sizes has no size other than 0; it needs at least one, or the dataset would never end");
     return std::make_shared<Rebatch>(source, std::move(batch_sizes), drop_remainder);
 }
 

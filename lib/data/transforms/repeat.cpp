@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source several times over.
+// repeat: runs through the source several times.
 #include "data/transforms.h"
 #include "util/text.h"
 
@@ -68,7 +68,7 @@ class RepeatStream final : public Stream {
         return 0;
     }
     void end_round() {
-        // A round without elements would be followed by more of them, without end if forever.
+        // After a round without elements, all further rounds would be empty, too. An endless repeat would never return.
         if (empty_) left_ = 0;
         if (left_ == 0 || (left_ != MDIST_FOREVER && --left_ == 0)) return;
         upstream_->restart();
@@ -82,7 +82,7 @@ class RepeatStream final : public Stream {
 
     std::shared_ptr<const Repeat> dataset_;
     std::unique_ptr<Stream> upstream_;
-    uint64_t left_;     // rounds, with the one under way
+    uint64_t left_;     // rounds left, including the one under way
     bool empty_ = true; // no element in this round yet
 };
 

@@ -15,7 +15,7 @@ Failure uneven(std::size_t component, uint64_t rows, uint64_t first) {
                                             " rows and component 0 has ", first, "; all need the same number"));
 }
 
-/// A row of something larger becomes a whole of its own.
+/// Makes a whole element of one that is a row of something larger.
 Element whole(const Element &element) {
     if (!element.is_row()) return element;
     std::vector<Tensor> tensors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowSequence: the rows of all elements of a stream, one sequence whatever the elements' borders. By one thread at a
-// time.
+// RowSequence: the rows of all elements of a stream, as one sequence across the borders of elements. For one thread at
+// a time.
 #pragma once
 
 #include "data/dataset.h"
@@ -15,22 +15,21 @@ void check_has_rows(const std::vector<Spec> &spec);
 
 class RowSequence {
   public:
-    /// Of `source`.
     RowSequence(const Dataset &source, const Iteration &iteration)
         : upstream_(source.open(iteration)), rows_each_(source.spec()[0].shape.dims[0]) {}
 
-    /// Whether there is a row left; reads elements as needed. Throws MISMATCH for one whose components differ in rows.
+    /// Tells whether a row is left. Reads elements as needed. Throws MISMATCH for one whose components differ in rows.
     bool more();
-    /// The next row; more() said that there is one.
+    /// Takes the next row. more() must have returned true before.
     void take(Element &out) { out.set_row_of(element_, next_++); }
-    /// As Stream::replay.
+    /// Does what Stream::replay does, for rows.
     uint64_t replay(uint64_t rows, Element &scratch);
     void restart();
 
   private:
     std::unique_ptr<Stream> upstream_;
-    uint64_t rows_each_; // of every element, or Spec::kUnknown
-    Element element_;    // whole
+    uint64_t rows_each_; // rows in every element, or Spec::kUnknown
+    Element element_;    // the current element, as a whole
     uint64_t next_ = 0, count_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every n-th element.
+// shard: keeps every n-th element.
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/saturate.h"
@@ -62,7 +62,7 @@ class ShardStream final : public Stream {
         return done;
     }
     std::shared_ptr<const Block> block() const override { return upstream_->block(); }
-    /// The numbers of other shards' rows are read with ours where that costs less than a call.
+    /// Reads the row numbers of other shards along with ours, if that costs less than a call for each of ours.
     std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
         constexpr std::size_t kChunk = 256;
         const uint64_t shards = dataset_->shards();
@@ -95,15 +95,15 @@ std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {
     return std::make_unique<ShardStream>(self(*this), iteration);
 }
 
-/// Stands where a worker's own shard is to be put.
+/// Marks where each worker's own shard is to be put.
 class ShardHint final : public Transform {
   public:
     explicit ShardHint(const Source &source) : Transform(source, source->spec()) {}
 
     std::unique_ptr<Stream> open(const Iteration &) const override {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "a shard with MDIST_SHARD_HINT stands for a worker's own one; give its dataset to "
-                      "mdist_distribute_dataset with policy MDIST_SHARD_BY_HINT before it is iterated")
+                      "a shard with MDIST_SHARD_HINT is only a placeholder for each worker's shard. Distribute its "
+                      "dataset (mdist_distribute_dataset with policy MDIST_SHARD_BY_HINT) before you iterate over it")
             .reason("shard_hint");
     }
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {

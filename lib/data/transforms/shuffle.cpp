@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random order, through a buffer.
+// shuffle: gives elements in random order, through a buffer.
 #include "data/random.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -11,11 +11,28 @@
 namespace mdist {
 namespace {
 
+/// The orders that one iteration takes, epoch by epoch.
+class Orders {
+  public:
+    /// The first order each time.
+    explicit Orders(uint64_t seed) : seed_(seed) {}
+    Orders(uint64_t seed, uint64_t iterator) : seed_(seed), iterator_(iterator), reshuffle_(true) {}
+
+    Random next() { return {seed_, iterator_, reshuffle_ ? epoch_++ : 0}; }
+
+  private:
+    uint64_t seed_;
+    uint64_t iterator_ = 0;
+    uint64_t epoch_ = 0;
+    bool reshuffle_ = false;
+};
+
 class Shuffle final : public Transform {
   public:
     Shuffle(Source source, uint64_t buffer_size, uint64_t seed, bool reshuffle)
         : Transform(source, source->spec()),
-          // More than there are: should this come to stand over an endless source, it would fill for ever.
+          // The buffer is no larger than the source. If this shuffle is later put over an endless source, a larger one
+          // would fill forever.
           buffer_size_(std::min(buffer_size, std::max<uint64_t>(source->size().value_or(UINT64_MAX), 1))),
           seed_(seed),
           reshuffle_(reshuffle) {}
@@ -33,32 +50,30 @@ class Shuffle final : public Transform {
     }
     std::optional<uint64_t> size() const override { return source().size(); }
     uint64_t buffer_size() const { return buffer_size_; }
-    Random order(uint64_t iterator, uint64_t epoch) const {
-        return reshuffle_ ? Random{seed_, iterator, epoch} : Random{seed_, 0, 0};
-    }
-    uint64_t number_in(const Iteration &iteration) const {
-        if (!reshuffle_) return 0;
-        return iteration.series != nullptr ? iteration.series->next(iterators_) : iterators_->fetch_add(1);
+    /// Returns the orders of an iteration, one for each of its epochs.
+    Orders orders(const Iteration &iteration) const {
+        if (!reshuffle_ || iteration.alike) return Orders(seed_);
+        return {seed_, iteration.series != nullptr ? iteration.series->next(iterators_) : iterators_->fetch_add(1)};
     }
 
   private:
     uint64_t buffer_size_;
     uint64_t seed_;
     bool reshuffle_;
-    // Counted when an iterator is made, in the caller's thread; epochs within it are counted by the stream. So the
-    // numbers do not depend on how far a prefetching thread happened to get.
+    // Counts iterators when they are made, in the caller's thread. The stream counts the epochs within an iterator. So
+    // the numbers do not depend on how far a prefetching thread happened to get.
     std::shared_ptr<Counter> iterators_ = std::make_shared<Counter>(0);
 };
 
 class ShuffleStream final : public Stream {
   public:
-    ShuffleStream(std::shared_ptr<const Shuffle> dataset, std::unique_ptr<Stream> upstream, uint64_t iterator,
+    ShuffleStream(std::shared_ptr<const Shuffle> dataset, std::unique_ptr<Stream> upstream, Orders orders,
                   const Iteration &iteration)
         : Stream(iteration),
           dataset_(std::move(dataset)),
           upstream_(std::move(upstream)),
-          iterator_(iterator),
-          random_(dataset_->order(iterator, 0)) {}
+          orders_(orders),
+          random_(orders_.next()) {}
 
   private:
     bool produce(Element &out) override {
@@ -66,8 +81,8 @@ class ShuffleStream final : public Stream {
         if (filled_ == 0) return false;
         buffer_[random_.below(filled_)].swap(buffer_[filled_ - 1]);
         --filled_;
-        // What the caller had in `out` goes to the free place: mostly another row of the same block, so that no
-        // reference is counted. The next fill overwrites it.
+        // The caller's old element in `out` goes to the free place, where the next fill overwrites it. It is mostly
+        // another row of the same block, so no reference is counted.
         out.swap(buffer_[filled_]);
         if (drained_) buffer_.resize(filled_);
         return true;
@@ -85,32 +100,31 @@ class ShuffleStream final : public Stream {
 
     void rewind() override {
         upstream_->restart();
-        random_ = dataset_->order(iterator_, ++epoch_);
+        random_ = orders_.next();
         filled_ = 0;
         drained_ = false;
     }
 
     std::shared_ptr<const Shuffle> dataset_;
     std::unique_ptr<Stream> upstream_;
-    uint64_t iterator_;
-    uint64_t epoch_ = 0;
+    Orders orders_;
     Random random_;
-    std::vector<Element> buffer_; // the first filled_ are in stock
+    std::vector<Element> buffer_; // the first filled_ hold elements
     std::size_t filled_ = 0;
     bool drained_ = false; // upstream has ended
 };
 
-/// The same, of rows of one block: their numbers alone are stirred, by the same draws.
+/// The same for rows of one block. It shuffles only their numbers, by the same draws.
 class ShuffleRowsStream final : public Stream {
   public:
-    ShuffleRowsStream(std::shared_ptr<const Shuffle> dataset, std::unique_ptr<Stream> upstream, uint64_t iterator,
+    ShuffleRowsStream(std::shared_ptr<const Shuffle> dataset, std::unique_ptr<Stream> upstream, Orders orders,
                       const Iteration &iteration)
         : Stream(iteration),
           dataset_(std::move(dataset)),
           upstream_(std::move(upstream)),
           block_(upstream_->block()),
-          iterator_(iterator),
-          random_(dataset_->order(iterator, 0)) {}
+          orders_(orders),
+          random_(orders_.next()) {}
 
   private:
     static constexpr std::size_t kChunk = 256;
@@ -138,8 +152,9 @@ class ShuffleRowsStream final : public Stream {
         return done;
     }
 
-    /// Rows from upstream. Small ones are fetched to the processor's cache in the order in which they lie, where they
-    /// stay until they are drawn from a small buffer: fetched then, each would be waited for.
+    /// Takes row numbers from upstream. If rows and buffer are small, it prefetches the rows into the processor's
+    /// cache, in the order in which they lie. They stay there until they are drawn. Fetched only then, each would cost
+    /// a wait.
     std::size_t take(uint64_t *rows, std::size_t most) {
         constexpr std::size_t kSmallRow = 64, kSmallBuffer = 256 << 10;
         const std::size_t count = upstream_->next_rows(rows, most);
@@ -164,11 +179,11 @@ class ShuffleRowsStream final : public Stream {
         }
     }
 
-    /// From a full buffer, into which one comes for each that goes.
+    /// Draws from a full buffer. One row comes in for each that goes out.
     std::size_t exchange(uint64_t *rows, std::size_t most) {
         uint64_t fresh[kChunk];
         const std::size_t count = take(fresh, std::min(most, kChunk));
-        Random random = random_; // in registers, as nothing else can change it
+        Random random = random_; // a local copy stays in registers: nothing else can change it
         const std::size_t size = buffer_.size();
         for (std::size_t i = 0; i < count; ++i) {
             rows[i] = std::exchange(buffer_[random.below(size)], buffer_[size - 1]);
@@ -181,7 +196,7 @@ class ShuffleRowsStream final : public Stream {
 
     void rewind() override {
         upstream_->restart();
-        random_ = dataset_->order(iterator_, ++epoch_);
+        random_ = orders_.next();
         buffer_.clear();
         drained_ = false;
     }
@@ -189,19 +204,18 @@ class ShuffleRowsStream final : public Stream {
     std::shared_ptr<const Shuffle> dataset_;
     std::unique_ptr<Stream> upstream_;
     std::shared_ptr<const Block> block_;
-    uint64_t iterator_;
-    uint64_t epoch_ = 0;
+    Orders orders_;
     Random random_;
     std::vector<uint64_t> buffer_;
     bool drained_ = false; // upstream has ended
 };
 
 std::unique_ptr<Stream> Shuffle::open(const Iteration &iteration) const {
-    const uint64_t iterator = number_in(iteration);
+    const Orders order = orders(iteration); // before the streams below: a saved position counts from here down
     std::unique_ptr<Stream> upstream = source().open(iteration);
     if (upstream->block() != nullptr)
-        return std::make_unique<ShuffleRowsStream>(self(*this), std::move(upstream), iterator, iteration);
-    return std::make_unique<ShuffleStream>(self(*this), std::move(upstream), iterator, iteration);
+        return std::make_unique<ShuffleRowsStream>(self(*this), std::move(upstream), order, iteration);
+    return std::make_unique<ShuffleStream>(self(*this), std::move(upstream), order, iteration);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first elements alone, or all but the first.
+// take and skip: only the first elements, or all but the first.
 #include "data/transforms.h"
 #include "util/saturate.h"
 #include "util/text.h"

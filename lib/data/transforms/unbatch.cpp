@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of elements, as elements.
+// unbatch: makes an element of each row of the source's elements.
 #include "data/transforms.h"
 #include "data/transforms/row_sequence.h"
 
@@ -10,10 +10,7 @@ namespace {
 
 std::vector<Spec> unbatched(std::vector<Spec> spec) {
     check_has_rows(spec);
-    for (Spec &component : spec) {
-        component.shape = component.shape.without_first();
-        component.by_count = false;
-    }
+    for (Spec &component : spec) component.shape = component.shape.without_first();
     return spec;
 }
 
@@ -25,7 +22,7 @@ class Unbatch final : public Transform {
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Unbatch>(sources[0]);
     }
-    Traits traits() const override { return {.text = "unbatch", .hides_files = true}; }
+    Traits traits() const override { return {.text = "unbatch"}; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> elements = source().size();
         const uint64_t rows = source().spec()[0].shape.dims[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets side by side: an element has the components of one element of each.
+// zip: puts datasets side by side. An element has the components of one element of each.
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -27,9 +27,10 @@ class Zip final : public Combination {
     }
     Traits traits() const override { return {.text = "zip", .keeps_batch_size = true}; }
     bool endless() const override {
-        return std::ranges::all_of(sources(), [](const Source &source) { return source->endless(); });
+        const Sources all = sources();
+        return std::all_of(all.begin(), all.end(), [](const Source &source) { return source->endless(); });
     }
-    /// Not known if any is not: that one may be endless or the shortest.
+    /// The size is unknown if that of any source is: that source may be endless, or the shortest.
     std::optional<uint64_t> size() const override {
         uint64_t least = UINT64_MAX;
         for (const Source &source : sources()) {

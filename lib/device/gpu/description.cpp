@@ -7,12 +7,12 @@
 namespace mdist {
 namespace {
 
-/// As CUDA counts: 13010 is 13.1.
+/// CUDA's way of numbering: 13010 is 13.1.
 std::string cuda_version(int32_t version) {
     return text(version / 1000, '.', version % 1000 / 10);
 }
 
-/// As NCCL counts, since 2.9: 22809 is 2.28.9.
+/// NCCL's way of numbering since 2.9: 22809 is 2.28.9.
 std::string nccl_version(int32_t version) {
     return text(version / 10000, '.', version / 100 % 100, '.', version % 100);
 }

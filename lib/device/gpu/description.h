@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs there are, in words, for people who look why something does not run where they thought. Any thread.
+// Describes the GPUs of this host, for people who want to know why something does not run where they expected. Any
+// thread.
 #pragma once
 
 #include <string>
 
 namespace mdist {
 
-/// A line for each GPU, and one about NCCL; or why there are no GPUs. Asks the module for everything, NCCL too.
+/// One line for each GPU and one about NCCL; or why there are no GPUs. Loads the module for this, and NCCL.
 std::string describe_gpus();
 
 } // namespace mdist

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event: a mark on a stream, that other streams and the host wait for. Marks are used again: making one is cheap.
+// Event: a mark on a stream that other streams and the host can wait for. Marks are reused, so making one is cheap.
 //
-// Moved, not copied. Any thread, one at a time.
+// Can be moved, not copied. Any thread may use it, one at a time.
 #pragma once
 
-#include "device/gpu/physical.h"
+#include "device/gpu/card.h"
 
 #include <cstdint>
 
@@ -12,22 +12,23 @@ namespace mdist {
 
 class Event {
   public:
-    /// A mark that has happened.
+    /// A mark that has already happened.
     Event() = default;
-    /// Recorded on a stream of that GPU, behind all it was given so far. Throws DEVICE.
-    Event(PhysicalGpu &physical, mdist_gpu_stream *stream);
+    /// A mark on a stream of that GPU, after everything the stream was given so far. Throws DEVICE.
+    Event(GpuCard &card, mdist_gpu_stream *stream);
     ~Event();
     Event(Event &&other) noexcept;
     Event &operator=(Event &&other) noexcept;
 
     mdist_gpu_event *get() const { return event_; }
-    /// Throws DEVICE where the GPU failed before it came there.
+    /// Whether it has happened. Throws DEVICE if the GPU failed before it reached the mark.
     bool happened() const;
-    /// False if it has not happened within that time. Spins for a moment, then looks every 20 to 200 us.
+    /// Waits for it. Returns false if it has not happened within that time. Spins for a moment, then looks every 20 to
+    /// 200 us.
     bool wait(uint64_t timeout_ns) const;
 
   private:
-    PhysicalGpu *physical_ = nullptr;
+    GpuCard *card_ = nullptr;
     mdist_gpu_event *event_ = nullptr;
 };
 

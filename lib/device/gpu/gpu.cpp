@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/gpu.h"
 
+#include "device/gpu/overdue.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -11,9 +12,9 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kTimeoutNs = 600'000'000'000; // until somebody says otherwise
+constexpr uint64_t kTimeoutNs = 600'000'000'000; // until set_timeout()
 
-/// The op that makes `to` from itself and `from`, where that is what an assignment does.
+/// The op that turns `to` and `from` into the new `to`, if the assignment is one; otherwise empty.
 std::optional<reduce::Op> op_of(int32_t assign) {
     switch (assign) {
         case MDIST_ASSIGN_MUL:
@@ -67,12 +68,12 @@ void Gpu::wait_until_done(const char *what) const {
 }
 
 Failure Gpu::not_done(const char *what) const {
-    return physical_.not_done(stream(), text(name(), ": ", what), timeout_ns_);
+    return mdist::not_done(physical_, stream(), text(name(), ": ", what), timeout_ns_);
 }
 
 void Gpu::copy_host(void *to, const void *from, std::size_t bytes, const char *what) const {
     stream_->require_running(what);
-    if (!physical_.await_copy(to, from, stream(), timeout_ns_)) throw not_done(what);
+    if (!await_copy(physical_, to, from, stream(), timeout_ns_)) throw not_done(what);
     physical_.check(physical_.api().copy(index(), to, from, bytes, stream()), what);
     wait_until_done(what);
 }
@@ -126,7 +127,7 @@ void Gpu::write_elements(int32_t dtype, int32_t assign, void *to, const void *fr
     reduce({dtype, *op, 1}, sources, 2, &to, 1, elements);
 }
 
-/// What has no kernel.
+/// Assigns on the host, for assignments that have no kernel.
 void Gpu::write_on_host(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
     const std::size_t bytes = elements * dtype_size(dtype);
     const Memory written = host()->allocate(bytes);
@@ -161,7 +162,7 @@ void Gpu::return_to(mdist_gpu_stream *stream) {
     try {
         return stream_->use(stream);
     } catch (const Failure &) {
-        // Then this thread waits, and nobody has to wait for a mark.
+        // Then this thread waits, and nobody needs a mark.
     }
     struct Return {
         ReplicaStream &own;

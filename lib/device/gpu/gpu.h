@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gpu: the device of one replica of one strategy: a physical GPU, and the stream on which the replica works.
 //
-// Logical devices of one GPU are Gpus of their own with one PhysicalGpu. What the Device functions are given goes on
-// the stream; nothing waits but copy_in, copy_out and finish(). The stream is the library's own, or one that the step
-// has given for its time (use_stream). By the replica's thread, or one at a time on its behalf (with the strategy's
-// turn).
+// Each logical device of a GPU is a Gpu of its own; they share one PhysicalGpu. The Device functions put their work on
+// the stream, and only copy_in, copy_out and finish() wait. The stream is the library's own, or one that the step has
+// supplied for its duration (use_stream). Called by the replica's thread, or by one thread at a time on its behalf
+// (which has the strategy's turn).
 #pragma once
 
 #include "device/device.h"
@@ -19,7 +19,7 @@ namespace mdist {
 
 class Gpu final : public Device {
   public:
-    /// `logical`: which of the logical devices of the GPU, from 0. Throws as PhysicalGpu::at().
+    /// `logical` is the number of the logical device on the GPU, from 0. Throws as PhysicalGpu::at() does.
     Gpu(int32_t index, int32_t logical);
 
     mdist_device_kind_t kind() const override { return MDIST_DEVICE_GPU; }
@@ -28,9 +28,9 @@ class Gpu final : public Device {
     Place place() const override { return {MDIST_DEVICE_GPU, physical_.index()}; }
     Gpu *gpu() override { return this; }
 
-    /// May be given back while the stream is still to use it.
+    /// The memory may be given back while the stream will still use it.
     Memory allocate(std::size_t bytes) override;
-    /// Zeros that are there on return. Any thread.
+    /// Allocates memory that is already filled with zeros on return. Any thread.
     Memory allocate_zeros(std::size_t bytes);
     std::shared_ptr<MemorySource> memory_source() override;
     void copy_in(void *to, const void *from_host, std::size_t bytes) override;
@@ -44,33 +44,35 @@ class Gpu final : public Device {
     void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) override;
     void scale(int32_t dtype, void *to, double factor, std::size_t elements) override;
     void finish() override;
-    /// As mdist_gpu_api::squares.
+    /// Like mdist_gpu_api::squares.
     void squares(int32_t dtype, const void *from, std::size_t elements, double *sum);
 
     PhysicalGpu &physical() const { return physical_; }
     mdist_gpu_stream *stream() const { return stream_->get(); }
     ReplicaStream &replica_stream() const { return *stream_; }
-    /// Whether the stream is recorded (graph.h).
+    /// Whether the stream is being recorded (graph.h).
     bool recording() const { return stream_->recording(); }
-    /// The step's own stream from here on, which first waits for what the library's has; nullptr: the library's again,
-    /// which waits for the step's.
+    /// Uses the step's own stream from here on; that first waits for the work on the library's stream. nullptr: uses
+    /// the library's stream again, which waits for the step's.
     void use_stream(mdist_gpu_stream *stream) { stream_->use(stream); }
-    /// The same at the end of a step, and whatever fails: the one before may soon be gone. Throws DEVICE, TIMEOUT.
+    /// The same at the end of a step, even after a failure: the current stream may soon be destroyed. Throws DEVICE,
+    /// TIMEOUT.
     void return_to(mdist_gpu_stream *stream);
 
-    /// A mark behind all that the stream was given so far.
+    /// A mark after everything the stream was given so far.
     Event record();
-    /// What the stream is given from now on waits for the mark; of another GPU too. Where the stream cannot be told so,
-    /// this thread waits.
+    /// Makes the stream's later work wait for the mark, which may be on another GPU. If the stream cannot be told so,
+    /// this thread waits instead.
     void wait_for(const Event &event);
 
-    /// How long finish() and the copies wait for the GPU at most.
+    /// The longest time that finish() and the copies wait for the GPU.
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
     uint64_t timeout() const { return timeout_ns_; }
-    /// Whether all that is given waits until it is done (`gpu.blocking`).
+    /// Whether every function that gives work waits until it is done (`gpu.blocking`).
     void set_blocking(bool blocking) { blocking_ = blocking; }
     bool blocking() const { return blocking_; }
-    /// After something was put on the stream, whose result `error` is: throws what it means, and waits where all do.
+    /// Call it after putting work on the stream, with the result. Throws what `error` means, and waits if
+    /// set_blocking(true).
     void given(int error, const char *what) const;
 
   private:
@@ -82,7 +84,7 @@ class Gpu final : public Device {
     PhysicalGpu &physical_;
     const int32_t logical_;
     const std::shared_ptr<ReplicaStream> stream_;
-    std::atomic<uint64_t> timeout_ns_; // any thread's allocations look at it
+    std::atomic<uint64_t> timeout_ns_; // atomic: allocations of any thread read it
     bool blocking_ = false;
 };
 

@@ -6,7 +6,7 @@
 namespace mdist {
 
 GpuGraph::~GpuGraph() {
-    physical_.api().graph_destroy(graph_); // a launch that is under way goes on
+    physical_.api().graph_destroy(graph_); // a launch that is under way continues
 }
 
 void GpuGraph::launch(mdist_gpu_stream *stream) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GpuGraph: work of a stream, recorded once (GpuRecording) and launched many times.
 //
-// While a stream is recorded nothing that it was given happens, so nothing can wait for it: what would is refused, with
-// WRONG_CONTEXT, and spoils the recording. Streams that wait for its marks are recorded with it. Memory that its work
-// may use is kept with the graph. By the replica's thread.
+// While a stream is recorded, nothing that it is given happens, so nothing can wait for it. An operation that would
+// wait is refused with WRONG_CONTEXT, and spoils the recording. Streams that wait for its marks are recorded with it.
+// The graph keeps the memory that its work may use. Called by the replica's thread.
 #pragma once
 
 #include "device/gpu/gpu.h"
@@ -19,7 +19,7 @@ class GpuGraph {
     GpuGraph(const GpuGraph &) = delete;
     GpuGraph &operator=(const GpuGraph &) = delete;
 
-    /// On a stream of the GPU where it was recorded. Throws DEVICE.
+    /// Launches the graph on a stream of the GPU where it was recorded. Throws DEVICE.
     void launch(mdist_gpu_stream *stream) const;
 
   private:
@@ -28,21 +28,21 @@ class GpuGraph {
     GpuGraph(PhysicalGpu &physical, void *graph, std::vector<Memory> memory)
         : memory_(std::move(memory)), physical_(physical), graph_(graph) {}
 
-    const std::vector<Memory> memory_; // given back behind the graph
+    const std::vector<Memory> memory_; // given back after the graph is destroyed
     PhysicalGpu &physical_;
     void *const graph_;
 };
 
-/// Of a GPU's stream, from here until end(); forgotten if that is not called.
+/// Records a GPU's stream from here until end(). If end() is not called, the recording is dropped.
 class GpuRecording {
   public:
-    /// Throws DEVICE, or WRONG_CONTEXT in another recording.
+    /// Throws DEVICE, or WRONG_CONTEXT inside another recording.
     explicit GpuRecording(Gpu &gpu);
     ~GpuRecording();
     GpuRecording(const GpuRecording &) = delete;
     GpuRecording &operator=(const GpuRecording &) = delete;
 
-    /// Throws what spoilt it, or DEVICE.
+    /// Ends the recording. Throws what spoilt it, or DEVICE.
     std::unique_ptr<GpuGraph> end();
 
   private:

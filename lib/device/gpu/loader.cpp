@@ -30,12 +30,12 @@ GpuSupport none(std::string reason) {
     return support;
 }
 
-/// Why a module is not for this library, or "". Reads no more of its tables than what was found to fit.
+/// Why a module does not fit this library; "" if it does. Reads only the parts of its tables that were found to fit.
 std::string objection(const mdist_gpu_module *module) {
     const std::string ours = text(MDIST_VERSION_MAJOR, '.', MDIST_VERSION_MINOR, '.', MDIST_VERSION_PATCH);
-    if (module == nullptr) return "it offers nothing";
+    if (module == nullptr) return "it does not offer an interface";
     if (module->abi != MDIST_GPU_MODULE_ABI)
-        return text("its interface has number ", module->abi, ", this library's has ", MDIST_GPU_MODULE_ABI);
+        return text("its interface has version ", module->abi, ", this library's has ", MDIST_GPU_MODULE_ABI);
     if (module->size != sizeof(mdist_gpu_module))
         return text("its description has ", module->size, " bytes, this library's has ", sizeof(mdist_gpu_module));
     if (module->library_version == nullptr || module->library_version != ours)
@@ -47,7 +47,7 @@ std::string objection(const mdist_gpu_module *module) {
     return "";
 }
 
-/// What CUDA's numbers mean where no GPU can be used at all, which its own texts leave to guess.
+/// Explains CUDA's errors for the case that no GPU can be used at all; CUDA's own texts are vague there.
 std::string why_no_device(const mdist_gpu_api &api, int error) {
     const char *text_of = api.text(error);
     const std::string told = text(text_of == nullptr ? "" : text_of, ", ", error);
@@ -82,29 +82,30 @@ GpuSupport load_file(const std::string &path) {
     if (symbol.address == nullptr) return none(symbol.why_not);
     const mdist_gpu_module *module = reinterpret_cast<mdist_gpu_module_fn>(symbol.address)();
     const std::string problem = objection(module);
-    if (!problem.empty()) return none(text(path, " does not fit: ", problem));
+    if (!problem.empty()) return none(text(path, " does not match this libmdist: ", problem));
     return count_gpus(module);
 }
 
 GpuSupport load() {
-    // Empty in a process with raised privileges, whoever has set it.
+    // secure_getenv returns NULL in a process with raised privileges, whoever set the variable.
     const char *chosen = secure_getenv(kVariable);
     if (chosen != nullptr && *chosen != '\0') {
         const std::string path = chosen;
-        if (path.front() != '/') return none(text(kVariable, " is \"", path, "\", which is no absolute path"));
-        if (access(path.c_str(), F_OK) != 0) return none(text(kVariable, " names ", path, ", which is not there"));
+        if (path.front() != '/') return none(text(kVariable, " is \"", path, "\", which is not an absolute path"));
+        if (access(path.c_str(), F_OK) != 0) return none(text(kVariable, " names ", path, ", which does not exist"));
         return load_file(path);
     }
     for (const std::string &path : module_places(kModuleFile))
         if (access(path.c_str(), F_OK) == 0) return load_file(path);
-    return none(text("there is no ", kModuleFile, " beside libmdist: it was built without CUDA, or lies where only ",
-                     kVariable, " can say"));
+    return none(text(kModuleFile,
+                     " is not beside libmdist. Either libmdist was built without CUDA, or the file is elsewhere: set ",
+                     kVariable, " to its absolute path"));
 }
 
 } // namespace
 
-// No lock is held while files are loaded, whose constructors may wait for a thread that is in here: threads that come
-// together all load, which gives them the same, and the first to be done keeps it for all.
+// Holds no lock while files are loaded: their constructors may wait for a thread that is in here. Threads that come at
+// the same time all load, with the same result. The first one to finish keeps its result for all.
 const GpuSupport &gpu_support() {
     static std::atomic<const GpuSupport *> known = nullptr;
     if (const GpuSupport *support = known.load(std::memory_order_acquire)) return *support;
@@ -114,7 +115,7 @@ const GpuSupport &gpu_support() {
     return *loaded.release();
 }
 
-const mdist_gpu_api &gpu_api(const std::string &what) {
+const mdist_gpu_api &gpu_api(std::string_view what) {
     const GpuSupport &support = gpu_support();
     if (support.count == 0)
         throw Failure(MDIST_ERR_UNSUPPORTED, text(what, " needs a GPU: ", support.reason)).reason("no_gpu");

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overdue: what streams had to do when somebody gave up waiting for them. Until it has happened, whoever waits for a
-// whole GPU may wait for ever, and nobody can say what uses memory that was not given out for a stream. Any thread.
+// Work that streams still had to do when a caller gave up waiting for it. Until it is done, waiting for a whole GPU may
+// never end. Nobody can say, either, when memory that was not allocated for a stream is unused. Any thread.
 #pragma once
 
-#include "device/gpu/event.h"
+#include "device/gpu/card.h"
 
-#include <atomic>
-#include <mutex>
-#include <vector>
+#include <cstdint>
+#include <string>
 
 namespace mdist {
 
-class Overdue {
-  public:
-    void add(PhysicalGpu &physical, mdist_gpu_stream *stream) noexcept;
-    /// What a GPU had to do that has failed is overdue for ever.
-    bool any() noexcept;
+/// Makes a TIMEOUT failure for `what` on a stream of that GPU. The stream's work counts as overdue from here on.
+Failure not_done(GpuCard &card, mdist_gpu_stream *stream, const std::string &what, uint64_t timeout_ns);
 
-  private:
-    std::atomic<bool> any_{false};
-    std::mutex mutex_;
-    std::vector<Event> marks_;
-    bool for_ever_ = false;
-};
+/// Whether anything is overdue, on any GPU. Then no memory is given back to CUDA, which would wait for the work too.
+/// Work of a GPU that has failed stays overdue for ever.
+bool keeps_memory() noexcept;
 
 } // namespace mdist

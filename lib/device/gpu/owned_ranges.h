@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnedRanges: which addresses are memory that the library has of which GPU, so that CUDA need not be asked. Any
+// OwnedRanges: records which addresses are the library's memory on which GPU, so that CUDA need not be asked. Any
 // thread.
 #pragma once
 
@@ -15,7 +15,7 @@ class OwnedRanges {
   public:
     void add(const void *begin, std::size_t bytes, int32_t device);
     void remove(const void *begin) noexcept;
-    /// The GPU whose memory it is.
+    /// The GPU that the address belongs to; empty if it is not the library's.
     std::optional<int32_t> find(const void *address) const;
 
   private:
@@ -24,7 +24,7 @@ class OwnedRanges {
         int32_t device;
     };
     mutable std::shared_mutex mutex_;
-    std::map<std::uintptr_t, Range> ranges_; // by where they begin
+    std::map<std::uintptr_t, Range> ranges_; // by their begin
 };
 
 } // namespace mdist

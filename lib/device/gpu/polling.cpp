@@ -17,7 +17,7 @@ constexpr uint64_t kLongestNapNs = 200'000;
 
 void nap(uint64_t ns) {
     const timespec time = {0, static_cast<long>(ns)};
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr); // a signal cuts it short, which is well
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr); // a signal may cut it short, which does no harm
 }
 
 } // namespace
@@ -31,7 +31,7 @@ bool poll_until(FunctionRef<bool()> done, uint64_t timeout_ns) {
         if (waited < kAwakeNs) {
             sched_yield(); // a fake GPU's thread may need this core
         } else {
-            // What takes long may be noticed late, by a small part of what it took.
+            // Long work may be noticed late, by a small part of the time that it took.
             const uint64_t nap_ns = std::clamp(waited / 16, kShortestNapNs, kLongestNapNs);
             nap(std::min(nap_ns, timeout_ns - waited));
         }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/pool.h"
 
+#include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
 #include "device/gpu/polling.h"
-#include "util/forever.h"
+#include "util/process_wide.h"
+#include "util/round_up.h"
 #include "util/sanitized.h"
 #include "util/text.h"
 
@@ -16,29 +18,30 @@ namespace {
 constexpr std::size_t kSmallStep = 512;
 constexpr std::size_t kLargeStep = std::size_t{64} << 10;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
-constexpr uint64_t kPatienceNs = 10'000'000'000; // for memory that is still in use, before there is none
+constexpr uint64_t kPatienceNs = 10'000'000'000; // how long to wait for memory in use before giving up
 
 std::size_t rounded(std::size_t bytes) {
     const std::size_t step = bytes < kLarge ? kSmallStep : kLargeStep;
-    return (std::max<std::size_t>(bytes, 1) + step - 1) / step * step;
+    return round_up(std::max<std::size_t>(bytes, 1), step);
 }
 
 } // namespace
 
-GpuPool::GpuPool(PhysicalGpu &gpu) : gpu_(gpu), most_(MDIST_SANITIZED ? 0 : gpu.info().memory_bytes / 16) {}
+GpuPool::GpuPool(GpuCard &card) : card_(card), most_(MDIST_SANITIZED ? 0 : card.info().memory_bytes / 16) {}
 
 Memory GpuPool::allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> stream) {
     if (bytes > SIZE_MAX - kLargeStep)
-        throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("gpu:", gpu_.index(), " has no memory for ", bytes, " bytes"));
+        throw Failure(MDIST_ERR_OUT_OF_MEMORY,
+                      text("gpu:", card_.index(), " does not have memory for ", bytes, " bytes"));
     std::size_t size = rounded(bytes);
     void *data = take(size, stream, size);
     if (data == nullptr) data = make(size);
-    // Should there be no memory for the count of references, the deleter runs at once.
+    // If there is no memory for the reference count, the deleter runs at once.
     return Memory(data, [this, size, stream = std::move(stream)](void *block) { keep(block, size, stream); });
 }
 
-/// A block that is large enough, and not much larger; nullptr if there is none. One that the stream had last, if there
-/// is such: else a stream that is far behind would come by all of them.
+/// Finds a block that is large enough and not much larger; nullptr if there is none. Prefers one that the stream had
+/// last. Otherwise a stream that is far behind would end up with all of them.
 void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream, std::size_t &taken_bytes) {
     const std::lock_guard lock(mutex_);
     const auto begin = kept_.lower_bound(bytes);
@@ -55,18 +58,18 @@ void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &str
 }
 
 void *GpuPool::make(std::size_t bytes) {
-    const mdist_gpu_api &api = gpu_.api();
+    const mdist_gpu_api &api = card_.api();
     void *data = nullptr;
-    int error = api.allocate(gpu_.index(), bytes, &data);
+    int error = api.allocate(card_.index(), bytes, &data);
     while (error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY) {
-        if (!shrink(0) && (PhysicalGpu::keeps_memory() || !await_any())) break;
-        error = api.allocate(gpu_.index(), bytes, &data);
+        if (!shrink(0) && (keeps_memory() || !await_any())) break;
+        error = api.allocate(card_.index(), bytes, &data);
     }
-    if (error != 0) throw gpu_.failure(error, text("allocating ", bytes, " bytes"));
+    if (error != 0) throw card_.failure(error, text("allocating ", bytes, " bytes"));
     try {
-        forever<OwnedRanges>().add(data, bytes, gpu_.index());
+        process_wide<OwnedRanges>().add(data, bytes, card_.index());
     } catch (...) {
-        api.release(gpu_.index(), data);
+        api.release(card_.index(), data);
         throw;
     }
     return data;
@@ -75,22 +78,23 @@ void *GpuPool::make(std::size_t bytes) {
 void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
     if (stream && stream->recording() && keep_with_graph(data, bytes, stream)) return;
     try {
-        Block block = {data, stream ? stream->mark() : Event(), stream, !stream && PhysicalGpu::keeps_memory()};
+        Block block = {data, stream ? stream->mark() : Event(), stream, !stream && keeps_memory()};
         const std::lock_guard lock(mutex_);
         kept_.emplace(bytes, std::move(block));
         kept_bytes_ += bytes;
     } catch (const std::exception &) {
-        if (PhysicalGpu::keeps_memory()) return;
-        // Nobody can say when it is free, or there is no memory to remember it by: CUDA waits until nothing uses it.
-        forever<OwnedRanges>().remove(data);
-        gpu_.api().release(gpu_.index(), data);
+        if (keeps_memory()) return;
+        // It is not known when the block is free, or there is no memory to record it: CUDA waits until nothing uses it.
+        process_wide<OwnedRanges>().remove(data);
+        card_.api().release(card_.index(), data);
         return;
     }
     shrink(most_);
 }
 
-/// What was given back while its stream is recorded, as every launch may use it. Where there is no memory to remember
-/// it by it is lost: nobody could say when it is free. False if it was recorded no more.
+/// Keeps a block that was given back while its stream is recorded, since every launch may use it. If there is no memory
+/// to record it, the block is lost, because nobody could say when it is free. Returns false if the stream is no longer
+/// recorded.
 bool GpuPool::keep_with_graph(void *data, std::size_t bytes, const std::shared_ptr<ReplicaStream> &stream) noexcept {
     std::shared_ptr<bool> lost;
     Memory memory;
@@ -109,18 +113,18 @@ bool GpuPool::keep_with_graph(void *data, std::size_t bytes, const std::shared_p
     return false;
 }
 
-/// False on a GPU that has failed: nobody will know.
+/// Whether the block's last use is over. False on a GPU that has failed: there it cannot be known.
 bool GpuPool::is_free(const Block &block) noexcept {
     try {
-        return block.mark.happened() && !(block.doubtful && PhysicalGpu::keeps_memory());
+        return block.mark.happened() && !(block.doubtful && keeps_memory());
     } catch (const std::exception &) {
         return false;
     }
 }
 
-/// Gives back to CUDA what nobody uses any more, the largest first, until so much is kept. Whether there was any.
+/// Gives unused blocks back to CUDA, the largest first, until `most` bytes are kept. Returns whether there were any.
 bool GpuPool::shrink(std::size_t most) noexcept {
-    if (PhysicalGpu::keeps_memory()) return false;
+    if (keeps_memory()) return false;
     for (bool any = false;; any = true) {
         void *data = nullptr;
         {
@@ -133,12 +137,12 @@ bool GpuPool::shrink(std::size_t most) noexcept {
             kept_bytes_ -= at->first;
             kept_.erase(at);
         }
-        forever<OwnedRanges>().remove(data);
-        gpu_.api().release(gpu_.index(), data);
+        process_wide<OwnedRanges>().remove(data);
+        card_.api().release(card_.index(), data);
     }
 }
 
-/// Waits until some block is used no more; false if there is none, or it takes too long.
+/// Waits until some block is no longer used. Returns false if there is none, or it takes too long.
 bool GpuPool::await_any() noexcept {
     bool any = true;
     const auto free_one = [&] {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuPool: memory of one GPU, and blocks of it that were given back, for who asks for about as much next: cudaMalloc
-// and cudaFree wait for the whole GPU. A block is given to another stream only when what its last stream had to do with
-// it has happened.
-//
-// Any thread.
+// GpuPool: memory of one GPU. It keeps blocks that were given back for the next caller that asks for about as much,
+// because cudaMalloc and cudaFree wait for the whole GPU. A block goes to another stream only when its last stream's
+// work with it is done. Any thread.
 #pragma once
 
 #include "device/gpu/replica_stream.h"
@@ -18,15 +16,16 @@ namespace mdist {
 
 class GpuPool {
   public:
-    explicit GpuPool(PhysicalGpu &gpu);
+    explicit GpuPool(GpuCard &card);
 
-    /// For the work of that stream; nullptr: what is done with it is waited for before it is given back.
+    /// Allocates memory for the work of that stream. nullptr: the caller waits for all work with it before giving it
+    /// back.
     Memory allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> stream);
 
   private:
     struct Block {
         void *data = nullptr;
-        Event mark; // of its last use
+        Event mark; // after its last use
         std::weak_ptr<ReplicaStream> last;
         bool doubtful; // given back without a mark while somebody has given up waiting for a stream
     };
@@ -40,8 +39,8 @@ class GpuPool {
     bool shrink(std::size_t most) noexcept;
     bool await_any() noexcept;
 
-    PhysicalGpu &gpu_;
-    const std::size_t most_; // bytes that are kept, but for those whose last use has not happened
+    GpuCard &card_;
+    const std::size_t most_; // the most bytes to keep, not counting blocks whose last use is not over
     std::mutex mutex_;
     Blocks kept_;
     std::size_t kept_bytes_ = 0;

@@ -7,13 +7,13 @@
 
 namespace mdist {
 
-ReplicaStream::ReplicaStream(PhysicalGpu &physical, int32_t priority) : physical_(physical) {
-    physical_.check(physical_.api().stream_create(physical_.index(), priority, &own_), "making a stream");
+ReplicaStream::ReplicaStream(GpuCard &card, int32_t priority) : card_(card) {
+    card_.check(card_.api().stream_create(card_.index(), priority, &own_), "making a stream");
     current_ = own_;
 }
 
 ReplicaStream::~ReplicaStream() {
-    physical_.api().stream_destroy(physical_.index(), own_); // what is on it still happens
+    card_.api().stream_destroy(card_.index(), own_); // work on it still happens
 }
 
 void ReplicaStream::use(mdist_gpu_stream *stream) {
@@ -21,8 +21,8 @@ void ReplicaStream::use(mdist_gpu_stream *stream) {
     if (next == current_) return;
     require_running("changing to another stream");
     const std::lock_guard lock(mutex_);
-    const Event behind(physical_, current_);
-    physical_.check(physical_.api().stream_wait(physical_.index(), next, behind.get()), "changing to another stream");
+    const Event behind(card_, current_);
+    card_.check(card_.api().stream_wait(card_.index(), next, behind.get()), "changing to another stream");
     current_ = next;
 }
 
@@ -33,8 +33,8 @@ void ReplicaStream::replace(mdist_gpu_stream *stream) {
 
 Event ReplicaStream::mark() const {
     const std::lock_guard lock(mutex_);
-    if (recording_) throw Failure(MDIST_ERR_WRONG_CONTEXT, "a stream that is recorded has no marks");
-    return {physical_, current_};
+    if (recording_) throw Failure(MDIST_ERR_WRONG_CONTEXT, "a stream cannot be marked while a graph records it");
+    return {card_, current_};
 }
 
 void ReplicaStream::zero(void *data, std::size_t bytes) {
@@ -42,23 +42,23 @@ void ReplicaStream::zero(void *data, std::size_t bytes) {
     if (recording_)
         zeros_.push_back({data, bytes});
     else
-        physical_.check(physical_.api().fill(physical_.index(), data, 0, bytes, current_), "filling memory with zeros");
+        card_.check(card_.api().fill(card_.index(), data, 0, bytes, current_), "filling memory with zeros");
 }
 
 void ReplicaStream::begin_recording() {
     require_running("another graph");
     const std::lock_guard lock(mutex_);
-    physical_.check(physical_.api().capture_begin(physical_.index(), current_), "recording a graph");
+    card_.check(card_.api().capture_begin(card_.index(), current_), "recording a graph");
     recording_ = true;
 }
 
 ReplicaStream::Recorded ReplicaStream::end_recording() noexcept {
     Recorded recorded;
     const std::lock_guard lock(mutex_);
-    recorded.error = physical_.api().capture_end(physical_.index(), current_, &recorded.graph);
+    recorded.error = card_.api().capture_end(card_.index(), current_, &recorded.graph);
     recording_ = false;
     for (const Zeros &each : zeros_) // a GPU that fails here has failed for good, or the next step tells
-        physical_.api().fill(physical_.index(), each.data, 0, each.bytes, current_);
+        card_.api().fill(card_.index(), each.data, 0, each.bytes, current_);
     zeros_.clear();
     recorded.spoilt.swap(spoilt_);
     recorded.memory.swap(kept_);
@@ -69,8 +69,8 @@ void ReplicaStream::require_running(const char *what) {
     if (!recording()) return;
     spoilt_ = Failure(MDIST_ERR_WRONG_CONTEXT,
                       text(what,
-                           " has no place in what mdist_replica_graph records: nothing there happens before the "
-                           "graph is launched, so nothing can wait for it"))
+                           " cannot be recorded by mdist_replica_graph: recorded work runs only when the graph is "
+                           "launched, so nothing can wait for it while recording. Do it outside of the recording"))
                   .reason("recording");
     throw Failure(*spoilt_);
 }

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/reserved_memory.h"
 
+#include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
-#include "util/forever.h"
+#include "util/process_wide.h"
 #include "util/text.h"
 
 #include <iterator>
 
 namespace mdist {
 
-ReservedMemory::ReservedMemory(PhysicalGpu &gpu) : gpu_(gpu) {}
+ReservedMemory::ReservedMemory(GpuCard &card, GpuPool &pool, ImmediateWork &immediate)
+    : card_(card), pool_(pool), immediate_(immediate) {}
 
 Memory ReservedMemory::allocate(std::size_t bytes) {
-    Memory memory = gpu_.allocate(bytes);
-    gpu_.zero_now(memory.get(), bytes);
+    Memory memory = pool_.allocate(bytes, nullptr);
+    immediate_.zero(memory.get(), bytes);
     return memory;
 }
 
 std::size_t ReservedMemory::fair_reservation() const {
-    return static_cast<std::size_t>(gpu_.info().memory_bytes);
+    return static_cast<std::size_t>(card_.info().memory_bytes);
 }
 
 Memory ReservedMemory::reserve(std::size_t bytes) {
     std::size_t granularity = 0;
-    gpu_.check(gpu_.api().reservation_granularity(gpu_.index(), &granularity), "asking for the size of its pages");
+    card_.check(card_.api().reservation_granularity(card_.index(), &granularity), "asking for the size of its pages");
     if (granularity == 0 || bytes % granularity != 0)
-        throw Failure(MDIST_ERR_INTERNAL, text("gpu:", gpu_.index(), ": ", bytes,
-                                               " bytes of address space are no multiple of its pages' ", granularity));
+        throw Failure(MDIST_ERR_INTERNAL,
+                      text("gpu:", card_.index(), ": ", bytes,
+                           " bytes of address space are not a multiple of its page size ", granularity));
     void *base = nullptr;
-    gpu_.check(gpu_.api().reserve(gpu_.index(), bytes, &base), "reserving address space");
+    card_.check(card_.api().reserve(card_.index(), bytes, &base), "reserving address space");
     try {
         const std::lock_guard lock(mutex_);
         committed_.emplace(base, 0);
-        forever<OwnedRanges>().add(base, bytes, gpu_.index());
+        process_wide<OwnedRanges>().add(base, bytes, card_.index());
     } catch (...) {
         unreserve(base, bytes);
         throw;
@@ -41,12 +44,12 @@ Memory ReservedMemory::reserve(std::size_t bytes) {
 }
 
 void ReservedMemory::commit(void *begin, std::size_t bytes) {
-    gpu_.check(gpu_.api().commit(gpu_.index(), begin, bytes), "giving memory to variables");
+    card_.check(card_.api().commit(card_.index(), begin, bytes), "giving memory to variables");
     {
         const std::lock_guard lock(mutex_);
         std::prev(committed_.upper_bound(begin))->second += bytes;
     }
-    gpu_.zero_now(begin, bytes);
+    immediate_.zero(begin, bytes);
 }
 
 void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
@@ -58,9 +61,9 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
             committed_.erase(found);
         }
     }
-    if (PhysicalGpu::keeps_memory()) return;
-    forever<OwnedRanges>().remove(base);
-    gpu_.api().unreserve(gpu_.index(), base, bytes, committed);
+    if (keeps_memory()) return;
+    process_wide<OwnedRanges>().remove(base);
+    card_.api().unreserve(card_.index(), base, bytes, committed);
 }
 
 } // namespace mdist

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReservedMemory: memory of a GPU for what grows and never moves. Any thread.
+// ReservedMemory: memory of a GPU that grows and never moves. Any thread.
 #pragma once
 
-#include "device/gpu/physical.h"
+#include "device/gpu/card.h"
+#include "device/gpu/immediate.h"
+#include "device/gpu/pool.h"
 #include "device/memory_source.h"
 
 #include <cstdint>
@@ -13,9 +15,9 @@ namespace mdist {
 
 class ReservedMemory final : public MemorySource {
   public:
-    explicit ReservedMemory(PhysicalGpu &gpu);
+    ReservedMemory(GpuCard &card, GpuPool &pool, ImmediateWork &immediate);
 
-    Place place() const override { return {MDIST_DEVICE_GPU, gpu_.index()}; }
+    Place place() const override { return {MDIST_DEVICE_GPU, card_.index()}; }
     Memory allocate(std::size_t bytes) override;
     Memory reserve(std::size_t bytes) override;
     std::size_t fair_reservation() const override;
@@ -24,9 +26,11 @@ class ReservedMemory final : public MemorySource {
   private:
     void unreserve(void *base, std::size_t bytes) noexcept;
 
-    PhysicalGpu &gpu_;
+    GpuCard &card_;
+    GpuPool &pool_;
+    ImmediateWork &immediate_;
     std::mutex mutex_;
-    std::map<void *, std::size_t> committed_; // bytes, by the base of their reservation
+    std::map<void *, std::size_t> committed_; // bytes, by the base of the reservation
 };
 
 } // namespace mdist

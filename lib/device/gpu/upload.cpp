@@ -2,6 +2,7 @@
 #include "device/gpu/upload.h"
 
 #include "device/gpu/event.h"
+#include "device/gpu/overdue.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 
-/// Where each of them begins, and behind them their end.
+/// Where each tensor begins, and where the last one ends.
 std::vector<std::size_t> offsets_of(const std::vector<Tensor> &tensors) {
     std::vector<std::size_t> offsets = {0};
     for (const Tensor &tensor : tensors)
@@ -33,7 +34,7 @@ std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
         if (tensors[i].bytes() != 0)
             std::memcpy(static_cast<char *>(staging_.get()) + offsets[i], tensors[i].data(), tensors[i].bytes());
     if (!stream_) stream_ = std::make_shared<ReplicaStream>(physical_);
-    const Memory memory = physical_.allocate(bytes, stream_); // a copy that fails may still be under way
+    const Memory memory = physical_.allocate(bytes, stream_); // the stream: a copy that fails may still be under way
     if (bytes != 0) copy(memory.get(), bytes);
     std::vector<Tensor> copies;
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -47,7 +48,7 @@ void Upload::copy(void *to, std::size_t bytes) {
     physical_.check(physical_.api().copy(physical_.index(), to, staging_.get(), bytes, stream), "copying an element");
     const uint64_t patience = physical_.patience();
     if (!Event(physical_, stream).wait(patience))
-        throw physical_.not_done(stream, text("gpu:", physical_.index(), ": copying an element"), patience);
+        throw not_done(physical_, stream, text("gpu:", physical_.index(), ": copying an element"), patience);
 }
 
 } // namespace mdist

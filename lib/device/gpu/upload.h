@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upload: tensors of the host copied to a GPU on a stream of its own, beside what replicas do there: all of an element
-// through page-locked memory in one go. One thread at a time.
+// Upload: copies host tensors to a GPU on a stream of its own, beside the replicas' work. All tensors of an element go
+// through page-locked memory in one copy. One thread at a time.
 #pragma once
 
 #include "device/gpu/physical.h"
@@ -19,7 +19,8 @@ class Upload {
     Upload(const Upload &) = delete;
     Upload &operator=(const Upload &) = delete;
 
-    /// Copies of these on the GPU, which share memory and are there on return. Throws DEVICE, OUT_OF_MEMORY, TIMEOUT.
+    /// Copies the tensors to the GPU. The copies share memory and are there on return. Throws DEVICE, OUT_OF_MEMORY,
+    /// TIMEOUT.
     std::vector<Tensor> copies_of(const std::vector<Tensor> &tensors);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a round: all buckets are reduced, the norm is known, the gradients are clipped.
+// The end of a round: waits until all buckets are reduced, computes the norm, and clips the gradients.
 #include "device/gpu/gpu.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -13,9 +13,9 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kNamed = 4; // of those that are missing
+constexpr std::size_t kNamed = 4; // missing gradients that an error names
 
-// Apart from their callers, so that they are computed in the environment that those make.
+// Not inlined, so that they are computed in the floating-point environment that their callers set.
 __attribute__((noinline)) double quotient(double a, double b) {
     return a / b;
 }
@@ -37,25 +37,24 @@ Failure Gradients::missing(const Round &round) const {
     if (absent > named) names += text(" and ", absent - named, " more");
     return Failure(MDIST_ERR_FAILED_PRECONDITION,
                    text(names, absent == 1 ? " is" : " are",
-                        " not ready; call mdist_gradients_ready for each, or take MDIST_GRADIENTS_ZERO_MISSING"))
+                        " not ready; call mdist_gradients_ready for each, or use MDIST_GRADIENTS_ZERO_MISSING"))
         .reason("gradients_missing");
 }
 
-/// Those that did not become ready: an error, or zeros. In a round that accumulates there is nothing to add.
-void Gradients::settle_missing(Replica &replica, Share &share) {
+/// Handles gradients that did not become ready: an error, or zeros. A round that accumulates adds nothing for them.
+void Gradients::settle_missing(Party &replica, Share &share) {
     Round &round = share.round;
     if (round.ready_count == plan_.count()) return;
     if (!plan_.options().zero_missing) throw missing(round);
     for (std::size_t i = plan_.count(); i-- > 0 && !round.accumulates;) {
         if (round.ready[i]) continue;
         const GradientPlan::Stretch place = plan_.place(i);
-        strategy_->device(replica.local_index())
-            .zero(at(share.gradients, place.offset), place.elements * dtype_size(place.dtype));
+        replica.device().zero(at(share.gradients, place.offset), place.elements * dtype_size(place.dtype));
         mark(replica, share, i);
     }
 }
 
-Gradients::Outcome Gradients::wait(Replica &replica) {
+Gradients::Outcome Gradients::wait(Party &replica) {
     Outcome outcome;
     in_round(replica, [&](Share &share) {
         Round &round = share.round;
@@ -77,18 +76,18 @@ Gradients::Outcome Gradients::wait(Replica &replica) {
     return outcome;
 }
 
-/// While one bucket is read once more for the norm, the others are on their way.
-void Gradients::await_buckets(const Replica &replica, Share &share) {
+/// Reads a reduced bucket again for the norm while later buckets are still under way.
+void Gradients::await_buckets(const Party &replica, Share &share) {
     Round &round = share.round;
     std::fill(round.squares.begin(), round.squares.end(), 0);
-    Device &device = strategy_->device(replica.local_index());
+    Device &device = replica.device();
     const std::size_t bytes = round.squares.size() * sizeof(double);
     if (device.gpu() != nullptr && plan_.options().norm) {
         round.squares_on_gpu = device.allocate(bytes);
         device.zero(round.squares_on_gpu.get(), bytes);
     }
     for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
-        strategy_->operations().wait(*share.round.started[b], kNoDeadline);
+        job_->operations().wait(*share.round.started[b], kNoDeadline);
         if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
     }
     if (!round.squares_on_gpu) return;
@@ -96,10 +95,11 @@ void Gradients::await_buckets(const Replica &replica, Share &share) {
     round.squares_on_gpu.reset();
 }
 
-/// This replica's share of the terms: every so many-th, so that all have about as much to do in each bucket.
-void Gradients::add_squares(const Replica &replica, Share &share, const GradientPlan::Bucket &bucket) {
-    const uint32_t replicas = strategy_->replica_count();
-    Gpu *const gpu = strategy_->device(replica.local_index()).gpu();
+/// Adds this replica's terms of the norm: every Nth block, so that all replicas have about as much to do in each
+/// bucket.
+void Gradients::add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket) {
+    const uint32_t replicas = job_->replica_count();
+    Gpu *const gpu = replica.device().gpu();
     const reduce::FloatEnvironment environment;
     for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
         if (b % replicas != replica.id()) continue;
@@ -113,21 +113,21 @@ void Gradients::add_squares(const Replica &replica, Share &share, const Gradient
     }
 }
 
-/// Everybody learns the terms that others have computed, each added to zeros, and adds them up in their order.
-double Gradients::norm(Replica &replica, Share &share) {
+/// Exchanges the terms between all replicas, each added to zeros, and adds them up in their order.
+double Gradients::norm(Party &replica, Share &share) {
     std::vector<double> &squares = share.round.squares;
     const mdist_buffer_t buffer = {squares.data(), squares.size(), MDIST_FLOAT64, 0};
     const auto exchange = start(replica, share.round, plan_.buckets().size(), {buffer}, MDIST_SUM);
     share.round.started.push_back(exchange);
-    strategy_->operations().wait(*exchange, kNoDeadline);
+    job_->operations().wait(*exchange, kNoDeadline);
     const reduce::FloatEnvironment environment;
     return root_of_sum(squares);
 }
 
-/// With a norm that is neither too large nor infinite there is nothing to do.
-void Gradients::clip(const Replica &replica, const Share &share, const Outcome &outcome) const {
+/// Does nothing if the norm is neither too large nor infinite.
+void Gradients::clip(const Party &replica, const Share &share, const Outcome &outcome) const {
     const GradientOptions &options = plan_.options();
-    Device &device = strategy_->device(replica.local_index());
+    Device &device = replica.device();
     if (!outcome.finite) {
         if (options.zero_nonfinite) device.zero(share.gradients.get(), plan_.bytes());
         return;

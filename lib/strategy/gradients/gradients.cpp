@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds: what becomes ready, what is kept for the next round, what is started. Their ends are in finish.cpp.
+// Rounds: records ready gradients, keeps accumulated ones, and starts buckets. The end of a round is in finish.cpp.
 #include "strategy/gradients/gradients.h"
 
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "strategy/job/call_functions.h"
 #include "util/dtype.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -12,12 +14,11 @@
 
 namespace mdist {
 
-Gradients::Gradients(std::shared_ptr<Strategy> strategy, std::vector<GradientSpec> specs,
-                     const GradientOptions &options)
-    : strategy_(std::move(strategy)), plan_(std::move(specs), options) {
-    for (uint32_t local = 0; local < strategy_->local_replica_count(); ++local) {
+Gradients::Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, const GradientOptions &options)
+    : job_(std::move(job)), plan_(std::move(specs), options) {
+    for (uint32_t local = 0; local < job_->local_replica_count(); ++local) {
         auto share = std::make_unique<Share>();
-        share->gradients = strategy_->allocate_shared(local, plan_.bytes());
+        share->gradients = job_->allocate_shared(local, plan_.bytes());
         share->round.ready.resize(plan_.count());
         share->round.kept.resize(plan_.count());
         share->round.squares.resize(plan_.blocks().size());
@@ -34,13 +35,12 @@ void Gradients::check_index(std::size_t index) const {
 Tensor Gradients::tensor(uint32_t local, std::size_t index) const {
     const Memory &memory = shares_[local]->gradients;
     return Tensor::view(at(memory, plan_.place(index).offset), plan_.spec(index).dtype, plan_.spec(index).shape, memory,
-                        strategy_->device(local).place());
+                        job_->device(local).place());
 }
 
-/// A call of a replica in its round, which begins with the first; what it throws ends the round for good.
-void Gradients::in_round(Replica &replica, FunctionRef<void(Share &)> call) {
-    if (&replica.strategy() != strategy_.get())
-        throw invalid("the gradients belong to another strategy than this replica");
+/// Runs a replica's call in its round. The first call opens the round; an exception ends it for good.
+void Gradients::in_round(Party &replica, FunctionRef<void(Share &)> call) {
+    if (&replica.job() != job_.get()) throw invalid("the gradients belong to another strategy than this replica");
     Share &share = *shares_[replica.local_index()];
     if (!share.round.open) open(replica, share);
     if (share.round.failed)
@@ -51,15 +51,15 @@ void Gradients::in_round(Replica &replica, FunctionRef<void(Share &)> call) {
         call(share);
     } catch (...) {
         share.round.failed = true;
-        throw;
+        rethrow();
     }
 }
 
-void Gradients::open(Replica &replica, Share &share) {
+void Gradients::open(Party &replica, Share &share) {
     Round &round = share.round;
-    replica.gradients.push_back(shared_from_this());
-    // A run that failed in between may have left replicas with different numbers of rounds.
-    const uint64_t epoch = strategy_->group().failed_runs();
+    replica.unfinished.push_back(shared_from_this());
+    // A failed run may have left replicas with different numbers of accumulated rounds.
+    const uint64_t epoch = job_->group().failed_runs();
     if (round.epoch != epoch) {
         std::fill(round.kept.begin(), round.kept.end(), 0);
         round.rounds_before = 0;
@@ -75,15 +75,15 @@ void Gradients::open(Replica &replica, Share &share) {
     round.open = true;
 }
 
-void Gradients::close(Replica &replica, Round &round) noexcept {
+void Gradients::close(Party &replica, Round &round) noexcept {
     round.open = false;
     round.started.clear();
-    auto &held = replica.gradients;
+    auto &held = replica.unfinished;
     const auto self = std::find_if(held.begin(), held.end(), [this](const auto &each) { return each.get() == this; });
     if (self != held.end()) held.erase(self);
 }
 
-std::string Gradients::leave(const Replica &replica) {
+std::string Gradients::leave(const Party &replica) {
     Round &round = shares_[replica.local_index()]->round;
     if (!round.open) return "";
     round.open = false;
@@ -93,32 +93,32 @@ std::string Gradients::leave(const Replica &replica) {
                 plan_.count(), " ready); mdist_gradients_wait ends it");
 }
 
-void Gradients::accumulate(Replica &replica) {
+void Gradients::accumulate(Party &replica) {
     in_round(replica, [&](Share &share) {
         if (share.round.ready_count != 0)
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                           text(share.round.ready_count,
-                               " gradients of this round are ready, and may be on their way; "
-                               "call mdist_gradients_accumulate before the first mdist_gradients_ready"))
+                               " gradients of this round are ready, so their reduction may have begun; call "
+                               "mdist_gradients_accumulate before the first mdist_gradients_ready"))
                 .reason("round_has_begun");
-        if (!share.sums) share.sums = strategy_->device(replica.local_index()).allocate(plan_.bytes());
+        if (!share.sums) share.sums = replica.device().allocate(plan_.bytes());
         share.round.accumulates = true;
     });
 }
 
-void Gradients::ready(Replica &replica, std::size_t index) {
+void Gradients::ready(Party &replica, std::size_t index) {
     check_index(index);
     in_round(replica, [&](Share &share) {
         if (share.round.ready[index])
-            throw Failure(
-                MDIST_ERR_FAILED_PRECONDITION,
-                text(plan_.text(index), " is ready already; mdist_gradients_wait comes before the next round"))
+            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          text(plan_.text(index),
+                               " is already ready in this round; call mdist_gradients_wait before the next round"))
                 .reason("ready_twice");
         mark(replica, share, index);
     });
 }
 
-void Gradients::mark(Replica &replica, Share &share, std::size_t index) {
+void Gradients::mark(Party &replica, Share &share, std::size_t index) {
     Round &round = share.round;
     if (round.accumulates)
         keep(replica, share, index);
@@ -129,12 +129,12 @@ void Gradients::mark(Replica &replica, Share &share, std::size_t index) {
     if (--round.missing[plan_.bucket_of(index)] == 0 && !round.accumulates) start_full_buckets(replica, share);
 }
 
-/// Adds a gradient to the rounds before.
-void Gradients::keep(Replica &replica, Share &share, std::size_t index) {
+/// Adds a gradient to the sums of the rounds before.
+void Gradients::keep(Party &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
     const void *const gradient = at(share.gradients, place.offset);
     void *const sum = at(share.sums, place.offset);
-    Device &device = strategy_->device(replica.local_index());
+    Device &device = replica.device();
     if (share.round.kept[index]) {
         const reduce::FloatEnvironment environment;
         const void *const sources[] = {sum, gradient};
@@ -145,19 +145,18 @@ void Gradients::keep(Replica &replica, Share &share, std::size_t index) {
     share.round.kept[index] = 1;
 }
 
-/// Adds the rounds before to a gradient. A mean over replicas is to be one over rounds, too.
-void Gradients::add_kept(const Replica &replica, Share &share, std::size_t index) {
+/// Adds the sums of the rounds before to a gradient. A mean over replicas is a mean over rounds, too.
+void Gradients::add_kept(const Party &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
     void *const gradient = at(share.gradients, place.offset);
     const void *const sources[] = {gradient, share.round.kept[index] ? at(share.sums, place.offset) : nullptr};
     const bool mean = plan_.options().op == MDIST_MEAN;
     const reduce::FloatEnvironment environment;
-    strategy_->device(replica.local_index())
-        .reduce({place.dtype, mean ? reduce::Op::kMean : reduce::Op::kSum, share.round.rounds_before + 1}, sources,
-                sources[1] == nullptr ? 1 : 2, &gradient, 1, place.elements);
+    replica.device().reduce({place.dtype, mean ? reduce::Op::kMean : reduce::Op::kSum, share.round.rounds_before + 1},
+                            sources, sources[1] == nullptr ? 1 : 2, &gradient, 1, place.elements);
 }
 
-void Gradients::start_full_buckets(Replica &replica, Share &share) {
+void Gradients::start_full_buckets(Party &replica, Share &share) {
     Round &round = share.round;
     const std::size_t before = round.started.size();
     std::vector<mdist_buffer_t> buffers;
@@ -168,21 +167,21 @@ void Gradients::start_full_buckets(Replica &replica, Share &share) {
             buffers.push_back({at(share.gradients, each.offset), each.elements, each.dtype, 0});
         round.started.push_back(start(replica, round, number, buffers, plan_.options().op));
     }
-    if (round.started.size() != before) strategy_->operations().test(*round.started.back());
+    if (round.started.size() != before) job_->operations().test(*round.started.back());
 }
 
-/// `number` is that of the bucket; the norm's is one more.
-std::shared_ptr<Operation> Gradients::start(Replica &replica, Round &round, std::size_t number,
+/// `number` is the bucket's number. The norm's number is one more than the last bucket's.
+std::shared_ptr<Operation> Gradients::start(Party &replica, Round &round, std::size_t number,
                                             const std::vector<mdist_buffer_t> &buffers, int32_t op) {
     Call call;
-    call.kind = CallKind::kGradients;
+    call.kind = &calls::kGradients;
     call.op = op;
     call.inputs = buffers.data();
     call.outputs = buffers.data();
     call.buffer_count = buffers.size();
     call.subject = plan_.hash() ^ (round.rounds_before << 32 | (number + 1)) * 0x9e3779b97f4a7c15;
     call.subject_text = subject(round, number).c_str();
-    return strategy_->operations().start(replica.local_index(), call, 0);
+    return job_->operations().start(replica.local_index(), call, 0);
 }
 
 /// Short: workers tell each other the first 16 bytes of it.

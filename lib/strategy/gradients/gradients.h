@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients: a model's gradients on each local replica, and the round that each replica is in.
+// Gradients: buffers for a model's gradients on each local replica, reduced in buckets over all replicas. Each replica
+// goes through rounds:
 //
-//   closed --accumulate(), ready()--> open --wait()--> closed        by the replica's thread alone
-//                                     open --leave()-> closed        its step ends, which fails the run
+//   closed --accumulate(), ready()--> open --wait()--> closed        called by the replica's thread only
+//                                     open --leave()-> closed        the step ends, which fails the run
 //
-// In an open round that reduces, buckets are started in the plan's order as their gradients become ready; each is an
-// operation in the replica's line, like any collective that was started. A round that accumulates starts nothing. What
-// is under way reads and writes this object's memory, so a replica holds on to it from the first call of a round until
-// its operations are over.
+// A round either reduces or accumulates. In a round that reduces, buckets start in the plan's order as their gradients
+// become ready. Each bucket is an operation in the replica's queue, like any other started collective. A round that
+// accumulates starts nothing.
+// Operations under way read and write this object's memory. A replica therefore holds a reference from the first call
+// of a round until its operations are over.
 #pragma once
 
 #include "comm/operation.h"
+#include "device/tensor.h"
 #include "strategy/gradients/plan.h"
-#include "strategy/strategy.h"
+#include "strategy/job/party.h"
 #include "util/function_ref.h"
 
 #include <memory>
@@ -21,30 +24,29 @@
 
 namespace mdist {
 
-class Gradients : public std::enable_shared_from_this<Gradients> {
+class Gradients final : public Unfinished, public std::enable_shared_from_this<Gradients> {
   public:
-    Gradients(std::shared_ptr<Strategy> strategy, std::vector<GradientSpec> specs, const GradientOptions &options);
+    Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, const GradientOptions &options);
 
-    const Strategy &strategy() const { return *strategy_; }
+    const Job &job() const { return *job_; }
     const GradientPlan &plan() const { return plan_; }
-    /// Throws INVALID_ARGUMENT for a number that no gradient has.
+    /// Throws INVALID_ARGUMENT if no gradient has this number.
     void check_index(std::size_t index) const;
     Tensor tensor(uint32_t local, std::size_t index) const;
 
-    // In a step:
-    void accumulate(Replica &replica);
-    void ready(Replica &replica, std::size_t index);
+    // Called in a step:
+    void accumulate(Party &replica);
+    void ready(Party &replica, std::size_t index);
     struct Outcome {
         double norm = 0;
         bool finite = true;
     };
-    Outcome wait(Replica &replica);
+    Outcome wait(Party &replica);
 
-    /// The replica's step is over. In a round that it did not wait for, says so in words; empty if that had failed.
-    std::string leave(const Replica &replica);
+    std::string leave(const Party &replica) override;
 
   private:
-    /// What a replica knows of itself.
+    /// The state of one replica's round.
     struct Round {
         bool open = false;
         bool failed = false;
@@ -52,45 +54,45 @@ class Gradients : public std::enable_shared_from_this<Gradients> {
         std::vector<char> ready; // by gradient
         std::size_t ready_count = 0;
         std::vector<std::size_t> missing;                // by bucket: how many of its gradients are not ready
-        std::vector<std::shared_ptr<Operation>> started; // the first buckets'
+        std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations
         std::vector<double> squares;                     // by block
-        Memory squares_on_gpu;                           // the same, on their way
+        Memory squares_on_gpu;                           // the same on a GPU, before they are copied to `squares`
 
-        uint64_t rounds_before = 0;        // that were added up and not reduced
-        uint64_t epoch = 0;                // when that was
-        std::vector<char> kept;            // by gradient: whether `sums` has something of it
-        std::vector<std::string> subjects; // of the operations, for so many rounds:
+        uint64_t rounds_before = 0;        // accumulated and not yet reduced
+        uint64_t epoch = 0;                // failed runs of the group when the round opened
+        std::vector<char> kept;            // by gradient: whether `sums` holds a part of it
+        std::vector<std::string> subjects; // of the operations, made for `subjects_for` rounds
         uint64_t subjects_for = 0;
     };
     struct Share {
         Memory gradients;
-        Memory sums; // of the rounds before; from the first round on that accumulates
+        Memory sums; // of the rounds before; allocated by the first round that accumulates
         Round round;
     };
 
     static char *at(const Memory &memory, std::size_t offset) { return static_cast<char *>(memory.get()) + offset; }
 
-    void in_round(Replica &replica, FunctionRef<void(Share &)> call);
-    void open(Replica &replica, Share &share);
-    void close(Replica &replica, Round &round) noexcept;
-    void mark(Replica &replica, Share &share, std::size_t index);
-    void settle_missing(Replica &replica, Share &share);
+    void in_round(Party &replica, FunctionRef<void(Share &)> call);
+    void open(Party &replica, Share &share);
+    void close(Party &replica, Round &round) noexcept;
+    void mark(Party &replica, Share &share, std::size_t index);
+    void settle_missing(Party &replica, Share &share);
     Failure missing(const Round &round) const;
 
-    void keep(Replica &replica, Share &share, std::size_t index);
-    void add_kept(const Replica &replica, Share &share, std::size_t index);
+    void keep(Party &replica, Share &share, std::size_t index);
+    void add_kept(const Party &replica, Share &share, std::size_t index);
 
-    void start_full_buckets(Replica &replica, Share &share);
-    std::shared_ptr<Operation> start(Replica &replica, Round &round, std::size_t number,
+    void start_full_buckets(Party &replica, Share &share);
+    std::shared_ptr<Operation> start(Party &replica, Round &round, std::size_t number,
                                      const std::vector<mdist_buffer_t> &buffers, int32_t op);
     const std::string &subject(Round &round, std::size_t number);
 
-    void await_buckets(const Replica &replica, Share &share);
-    double norm(Replica &replica, Share &share);
-    void add_squares(const Replica &replica, Share &share, const GradientPlan::Bucket &bucket);
-    void clip(const Replica &replica, const Share &share, const Outcome &outcome) const;
+    void await_buckets(const Party &replica, Share &share);
+    double norm(Party &replica, Share &share);
+    void add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket);
+    void clip(const Party &replica, const Share &share, const Outcome &outcome) const;
 
-    const std::shared_ptr<Strategy> strategy_;
+    const std::shared_ptr<Job> job_;
     const GradientPlan plan_;
     std::vector<std::unique_ptr<Share>> shares_; // by local replica
 };

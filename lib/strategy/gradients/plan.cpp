@@ -12,10 +12,10 @@
 namespace mdist {
 namespace {
 
-// Far below what a replica may have under way (OperationQueue::kMost), which others of its works need, too.
+// Far below the limit of a replica's unfinished operations (OperationQueue::kMost), which others also count against.
 constexpr std::size_t kMostBuckets = 256;
-// Terms of the norm: so long that exchanging them costs nothing beside reading them, so short that all replicas find
-// some to do.
+// Elements per term of the norm. Long enough that the exchange of terms costs nothing next to reading them, and short
+// enough that every replica gets some terms.
 constexpr uint64_t kBlockElements = 65536;
 
 constexpr int32_t kTypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
@@ -41,7 +41,7 @@ void GradientPlan::cut_into_buckets() {
     for (std::size_t i = 0; i < count(); ++i)
         if (__builtin_add_overflow(total, Layout::extent(bytes_of(i)), &total) || total > PTRDIFF_MAX)
             throw invalid("all gradients together have more bytes than memory can hold");
-    // A bucket that is full has at least so many, so there are at most kMostBuckets of them.
+    // A full bucket has at least this many bytes, so there are at most kMostBuckets full buckets.
     const std::size_t enough = std::max(options_.bucket_bytes, total / kMostBuckets + 1);
     std::size_t begin = count();
     while (begin > 0) {
@@ -54,7 +54,7 @@ void GradientPlan::cut_into_buckets() {
 void GradientPlan::lay_out(Bucket &bucket) {
     for (const int32_t dtype : kTypes) {
         const std::size_t first = bytes_;
-        std::size_t last = bytes_; // where the elements end; behind them is a gap
+        std::size_t last = bytes_; // end of the elements; a gap follows
         for (std::size_t i = bucket.end; i-- > bucket.begin;) {
             if (specs_[i].dtype != dtype) continue;
             offsets_[i] = bytes_;
@@ -84,7 +84,7 @@ GradientPlan::Stretch GradientPlan::place(std::size_t index) const {
 uint64_t GradientPlan::hash_of_all() const {
     uint64_t hash = 0;
     const auto mix = [&hash](uint64_t word) {
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with bits all over: 2^64 by the golden ratio
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with well mixed bits: 2^64 by the golden ratio
         hash ^= hash >> 32;
     };
     for (const GradientSpec &spec : specs_) {

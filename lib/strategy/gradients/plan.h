@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GradientPlan: where a model's gradients lie, which of them share a bucket, and how their norm is added up. Numbers
-// only, no memory; the same on all workers, made once and read by any thread.
+// GradientPlan: where a model's gradients lie in memory, which bucket each belongs to, and how their norm is added up.
+// It holds numbers only, no memory. All workers make the same plan, once; any thread may read it.
 //
-// Buckets take gradients by number, last first, and lie one behind another in that order. Within one, gradients of a
-// type lie side by side, so that a bucket is one buffer for each type it has. Blocks, the terms of the norm, are pieces
-// of one gradient each, in the same order; where the buckets end makes no difference to them.
+// Buckets take gradients by number, last first, and lie in memory in that order. Inside a bucket, gradients of one type
+// are adjacent, so a bucket is one buffer for each type it contains. A block is a piece of one gradient and one term of
+// the norm. Blocks lie in the same order and do not depend on where buckets end.
 #pragma once
 
 #include "util/shape.h"
@@ -19,7 +19,7 @@ namespace mdist {
 struct GradientSpec {
     int32_t dtype = 0;
     Shape shape;
-    std::string name; // of the variable it is for, or empty
+    std::string name; // of the gradient's variable, or empty
 };
 
 struct GradientOptions {
@@ -33,14 +33,14 @@ struct GradientOptions {
 
 class GradientPlan {
   public:
-    /// Elements that lie in a row.
+    /// Elements that are adjacent in memory.
     struct Stretch {
         std::size_t offset;
         uint64_t elements;
         int32_t dtype;
     };
     struct Bucket {
-        std::size_t begin, end; // its gradients' numbers; the buckets before it have those from `end` on
+        std::size_t begin, end; // numbers of its gradients; earlier buckets have those from `end` on
         std::size_t first_block, last_block;
         std::vector<Stretch> buffers;
     };
@@ -50,13 +50,13 @@ class GradientPlan {
     std::size_t count() const { return specs_.size(); }
     const GradientSpec &spec(std::size_t index) const { return specs_[index]; }
     const GradientOptions &options() const { return options_; }
-    /// Of all, with the gaps between them.
+    /// The size of all gradients, with the gaps between them.
     std::size_t bytes() const { return bytes_; }
     Stretch place(std::size_t index) const;
     std::size_t bucket_of(std::size_t index) const { return buckets_of_[index]; }
     const std::vector<Bucket> &buckets() const { return buckets_; }
     const std::vector<Stretch> &blocks() const { return blocks_; }
-    /// Equal on workers whose plans are.
+    /// Equal on workers whose plans are equal.
     uint64_t hash() const { return hash_; }
     /// "gradient 3 ("dense/kernel" float32 [5, 7])"
     std::string text(std::size_t index) const;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/input/distribute.h"
 
-#include "comm/workers.h"
+#include "cluster/config.h"
+#include "comm/workers/workers.h"
 #include "data/distribute/deal.h"
 #include "data/distribute/placed.h"
 #include "data/transforms.h"
-#include "strategy/context.h"
-#include "strategy/input/element_agreement.h"
-#include "strategy/input/on_all_workers.h"
-#include "strategy/together.h"
+#include "strategy/input/agreement.h"
+#include "strategy/job/consensus.h"
+#include "strategy/job/context.h"
 #include "util/dtype.h"
 #include "util/saturate.h"
 #include "util/text.h"
+
+#include <mdist/input.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,7 +22,15 @@
 namespace mdist {
 namespace {
 
-/// What elements look like, but for their lengths: those may differ.
+int32_t policy_of(const Config &config) {
+    const std::string_view policy = config.text("data.auto_shard_policy");
+    if (policy == "file") return MDIST_SHARD_FILE;
+    if (policy == "data") return MDIST_SHARD_DATA;
+    if (policy == "hint") return MDIST_SHARD_BY_HINT;
+    return policy == "off" ? MDIST_SHARD_OFF : MDIST_SHARD_AUTO;
+}
+
+/// Describes the components of elements without their lengths, which may differ.
 std::string components_text(const Dataset &dataset) {
     std::string out = text("components ", dataset.component_count(), '\n');
     for (std::size_t i = 0; i < dataset.component_count(); ++i) {
@@ -31,72 +41,83 @@ std::string components_text(const Dataset &dataset) {
     return out;
 }
 
-Contribution brought(Strategy &strategy, CallKind kind, FunctionRef<Contribution(const Span &)> bring) {
-    const Span span = strategy.span();
-    if (span.workers == 1) return bring(span);
-    require_input_place(strategy, kind);
+/// The replicas that this thread's values belong to.
+InputLayout layout_of(const Job &job) {
+    const View view = job.view();
+    if (view.workers == 1) return {Spans::even(1, view.replicas), 0};
+    return {job.spans(), view.worker};
+}
+
+Contribution brought(Job &job, CallKind kind, FunctionRef<Contribution(const InputLayout &)> bring) {
+    const InputLayout layout = layout_of(job);
+    if (layout.workers() == 1) return bring(layout);
+    require_input_place(job, kind);
     Contribution mine;
     Call call;
     call.kind = kind;
-    const std::vector<std::string> all = on_all_workers(strategy, call, [&] {
-        mine = bring(span);
+    const std::vector<std::string> all = on_all_workers(job, call, [&] {
+        mine = bring(layout);
         return mine.alike + components_text(*mine.parts.at(0));
     });
-    require_same_texts(*strategy.other_workers(), all, "all workers distribute alike");
+    require_same_texts(*job.other_workers(), all, "all workers must distribute in the same way");
     return mine;
 }
 
-/// Each replica's, -1 for none; empty if elements stay on the host.
-std::vector<int32_t> gpus_of(const Strategy &strategy, const Contribution &mine, const Span &span) {
+/// The GPU of each replica, -1 for none; empty if elements stay on the host.
+std::vector<int32_t> gpus_of(const Job &job, const Contribution &mine, uint32_t replicas) {
     std::vector<int32_t> gpus;
-    for (uint32_t replica = 0; mine.on_devices && replica < span.replicas; ++replica) {
-        const Place place = strategy.place(replica).place();
+    for (uint32_t replica = 0; mine.on_devices && replica < replicas; ++replica) {
+        const Place place = job.place(replica).place();
         gpus.push_back(place.on_host() ? -1 : place.index);
     }
-    const bool any = std::ranges::any_of(gpus, [](int32_t gpu) { return gpu >= 0; });
+    const bool any = std::any_of(gpus.begin(), gpus.end(), [](int32_t gpu) { return gpu >= 0; });
     return any ? gpus : std::vector<int32_t>();
 }
 
-/// Those of the replicas whose turns come in a part: the first, and every `stride`-th from there on.
+/// The GPUs of the replicas that take turns in a part: the first, and every `stride`-th from there on.
 std::vector<int32_t> every(const std::vector<int32_t> &gpus, std::size_t first, std::size_t stride) {
     std::vector<int32_t> some;
     for (std::size_t i = first; i < gpus.size(); i += stride) some.push_back(gpus[i]);
     return some;
 }
 
-/// Made ready, and dealt out once to see whether that can be: whatever is wrong on one worker has to come out before
-/// all have agreed.
-Contribution checked(const Strategy &strategy, Contribution mine, const Span &span) {
-    const std::vector<int32_t> gpus = gpus_of(strategy, mine, span);
+/// Prepares the contribution, and distributes it once as a trial. Every error on one worker must show before all
+/// workers have agreed.
+Contribution checked(const Job &job, Contribution mine, uint32_t replicas) {
+    const std::vector<int32_t> gpus = gpus_of(job, mine, replicas);
     const std::size_t parts = mine.parts.size();
     for (std::size_t i = 0; i < parts; ++i) {
         auto &part = mine.parts[i];
         if (!gpus.empty()) part = make_placed(part, every(gpus, i, parts));
-        if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, span.replicas / parts));
+        if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, replicas / parts));
     }
-    make_dealt(mine.parts, Deal{.replicas = span.replicas});
+    make_dealt(mine.parts, Deal{.replicas = replicas});
     return mine;
 }
 
 } // namespace
 
-std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, CallKind kind,
-                                    FunctionRef<Contribution(const Span &)> bring) {
-    require_cross_replica(*strategy, call_name(kind), "distribute before mdist_run, and pass elements as arguments");
-    Contribution mine =
-        brought(*strategy, kind, [&](const Span &span) { return checked(*strategy, bring(span), span); });
-    const Span span = strategy->span();
+Inputs::Inputs(const Config &config)
+    : by_replica(config.text("data.order") == "replica"),
+      on_devices(config.text("data.prefetch_on_device") == "true"),
+      policy(policy_of(config)) {}
+
+std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inputs, CallKind kind,
+                                    FunctionRef<Contribution(const InputLayout &)> bring) {
+    require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
+    Contribution mine = brought(
+        *job, kind, [&](const InputLayout &layout) { return checked(*job, bring(layout), layout.own().count()); });
+    const View view = job->view();
     Deal deal;
-    deal.replicas = span.replicas;
+    deal.replicas = view.replicas;
     deal.partial = !mine.whole_steps;
-    deal.gpus = gpus_of(*strategy, mine, span);
+    deal.gpus = gpus_of(*job, mine, view.replicas);
     deal.text = std::move(mine.text);
     deal.source = std::move(mine.source);
     deal.place = std::move(mine.place);
-    if (span.workers != 1 && !mine.common_knowledge)
-        deal.agreement = [strategy, number = strategy->next_input(),
-                          iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
-            return std::make_shared<ElementAgreement>(strategy, number, (*iterators)++);
+    if (view.workers != 1 && !mine.common_knowledge)
+        deal.agreement = [job, number = inputs.count++, iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
+            return std::make_shared<ElementAgreement>(job, number, (*iterators)++);
         };
     return make_dealt(std::move(mine.parts), std::move(deal));
 }

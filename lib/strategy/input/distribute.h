@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributing: from what each worker brings along to a dataset whose elements all of them take together.
+// Distribution: turns what each worker contributes into one dataset whose elements all workers take in step.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
 #include "data/dataset.h"
-#include "strategy/strategy.h"
+#include "data/distribute/dealing.h"
+#include "strategy/job/job.h"
 #include "util/function_ref.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,22 +16,33 @@
 
 namespace mdist {
 
-/// What a worker brings along.
-struct Contribution {
-    std::vector<std::shared_ptr<const Dataset>> parts; // one for all of its replicas in turn, or one for each
-    bool common_knowledge = false;                     // as in Plan
-    bool whole_steps = false;                          // MDIST_INPUT_WHOLE_STEPS
-    bool on_devices = false;                           // brought to the replicas' GPUs, if they have any
-    uint64_t ahead = 0;                                // sub-batches of each replica, made on a thread; 0: none
-    std::string source;                                // as in Plan
-    std::string place;                                 // likewise
-    std::string alike;                                 // lines that must be the same on all workers
-    std::string text;                                  // for people
+/// Defaults for datasets that this strategy distributes, and their count.
+struct Inputs {
+    explicit Inputs(const Config &config);
+
+    const bool by_replica;          // sub-batches go to replicas in order of replica id, whatever the layout
+    const bool on_devices;          // prefetches to the replicas' devices
+    const int32_t policy;           // mdist_shard_policy_t
+    std::atomic<uint64_t> count{0}; // of distributed datasets; numbers each of them, the same on all workers
 };
 
-/// Deals out what `bring` gives, on this thread and without the turn. All workers call it together: what fails on one
-/// of them fails alike on all, also where they disagree (MISMATCH). `kind` is the public function's.
-std::shared_ptr<Dataset> distribute(const std::shared_ptr<Strategy> &strategy, CallKind kind,
-                                    FunctionRef<Contribution(const Span &)> bring);
+/// What one worker contributes.
+struct Contribution {
+    std::vector<std::shared_ptr<const Dataset>> parts; // one for all of its replicas in turn, or one for each
+    bool common_knowledge = false;                     // as in InputPlan
+    bool whole_steps = false;                          // MDIST_INPUT_WHOLE_STEPS
+    bool on_devices = false;                           // copies to the replicas' GPUs, if there are any
+    uint64_t ahead = 0;                                // sub-batches per replica, made in advance by a thread; 0: none
+    std::string source;                                // as in InputPlan
+    std::string place;                                 // as in InputPlan
+    std::string alike;                                 // lines that must be the same on all workers
+    std::string text;                                  // description for error messages
+};
+
+/// Distributes what `bring` returns. `bring` runs on this thread, without the turn. All workers call this; a failure on
+/// one worker fails on all in the same way, and so does a disagreement between workers (MISMATCH). `kind` names the
+/// public function.
+std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inputs, CallKind kind,
+                                    FunctionRef<Contribution(const InputLayout &)> bring);
 
 } // namespace mdist

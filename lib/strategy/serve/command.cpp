@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/serve/command.h"
 
-#include "comm/membership/payload.h"
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "strategy/values/regroup.h"
+#include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
+#include "util/payload.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -14,24 +15,27 @@
 namespace mdist {
 namespace {
 
-constexpr uint8_t kNone = 0;      // where a value's kind would be
-constexpr uint8_t kRows = 0x80;   // added to the kind of one that has rows
-constexpr uint8_t kOnHost = 0x40; // added to that of a plain one of the host
+constexpr uint8_t kNone = 0;      // in place of a value's kind
+constexpr uint8_t kRows = 0x80;   // added to the kind of a value that has rows
+constexpr uint8_t kOnHost = 0x40; // added to the kind of a plain value on the host
 
-// --- cutting
+/// More results than any program asks for, and few enough to allocate.
+constexpr uint64_t kMostResults = 1 << 20;
 
-ValuePointer part_of_leaf(const Value &leaf, uint32_t first, uint32_t count) {
+// --- splitting
+
+ValuePointer part_of_leaf(const Value &leaf, const Span &span) {
     const bool plain = leaf.kind() == MDIST_VALUE_PLAIN;
     std::vector<Tensor> tensors, indices;
-    for (uint32_t replica = first; replica < first + (plain ? 1 : count); ++replica) {
+    for (uint32_t replica = span.first; replica < (plain ? span.first + 1 : span.last); ++replica) {
         tensors.push_back(leaf.tensor_for(replica));
         if (leaf.has_rows()) indices.push_back(leaf.indices_for(replica));
     }
     auto values = std::make_shared<Value>(leaf.kind(), std::move(tensors));
-    return leaf.has_rows() ? Value::rows(Value(leaf.kind(), std::move(indices)), *values) : values;
+    return leaf.has_rows() ? value_of_rows(Value(leaf.kind(), std::move(indices)), *values) : values;
 }
 
-// --- writing
+// --- encoding
 
 void write(PayloadWriter &out, const std::vector<std::string> &texts) {
     out.number(static_cast<uint32_t>(texts.size()));
@@ -44,7 +48,7 @@ void write(PayloadWriter &out, const Shape &shape) {
 }
 
 void write(PayloadWriter &out, const Tensor &tensor) {
-    const Tensor here = tensor.to_host();
+    const Tensor here = to_host(tensor);
     out.number(static_cast<uint32_t>(tensor.dtype()));
     write(out, tensor.shape());
     out.blob({static_cast<const char *>(here.data()), here.bytes()});
@@ -80,13 +84,13 @@ void write_values(PayloadWriter &out, const std::vector<ValuePointer> &values) {
     for (const ValuePointer &value : values) write(out, value);
 }
 
-// --- reading
+// --- decoding
 
-/// What one worker has sent another; nothing in it is believed before it was looked at.
+/// Reads bytes from another worker. Checks everything before using it.
 class Reader {
   public:
-    /// What is not for the strategy's own replicas goes to the host.
-    Reader(std::string_view bytes, const Strategy &strategy, bool own) : in_(bytes), strategy_(strategy), own_(own) {}
+    /// Values belong to that worker's replicas. Tensors of replicas of other workers go to the host.
+    Reader(std::string_view bytes, const Job &job, uint32_t worker) : in_(bytes), job_(job), worker_(worker) {}
 
     template <class Number>
     Number number() {
@@ -124,7 +128,9 @@ class Reader {
     }
     void end() const { require(in_.complete()); }
     static void require(bool fine) {
-        if (!fine) throw Failure(MDIST_ERR_DATA_LOSS, "a worker sent bytes that are no command and no results");
+        if (!fine)
+            throw Failure(MDIST_ERR_DATA_LOSS,
+                          "a worker sent bytes that are neither a valid command nor valid results");
     }
 
   private:
@@ -140,21 +146,21 @@ class Reader {
     ValuePointer leaf(uint8_t kind) {
         const auto of = static_cast<mdist_value_kind_t>(kind & ~(kRows | kOnHost));
         const auto device = [&](uint32_t local) -> Device & {
-            return own_ && (kind & kOnHost) == 0 ? strategy_.device(local) : *host();
+            return worker_ == job_.worker() && (kind & kOnHost) == 0 ? job_.device(local) : *host();
         };
         require(of == MDIST_VALUE_PLAIN || of == MDIST_VALUE_MIRRORED || of == MDIST_VALUE_PER_REPLICA);
-        const uint32_t locals = strategy_.local_replica_count();
+        const uint32_t locals = job_.span_of(worker_).count();
         std::vector<Tensor> tensors, indices;
         for (uint32_t i = 0; i < (of == MDIST_VALUE_PER_REPLICA ? locals : 1); ++i) {
             tensors.push_back(tensor(device(i)));
             if ((kind & kRows) != 0) indices.push_back(tensor(device(i)));
         }
-        for (uint32_t i = 1; of == MDIST_VALUE_MIRRORED && i < locals; ++i) { // one memory does for all of a place
+        for (uint32_t i = 1; of == MDIST_VALUE_MIRRORED && i < locals; ++i) { // replicas of one place share memory
             tensors.push_back(brought_to(device(i), tensors[0]));
             if (!indices.empty()) indices.push_back(brought_to(device(i), indices[0]));
         }
         auto values = std::make_shared<Value>(of, std::move(tensors));
-        return indices.empty() ? values : Value::rows(Value(of, std::move(indices)), *values);
+        return indices.empty() ? values : value_of_rows(Value(of, std::move(indices)), *values);
     }
     ValuePointer value() {
         const auto kind = number<uint8_t>();
@@ -169,18 +175,16 @@ class Reader {
     }
 
     PayloadReader in_;
-    const Strategy &strategy_;
-    const bool own_;
+    const Job &job_;
+    const uint32_t worker_;
 };
 
 } // namespace
 
-Command Command::for_worker(uint32_t worker, uint32_t replicas_per_worker) const {
+Command Command::for_replicas(const Span &span) const {
     Command part = *this;
     for (ValuePointer &value : part.values)
-        value = map_leaves(*value, [&](const Value &leaf, std::size_t) {
-            return part_of_leaf(leaf, worker * replicas_per_worker, replicas_per_worker);
-        });
+        value = map_leaves(*value, [&](const Value &leaf, std::size_t) { return part_of_leaf(leaf, span); });
     return part;
 }
 
@@ -196,8 +200,8 @@ std::string Command::encoded() const {
     return out.take();
 }
 
-Command Command::decoded(std::string_view bytes, const Strategy &strategy) {
-    Reader in(bytes, strategy, true);
+Command Command::decoded(std::string_view bytes, const Job &job) {
+    Reader in(bytes, job, job.worker());
     Command command;
     command.kind = static_cast<Kind>(in.number<uint8_t>());
     command.name = in.text();
@@ -210,11 +214,13 @@ Command Command::decoded(std::string_view bytes, const Strategy &strategy) {
     command.spec.aggregation = static_cast<int32_t>(in.number<uint32_t>());
     command.assign = static_cast<int32_t>(in.number<uint32_t>());
     command.result_count = in.number<uint64_t>();
+    Reader::require(command.result_count <= kMostResults);
     command.timeout_ns = in.number<uint64_t>();
     command.dropped = in.texts();
     command.values = in.values();
     in.end();
     for (const ValuePointer &value : command.values) Reader::require(value != nullptr);
+    Reader::require(command.kind != Kind::kAssign || command.values.size() == 1);
     return command;
 }
 
@@ -224,25 +230,25 @@ std::string encode_values(const std::vector<ValuePointer> &values) {
     return out.take();
 }
 
-std::vector<ValuePointer> decode_values(std::string_view bytes, const Strategy &strategy) {
-    Reader in(bytes, strategy, false);
+std::vector<ValuePointer> decode_values(std::string_view bytes, const Job &job, uint32_t worker) {
+    Reader in(bytes, job, worker);
     std::vector<ValuePointer> values = in.values();
     in.end();
     return values;
 }
 
-ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, uint32_t replicas_per_worker) {
+ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Job &job) {
     std::vector<Part> parts;
-    for (const ValuePointer &value : by_worker) {
-        for (uint32_t local = 0; local < replicas_per_worker; ++local) {
+    for (uint32_t worker = 0; worker < by_worker.size(); ++worker) {
+        for (uint32_t local = 0; local < job.span_of(worker).count(); ++local) {
             Part &part = parts.emplace_back();
-            if (value)
+            if (const ValuePointer &value = by_worker[worker])
                 visit_leaves(*value, [&](const Value &leaf, std::size_t i) {
                     part.push_back({leaf_path(*value, i), leaf.tensor_for(local)});
                 });
         }
     }
-    return regroup(text("result ", index), std::move(parts), 0);
+    return regroup(text("result ", index), std::move(parts), job);
 }
 
 } // namespace mdist

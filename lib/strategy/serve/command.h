@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: what the client asks all workers for, and how it and what they give back travel.
+// Command: what the client of an in-graph job asks all workers to do, and how the command and its results are encoded.
 //
-// Values are cut where they leave: each worker gets the tensors of its own replicas, and of a mirrored value one.
+// Values are split before they are sent. Each worker gets the tensors of its own replicas, and one tensor of a mirrored
+// value.
 #pragma once
 
 #include "strategy/variables/variable.h"
@@ -19,28 +20,27 @@ struct Command {
 
     Kind kind = Kind::kRun;
     std::string name;                 // of a registered step or update
-    std::string variable;             // the name of one that is there; "": none
-    VariableSpec spec;                // of one to create
+    std::string variable;             // the name of an existing variable; "": none
+    VariableSpec spec;                // of a variable to create
     int32_t assign = 0;               // mdist_assign_t
-    std::size_t result_count = 0;     // that are wanted
+    std::size_t result_count = 0;     // number of results wanted
     uint64_t timeout_ns = 0;          // for collectives; 0: the strategy's
     std::vector<ValuePointer> values; // arguments, or what to assign
-    std::vector<std::string> dropped; // variables that nobody has any more
+    std::vector<std::string> dropped; // names of variables that no longer exist
 
-    /// Its values for one worker alone.
-    Command for_worker(uint32_t worker, uint32_t replicas_per_worker) const;
-    /// Of a command for one worker.
+    /// The command with only the values of these replicas.
+    Command for_replicas(const Span &span) const;
+    /// Encodes a command for one worker.
     std::string encoded() const;
-    /// Throws DATA_LOSS for what is none.
-    static Command decoded(std::string_view bytes, const Strategy &strategy);
+    /// Throws DATA_LOSS if the bytes are not a command.
+    static Command decoded(std::string_view bytes, const Job &job);
 };
 
-/// Values of one worker's replicas, nullptr among them.
+/// Encodes the values of one worker's replicas. Values may be nullptr.
 std::string encode_values(const std::vector<ValuePointer> &values);
-std::vector<ValuePointer> decode_values(std::string_view bytes, const Strategy &strategy);
+std::vector<ValuePointer> decode_values(std::string_view bytes, const Job &job, uint32_t worker);
 
-/// One value of the results of all workers, whose replicas they are in order. Throws MISMATCH where they do not go
-/// together.
-ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, uint32_t replicas_per_worker);
+/// Joins one result of all workers, in order of their replicas. Throws MISMATCH if the parts do not fit together.
+ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Job &job);
 
 } // namespace mdist

@@ -31,10 +31,10 @@ void Registry::put(std::map<std::string, Function> &functions, std::string name,
     if (name.empty()) throw invalid("the name is empty");
     const std::lock_guard lock(mutex_);
     if (closed_)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("\"", name,
-                           "\" comes too late: the workers have compared what they have registered; register before "
-                           "mdist_serve and the first command"));
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("\"", name,
+                 "\" was registered too late. Register every step and update before mdist_serve or the first command"));
     functions[std::move(name)] = std::move(function);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registry: steps and updates by name, so that workers of one program can speak of them. Any thread.
+// Registry: steps and updates by name, so that the workers of one program can refer to them. Any thread.
 #pragma once
 
 #include "strategy/values/value.h"
@@ -14,27 +14,26 @@
 
 namespace mdist {
 
+class Job;
 class Replica;
-class Strategy;
 class Variable;
 
 using NamedStep = std::function<int32_t(Replica &)>;
-/// Of a variable, or of what belongs to none (nullptr), on every local replica; gives the results.
-using NamedUpdate =
-    std::function<std::vector<ValuePointer>(Strategy &strategy, const Variable *variable,
-                                            const std::vector<ValuePointer> &arguments, std::size_t result_count)>;
+/// Updates a variable, or something else (nullptr), on every local replica. Returns the results.
+using NamedUpdate = std::function<std::vector<ValuePointer>(
+    Job &job, const Variable *variable, const std::vector<ValuePointer> &arguments, std::size_t result_count)>;
 
 class Registry {
   public:
-    /// The last of a name counts. Throws INVALID_ARGUMENT for an empty name, FAILED_PRECONDITION once it was closed.
+    /// Adds or replaces. Throws INVALID_ARGUMENT for an empty name, FAILED_PRECONDITION after close().
     void add(std::string name, NamedStep step);
     void add(std::string name, NamedUpdate update);
 
-    /// Throws NOT_FOUND, listing what there is.
+    /// Throws NOT_FOUND, listing the registered names.
     NamedStep step(const std::string &name) const;
     NamedUpdate update(const std::string &name) const;
 
-    /// A line for each, "step \"train\"", in order. Nothing can be added from then on.
+    /// Returns a line for each entry, "step \"train\"", in order. Nothing can be added afterwards.
     std::vector<std::string> close();
 
   private:
@@ -47,7 +46,8 @@ class Registry {
     bool closed_ = false;
 };
 
-/// Throws MISMATCH, with the first line that not all have, unless all workers' lines are the same. By worker.
+/// Throws MISMATCH unless all workers' lines are equal. Names the first line that some worker lacks. `lines` is by
+/// rank.
 void require_same_lines(const std::vector<std::vector<std::string>> &lines);
 
 } // namespace mdist

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: an in-graph job. Worker 0, the client, gives commands; all workers carry each of them out on their own
-// replicas, the client too, so that what they do together is what it is in any job of several workers.
+// Session: an in-graph job. Worker 0, the client, gives commands. All workers, the client included, carry out each
+// command on their own replicas. Inside a command they work as in any job of several workers.
 //
-//   client   agree once;  send the command to each;  own part;                  collect the results
-//   server   agree once;  receive it, or hear that the client has left;  part;  give the results
+//   client   agree once;  send the command to each worker;       do its own part;  collect the results
+//   server   agree once;  receive it, or that the client left;   do its own part;  return the results
 //
-// What fails on one worker while a command is under way ends the job for all. What the client finds wrong before it
-// sends anything does not. With the turn, but for drop().
+// A failure on any worker during a command ends the job for all. An error that the client finds before it sends the
+// command does not. Needs the turn, except for drop().
 #pragma once
 
 #include "strategy/serve/command.h"
 #include "strategy/serve/registry.h"
-#include "util/function_ref.h"
+#include "strategy/steps/runs.h"
 
 #include <map>
 #include <memory>
@@ -21,30 +21,24 @@
 
 namespace mdist {
 
-/// Whether this is how a session ends when all is well.
-bool client_has_left(const Failure &failure);
-
-class Session {
+class Session final : public VariableCommands {
   public:
-    explicit Session(Strategy &strategy) : strategy_(strategy) {}
+    Session(Runs &runs, std::shared_ptr<VariableStore> variables, Registry &registry)
+        : job_(runs.job()), runs_(runs), variables_(std::move(variables)), registry_(registry) {}
 
-    /// What each worker has one of for each replica, in the order of replicas; when all have joined.
-    std::vector<std::string> everybodys(const std::vector<std::string> &own);
-
-    // The client's. Values have a tensor for each replica of the job.
+    // For the client. Values have a tensor for each replica of the job.
     void run(const std::string &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
              uint64_t timeout_ns);
     void update(const std::string &update, const Variable *variable, std::vector<ValuePointer> arguments,
                 std::vector<ValuePointer> &results);
     std::shared_ptr<Variable> create(VariableSpec spec, const Tensor &initial);
-    void assign(Variable &variable, int32_t assign, const ValuePointer &value);
-    Tensor read(const Variable &variable, uint64_t timeout_ns);
-    /// What the client's first copy has, into all copies of all workers.
-    void spread(const Variable &variable, uint64_t timeout_ns);
-    /// A variable that create() made is gone. Any thread.
-    void drop(const std::string &name) noexcept;
+    void assign(Variable &variable, int32_t assign, const ValuePointer &value) override;
+    Tensor read(const Variable &variable, uint64_t timeout_ns) override;
+    void spread(const Variable &variable, uint64_t timeout_ns) override;
+    void drop(const std::string &name) noexcept override;
 
-    /// The others': does what the client asks until it leaves. `timeout_ns` is for each wait for it.
+    /// For the other workers: carries out commands until the client leaves. `timeout_ns` limits each wait for a
+    /// command.
     void serve(uint64_t timeout_ns);
 
   private:
@@ -56,11 +50,14 @@ class Session {
     void send(Workers &others, Command &command);
     std::vector<ValuePointer> collect(Workers &others, std::vector<ValuePointer> own, const Command &command);
 
-    Strategy &strategy_;
+    Job &job_;
+    Runs &runs_;
+    const std::shared_ptr<VariableStore> variables_;
+    Registry &registry_;
     bool agreed_ = false;
-    std::map<std::string, std::shared_ptr<Variable>> created_; // by commands; the client gives them away
+    std::map<std::string, std::shared_ptr<Variable>> created_; // by commands; on the client, until create() returns
     std::mutex dropped_mutex_;
-    std::vector<std::string> dropped_; // since the last command
+    std::vector<std::string> dropped_; // names of variables gone since the last command
 };
 
 } // namespace mdist

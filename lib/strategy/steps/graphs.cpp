@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/steps/graphs.h"
 
+#include "comm/collectives.h"
 #include "comm/device/gpu_group.h"
 #include "device/gpu/graph.h"
-#include "strategy/replica.h"
-#include "strategy/strategy.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/job/party.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -12,13 +13,13 @@ namespace {
 
 constexpr const char *kFunction = "mdist_replica_graph";
 
-bool records(Strategy &strategy) {
-    GpuGroup *const gpus = strategy.gpus();
+bool records(Job &job) {
+    GpuGroup *const gpus = job.gpus();
     if (gpus == nullptr || gpus->parties() != 1 || gpus->gpu(0).blocking()) return false;
-    return strategy.group().workers() == nullptr || gpus->uses_nccl();
+    return job.executors().workers() == nullptr || gpus->uses_nccl();
 }
 
-/// The lane is recorded with the stream.
+/// Records the lane together with the stream.
 class LaneRecording {
   public:
     explicit LaneRecording(GpuGroup &gpus) : gpus_(gpus) { gpus_.begin_recording(); }
@@ -30,24 +31,24 @@ class LaneRecording {
     GpuGroup &gpus_;
 };
 
-std::unique_ptr<GpuGraph> record(Replica &replica, GpuGroup &gpus, Graphs::Body body) {
-    gpus.join(replica.local_index()); // should the body fail, the end of the step knows of nothing before it
-    GpuRecording recording(gpus.gpu(replica.local_index()));
+std::unique_ptr<GpuGraph> record(Party &party, GpuGroup &gpus, Graphs::Body body) {
+    gpus.join(party.local_index()); // if the body fails, the step's end no longer knows of earlier work
+    GpuRecording recording(gpus.gpu(party.local_index()));
     const LaneRecording lanes(gpus);
     body();
-    replica.await_turn(kFunction);
-    gpus.join(replica.local_index());
+    party.await_turn(kFunction);
+    gpus.join(party.local_index());
     return recording.end();
 }
 
-void launch(Replica &replica, uint64_t key, const GpuGraph &graph) {
+void launch(Party &party, uint64_t key, const GpuGraph &graph) {
     const std::string name = text("key ", key);
     Call call;
-    call.kind = CallKind::kGraph;
+    call.kind = &calls::kGraph;
     call.subject = key;
     call.subject_text = name.c_str();
     call.extra = &graph;
-    perform_on_gpus(replica.strategy().group(), replica.local_index(), call, 0);
+    perform_on_gpus(party.job().executors(), party.local_index(), call, 0);
 }
 
 } // namespace
@@ -55,15 +56,15 @@ void launch(Replica &replica, uint64_t key, const GpuGraph &graph) {
 Graphs::Graphs() = default;
 Graphs::~Graphs() = default;
 
-void Graphs::run(Replica &replica, uint64_t key, Body body) {
-    Strategy &strategy = replica.strategy();
-    if (!records(strategy)) return body();
-    GpuGroup &gpus = *strategy.gpus();
+void Graphs::run(Party &party, uint64_t key, Body body) {
+    Job &job = party.job();
+    if (!records(job)) return body();
+    GpuGroup &gpus = *job.gpus();
     gpus.gpu(0).replica_stream().require_running("another graph");
-    replica.await_turn(kFunction);
+    party.await_turn(kFunction);
     auto at = graphs_.find(key);
-    if (at == graphs_.end()) at = graphs_.emplace(key, record(replica, gpus, body)).first;
-    launch(replica, key, *at->second);
+    if (at == graphs_.end()) at = graphs_.emplace(key, record(party, gpus, body)).first;
+    launch(party, key, *at->second);
 }
 
 void Graphs::forget(uint64_t key) {

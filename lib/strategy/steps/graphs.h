@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: what steps put on their replica's stream, recorded the first time and launched from then on.
+// Graphs: recordings of GPU work. What a step puts on its replica's stream is recorded the first time and launched from
+// then on.
 //
-// That is done where a worker has one replica, on a GPU, and other workers are reached by NCCL; elsewhere steps are
-// asked each time. A launch is a collective: the workers compare their keys, and NCCL's kernels in it are watched like
-// any others. By the replica's thread.
+// Steps are recorded only if the worker has one replica, on a GPU, and reaches other workers by NCCL. Elsewhere the
+// step's function runs each time. A launch is a collective: the workers compare their keys, and the library watches
+// NCCL's kernels in it like any others. Called by the replica's thread.
 #pragma once
 
 #include "util/function_ref.h"
@@ -15,16 +16,16 @@
 namespace mdist {
 
 class GpuGraph;
-class Replica;
+class Party;
 
 class Graphs {
   public:
     Graphs();
     ~Graphs();
 
-    /// What the step puts on the stream; throws to fail.
+    /// Puts the step's work on the stream; throws to fail.
     using Body = FunctionRef<void()>;
-    void run(Replica &replica, uint64_t key, Body body);
+    void run(Party &party, uint64_t key, Body body);
     void forget(uint64_t key);
 
   private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop: a function called for each element of an iterator; what it puts out is kept by path, and aggregated at the end.
+// Loop: calls a function for each element of an iterator, collects the outputs by path, and aggregates them at the end.
 //
-// One thread runs it, and has the strategy's turn only while workers speak with each other: what the function does with
-// the strategy is like what any program does. Outputs, objects and replicas' parts: any thread.
+// One thread runs the loop. It has the turn only while workers communicate, so the function may use the strategy as any
+// program does. Outputs, objects and replicas' parts may be set on any thread.
 #pragma once
 
-#include "strategy/strategy.h"
+#include "strategy/steps/replica.h"
 #include "util/function_ref.h"
 
 #include <atomic>
@@ -24,29 +24,29 @@ class Iterator;
 
 class Loop {
   public:
-    /// The user's function, as the C edge wraps it; throws or returns non-zero to fail.
-    using Body = FunctionRef<int32_t(const ValuePointer &element)>;
+    /// The user's function, wrapped by the C API. Throws or returns non-zero to fail.
+    using Body = FunctionRef<void(const ValuePointer &element)>;
 
     /// `initial` may be null. Throws INVALID_ARGUMENT unless it is a structure of plain values.
-    Loop(std::shared_ptr<Strategy> strategy, uint64_t iterations, ValuePointer initial, uint64_t timeout_ns);
+    Loop(std::shared_ptr<Job> job, uint64_t iterations, ValuePointer initial, uint64_t timeout_ns);
 
-    /// Throws WRONG_CONTEXT or FAILED_PRECONDITION where no loop can begin.
-    static void require_place(Strategy &strategy);
+    /// Throws WRONG_CONTEXT or FAILED_PRECONDITION if no loop can begin here.
+    static void require_place(Job &job);
 
-    /// False if the elements ran out before the last iteration. Once. Throws the first failure, which other workers do
-    /// not know of yet.
+    /// Runs the loop, once. Returns false if the elements ran out before the last iteration. Throws the first failure,
+    /// which other workers do not know of yet.
     bool run(Iterator &iterator, const Body &body);
 
     void set(std::string_view path, ValuePointer value, int32_t aggregation);
     void set_part(Replica &replica, std::string_view path, Tensor tensor, int32_t aggregation);
-    /// A structure, once the loop is over.
+    /// Returns the outputs as a structure, after the loop.
     ValuePointer outputs() const;
 
     void set_object(std::string name, uint32_t local_replica, void *object);
     void *object(const std::string &name, uint32_t local_replica) const;
 
     uint64_t iterations_done() const { return done_; }
-    const Strategy &strategy() const { return *strategy_; }
+    const Job &job() const { return *job_; }
 
   private:
     struct Output {
@@ -73,20 +73,20 @@ class Loop {
     void agree_on(const Outputs &outputs) const;
     void finish();
 
-    const std::shared_ptr<Strategy> strategy_;
+    const std::shared_ptr<Job> job_;
     const uint64_t iterations_;
     const ValuePointer initial_;
     const uint64_t initial_fingerprint_;
     const uint64_t timeout_ns_;
     std::atomic<uint64_t> done_{0};
-    const uint32_t replicas_; // that a value has tensors for
+    const uint32_t replicas_; // in a value that is not plain
 
-    mutable std::mutex mutex_; // guards what follows
+    mutable std::mutex mutex_; // guards the members below
     std::vector<Parts> parts_; // by local replica
     Outputs outputs_;
     std::map<std::pair<std::string, uint32_t>, void *> objects_;
-    bool over_ = false;   // no more outputs
-    ValuePointer result_; // nullptr until they are aggregated
+    bool over_ = false;   // no more outputs are taken
+    ValuePointer result_; // nullptr until the outputs are aggregated
 };
 
 } // namespace mdist

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs of a loop: set from both contexts, and aggregated when it is over.
-#include "comm/workers.h"
-#include "strategy/context.h"
-#include "strategy/serve/session.h"
+// Outputs of a loop: set in both contexts, and aggregated when the loop is over.
+#include "comm/workers/workers.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/job/context.h"
 #include "strategy/steps/loop.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <mdist/variable.h>
@@ -18,8 +19,9 @@ namespace {
 
 void check_aggregation(int32_t aggregation) {
     if (aggregation < MDIST_AGGREGATION_NONE || aggregation > MDIST_AGGREGATION_ONLY_FIRST_REPLICA)
-        throw invalid(text("aggregation is ", aggregation,
-                           ", which is none; take MDIST_AGGREGATION_NONE (0) to ONLY_FIRST_REPLICA (3)"));
+        throw invalid(
+            text("aggregation is ", aggregation,
+                 ", which is not a valid aggregation; use MDIST_AGGREGATION_NONE (0) to ONLY_FIRST_REPLICA (3)"));
 }
 
 int32_t op_of(int32_t aggregation) {
@@ -31,22 +33,22 @@ std::string named(std::string_view path) {
 }
 
 Failure too_late(std::string_view path) {
-    return Failure(MDIST_ERR_FAILED_PRECONDITION, text(named(path), " comes too late, since the loop is over"))
+    return Failure(MDIST_ERR_FAILED_PRECONDITION, text(named(path), " was set too late: the loop has ended"))
         .reason("loop_over");
 }
 
 } // namespace
 
 void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
-    require_cross_replica(*strategy_, "mdist_loop_set_output", "call mdist_replica_set_output");
-    if (path.empty()) throw invalid("path is \"\", and an output has a name");
+    require_cross_replica(*job_, "mdist_loop_set_output", "Call mdist_replica_set_output");
+    if (path.empty()) throw invalid("path is \"\", but an output needs a name");
     check_path(path);
     check_aggregation(aggregation);
     visit_leaves(*value, [&](const Value &leaf, std::size_t) {
         leaf.check_count(replicas_);
-        if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_whole();
+        if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_no_rows();
         if (aggregation == MDIST_AGGREGATION_SUM || aggregation == MDIST_AGGREGATION_MEAN)
-            check_reduces(*strategy_, op_of(aggregation), leaf);
+            check_reduces(*job_, op_of(aggregation), leaf);
     });
     check_like_initial(path, *value);
     const std::lock_guard lock(mutex_);
@@ -63,51 +65,52 @@ ValuePointer Loop::initial_at(std::string_view path) const {
     }
 }
 
-/// What there was before the first iteration says what outputs look like.
+/// Throws unless the output looks like the initial value of its path.
 void Loop::check_like_initial(std::string_view path, const Value &value) const {
     if (!initial_) return;
     const ValuePointer like = initial_at(path);
     if (leaf_count(*like) != leaf_count(value) || like->is_structure() != value.is_structure())
         throw Failure(MDIST_ERR_MISMATCH, text(named(path), " has ", leaf_count(value),
-                                               " leaves, and its initial value ", leaf_count(*like)))
+                                               " leaves, but its initial value has ", leaf_count(*like)))
             .reason("different_paths");
     visit_leaves(value, [&](const Value &leaf, std::size_t index) {
-        const Tensor &before = leaf_of(*like, leaf_path(value, index), named(path)).tensors()[0];
+        const std::string what = named(path);
+        const Tensor &before = leaf_of(*like, leaf_path(value, index), what).tensors()[0];
         for (const Tensor &now : leaf.tensors())
             if (now.dtype() != before.dtype() || !(now.shape() == before.shape()))
                 throw Failure(MDIST_ERR_MISMATCH,
-                              text(named(path), " is ", dtype_name(now.dtype()), ' ', now.shape().text(),
-                                   ", and its initial value ", dtype_name(before.dtype()), ' ', before.shape().text(),
-                                   "; it keeps its type and shape"))
+                              text(what, " is ", dtype_name(now.dtype()), ' ', now.shape().text(),
+                                   ", but its initial value is ", dtype_name(before.dtype()), ' ',
+                                   before.shape().text(), "; an output must keep its type and shape"))
                     .reason(now.dtype() == before.dtype() ? "different_shapes" : "different_dtypes");
     });
 }
 
-/// No output lies below another.
+/// Throws if one output lies below another.
 void Loop::check_stands_apart(std::string_view path) const {
     const auto below = [](std::string_view inner, std::string_view outer) {
         return inner.size() > outer.size() && inner.substr(0, outer.size()) == outer && inner[outer.size()] == '.';
     };
     for (const auto &[other, output] : outputs_)
         if (below(path, other) || below(other, path))
-            throw invalid(
-                text(named(path), " and ", named(other), " lie one below the other; each has a place of its own"));
+            throw invalid(text(named(path), " and ", named(other),
+                               " overlap: one path is a prefix of the other. Give each output its own path"));
 }
 
 void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int32_t aggregation) {
-    if (&replica.strategy() != strategy_.get()) throw invalid("the loop belongs to another strategy than this replica");
-    if (path.empty()) throw invalid("path is \"\", and an output has a name");
+    if (&replica.job() != job_.get()) throw invalid("the loop belongs to another strategy than this replica");
+    if (path.empty()) throw invalid("path is \"\", but an output needs a name");
     check_path(path);
     check_aggregation(aggregation);
     if (aggregation == MDIST_AGGREGATION_NONE)
         throw invalid(text(named(path),
-                           " is set in a step with aggregation NONE, which is for values of all replicas: "
-                           "make it a result of the run, and set that by mdist_loop_set_output"));
-    if (strategy_->session() != nullptr && strategy_->worker_count() > 1)
-        throw Failure(MDIST_ERR_UNSUPPORTED, text(named(path),
-                                                  " is set in a step that a client leads, and the loop is "
-                                                  "the client's alone; make it a result of the step, and "
-                                                  "set that by mdist_loop_set_output"))
+                           " is set in a step with aggregation NONE, which needs the values of all replicas. Make it a "
+                           "result of the run, and set that with mdist_loop_set_output"));
+    if (job_->in_graph() && job_->worker_count() > 1)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text(named(path),
+                           " is set in a step that a client leads, but only the client has the loop. Make it a result "
+                           "of the step, and set that with mdist_loop_set_output"))
             .reason("in_graph");
     const std::lock_guard lock(mutex_);
     if (over_) throw too_late(path);
@@ -116,7 +119,7 @@ void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int3
     own.tensors.push_back({std::string(path), std::move(tensor)});
 }
 
-/// What replicas have set in their steps becomes outputs of the loop.
+/// Makes outputs of the loop of what replicas have set in their steps.
 void Loop::collect() {
     std::vector<Parts> set_in_steps(parts_.size());
     {
@@ -125,7 +128,7 @@ void Loop::collect() {
     }
     std::vector<Part> parts;
     for (Parts &each : set_in_steps) parts.push_back(sorted_part(std::move(each.tensors)));
-    const uint32_t first = strategy_->first_replica_id();
+    const uint32_t first = job_->first_replica_id();
     for (uint32_t local = 1; local < parts.size(); ++local)
         require_same_paths("what steps put out", parts[0], text("on replica ", first), parts[local],
                            text("on replica ", first + local));
@@ -133,24 +136,24 @@ void Loop::collect() {
         const std::string &path = parts[0][i].path;
         std::vector<Part> tensors;
         for (const Part &part : parts) tensors.push_back({{std::string(), part[i].tensor}});
-        set(path, regroup(named(path), std::move(tensors), first), aggregation_of(set_in_steps, path));
+        set(path, regroup(named(path), std::move(tensors), *job_), aggregation_of(set_in_steps, path));
     }
 }
 
-/// What all replicas say of an output that they have set.
+/// Returns the aggregation of an output that all replicas have set, on which they must agree.
 int32_t Loop::aggregation_of(const std::vector<Parts> &parts, const std::string &path) const {
     const int32_t aggregation = parts[0].aggregations.at(path);
     for (uint32_t local = 1; local < parts.size(); ++local)
         if (parts[local].aggregations.at(path) != aggregation)
             throw Failure(MDIST_ERR_MISMATCH,
-                          text(named(path), " has aggregation ", aggregation, " on replica ",
-                               strategy_->first_replica_id(), " and ", parts[local].aggregations.at(path),
-                               " on replica ", strategy_->first_replica_id() + local, "; it must be one"))
+                          text(named(path), " has aggregation ", aggregation, " on replica ", job_->first_replica_id(),
+                               " and ", parts[local].aggregations.at(path), " on replica ",
+                               job_->first_replica_id() + local, "; use the same aggregation on all replicas"))
                 .reason("different_calls");
     return aggregation;
 }
 
-/// The leaves of outputs, and where none was set the initial ones.
+/// Returns the leaves of outputs, and the initial leaves where none was set.
 ValuePointer Loop::gathered(const Outputs &outputs) const {
     std::vector<Leaf> leaves;
     for (const auto &[path, output] : outputs) leaves.push_back({path, output.value});
@@ -164,7 +167,7 @@ ValuePointer Loop::gathered(const Outputs &outputs) const {
     }
 }
 
-/// The output that a leaf belongs to; nullptr: none.
+/// Returns the output that a leaf belongs to; nullptr: none.
 const Loop::Output *Loop::output_at(const Outputs &outputs, std::string_view leaf) {
     for (;;) {
         const auto found = outputs.find(leaf);
@@ -176,33 +179,33 @@ const Loop::Output *Loop::output_at(const Outputs &outputs, std::string_view lea
 }
 
 ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) const {
-    const Asker asker(*strategy_, CallKind::kRunSteps, timeout_ns_);
+    const Asker asker(*job_, &calls::kRunSteps, timeout_ns_);
     switch (aggregation) {
         case MDIST_AGGREGATION_SUM:
         case MDIST_AGGREGATION_MEAN:
-            return reduce_values(*strategy_, asker.with("outputs, "), op_of(aggregation), {value}, {Target::here()})[0];
+            return reduce_values(*job_, asker.with("outputs, "), op_of(aggregation), {value}, {Target::here()})[0];
         case MDIST_AGGREGATION_ONLY_FIRST_REPLICA:
-            return first_value(*strategy_, asker.with("outputs of replica 0"), *value);
+            return first_value(*job_, asker.with("outputs of replica 0"), *value);
         default:
             return value;
     }
 }
 
-/// What is reduced is reduced by all workers.
+/// Agrees with all workers on the outputs to reduce, since all of them reduce.
 void Loop::agree_on(const Outputs &outputs) const {
-    Workers *const workers = strategy_->workers();
+    Workers *const workers = job_->workers();
     if (workers == nullptr) return;
     std::string subject = "outputs";
     for (const auto &[path, output] : outputs)
         if (output.aggregation != MDIST_AGGREGATION_NONE) subject += text(" \"", path, "\" by ", output.aggregation);
     Call call;
-    call.kind = CallKind::kRunSteps;
-    call.subject = std::hash<std::string>()(subject);
+    call.kind = &calls::kRunSteps;
+    call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
-    workers->gather(call, nullptr, 0, strategy_->timeout_or_own(timeout_ns_));
+    workers->gather(call, nullptr, 0, job_->timeout_or_own(timeout_ns_));
 }
 
-/// With the turn.
+/// Aggregates the outputs. Needs the turn.
 void Loop::finish() {
     Outputs outputs;
     {
@@ -223,7 +226,7 @@ void Loop::finish() {
             places.push_back(i);
         }
         if (some.empty()) continue;
-        // Not all leaves of a tree, and so perhaps none by itself; nobody looks at it as one.
+        // These are not all leaves of a tree, so perhaps not a tree. Nothing treats this value as one.
         const ValuePointer reduced = aggregate(std::make_shared<Value>(std::move(some)), aggregation);
         for (std::size_t i = 0; i < places.size(); ++i) all[places[i]].value = reduced->leaves()[i].value;
     }
@@ -234,7 +237,7 @@ void Loop::finish() {
 ValuePointer Loop::outputs() const {
     const std::lock_guard lock(mutex_);
     if (!result_)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the loop is not over; its outputs are there when it is")
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the loop has not ended; read its outputs after it has ended")
             .reason("loop_running");
     return result_;
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What merges of both kinds share: those with a function and those between mdist_merge_begin and mdist_merge_end.
+// Shared parts of both kinds of merge: with a function, and between mdist_merge_begin and mdist_merge_end.
 #pragma once
 
-#include "comm/call.h"
-#include "strategy/replica.h"
+#include "comm/call/call.h"
+#include "strategy/steps/frame.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace mdist {
 
-class Group;
-
-/// Returns when all local replicas have come, by one `kind` of merge and with arguments of one count and dtypes (in
-/// merge_arguments).
-void meet_to_merge(Group &group, const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns);
-/// Gives a replica what was merged.
-void take_merged(Replica &replica);
+/// Returns when all local replicas have come to the same merge. They must use one `kind` of merge, and pass the same
+/// number of arguments with the same dtypes (in merge_arguments).
+void meet_to_merge(const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns);
+/// Regroups the arguments of all local replicas.
+std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_replicas);
+/// Throws unless every local replica can take its part of the merged values.
+void check_merged(const std::vector<ValuePointer> &merged, uint32_t local_replicas);
 
 } // namespace mdist

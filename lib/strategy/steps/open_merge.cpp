@@ -1,56 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges of replicas that were entered: all meet, replica 0's caller works in cross-replica context, all go on.
+// Merges of replicas that were entered: all replicas meet, replica 0's caller works in cross-replica context, and all
+// continue.
+#include "strategy/job/call_functions.h"
+#include "strategy/job/context.h"
+#include "strategy/job/release.h"
+#include "strategy/job/turn.h"
 #include "strategy/steps/merge.h"
 #include "strategy/steps/open_runs.h"
-#include "strategy/strategy.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
 #include <utility>
 
 namespace mdist {
 
+void OpenRuns::merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
+                     uint64_t timeout_ns) {
+    std::vector<ValuePointer> regrouped;
+    open_merge(replica, &calls::kMerge, std::move(arguments), result_count, timeout_ns,
+               [&](const std::vector<ValuePointer> &values) { regrouped = values; });
+    close_merge(replica, "mdist_merge_call", result_count, [&] {
+        std::vector<ValuePointer> merged(result_count);
+        if (replica.local_index() != 0) return merged;
+        const Context context(job_, Context::Kind::kMerge);
+        merge(regrouped, merged);
+        return merged;
+    });
+}
+
 void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arguments, std::size_t result_count,
                           uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out) {
     Run &run = run_of(replica);
-    Frame::Shared &shared = run.frame.shared;
-    Group &group = strategy_.group();
+    Common &common = replica.common();
+    Group &group = job_.group();
     replica.merge_arguments = std::move(arguments);
-    meet_to_merge(group, replica, kind, result_count, timeout_ns);
+    meet_to_merge(replica, kind, result_count, timeout_ns);
     {
         const std::lock_guard lock(mutex_);
         run.merging = true;
     }
     replica.merging = true;
-    group.finish(); // nobody is in the group any more: a nested run may use it
+    group.finish(); // no replica is in the group: a nested run may use it
     if (replica.local_index() != 0) return;
 
-    shared.merge_failed = true;
-    shared.merged.clear();
+    common.merge_failed = true;
+    common.merged.clear();
     const auto failed = [&] {
         const std::lock_guard lock(mutex_);
         end_merge(run, replica);
     };
     try {
-        hand_out(strategy_.regroup(run.frame, replica.merge_arguments.size()));
+        hand_out(regrouped_arguments(*run.frame, job_.local_replica_count()));
     } catch (const Failure &failure) {
-        release_failure(group, call_name(kind), replica.id(), failure);
+        release_failure(group, kind->name(), replica.id(), failure);
         failed();
         throw;
     } catch (...) {
         failed();
-        throw;
+        rethrow();
     }
 }
 
 void OpenRuns::lend_turn(const Replica &replica) noexcept {
-    if (replica.local_index() == 0) strategy_.busy_ = false;
+    if (replica.local_index() == 0) Turn::lend(job_);
 }
 
 void OpenRuns::take_turn_back(const Replica &replica, const char *function) {
     if (!replica.merging)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, text(function, ": no merge is open; mdist_merge_begin opens one"))
             .reason("no_merge");
-    if (replica.local_index() == 0 && strategy_.busy_.exchange(true))
+    if (replica.local_index() == 0 && !Turn::take_back(job_))
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, ": another thread is still at work in this merge, or has a run open in it"))
             .reason("busy");
@@ -59,22 +78,22 @@ void OpenRuns::take_turn_back(const Replica &replica, const char *function) {
 void OpenRuns::close_merge(Replica &replica, const char *function, std::size_t count,
                            FunctionRef<std::vector<ValuePointer>()> merge) {
     Run &run = run_of(replica);
-    Frame::Shared &shared = run.frame.shared;
+    const Common &common = replica.common();
     if (replica.local_index() == 0)
         hand_in(run, replica, function, merge);
     else
         await_merge(run, replica);
     ++run.merged[replica.local_index()];
-    if (shared.merge_failed)
+    if (common.merge_failed)
         throw Failure(MDIST_ERR_ABORTED, "the merge failed; mdist_run_end returns why").reason("step_failed");
     if (replica.local_index() != 0) merge();
-    if (count != shared.merged.size())
-        throw Failure(MDIST_ERR_MISMATCH, text("count is ", count, "; replica ", strategy_.first_replica_id(),
-                                               " closed this merge with ", shared.merged.size()));
-    take_merged(replica);
+    if (count != common.merged.size())
+        throw Failure(MDIST_ERR_MISMATCH, text("count is ", count, "; replica ", job_.first_replica_id(),
+                                               " closed this merge with ", common.merged.size()));
+    replica.merged = common.merged;
 }
 
-/// Replica 0's part. Whatever happens, the others go on afterwards.
+/// Does replica 0's part. The others continue afterwards in any case.
 void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
                        FunctionRef<std::vector<ValuePointer>()> merge) {
     struct Closing {
@@ -89,53 +108,53 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
     const Closing closing{*this, run, replica};
     try {
         std::vector<ValuePointer> merged = merge();
-        strategy_.check_merged(merged);
-        run.frame.shared.merged = std::move(merged);
+        check_merged(merged, job_.local_replica_count());
+        replica.common().merged = std::move(merged);
     } catch (const Failure &cause) {
-        release_failure(strategy_.group(), function, replica.id(), cause);
+        release_failure(job_.group(), function, replica.id(), cause);
         throw;
     } catch (const std::exception &) {
-        throw; // the library's own: no memory
+        throw; // the library's own failure: out of memory
     } catch (...) {
-        release_callback(strategy_.group(), function, replica.id(), 0,
+        release_callback(job_.group(), function, replica.id(), 0,
                          [] { return std::string("the merge function ended its thread"); });
-        throw;
+        rethrow();
     }
-    run.frame.shared.merge_failed = false;
+    replica.common().merge_failed = false;
 }
 
-/// Lets the others go on, with the failures that came meanwhile. Under the lock, with the turn.
+/// Lets the others continue, and reports failures that were kept meanwhile. Needs the lock and the turn.
 void OpenRuns::end_merge(Run &run, Replica &replica) noexcept {
-    Group &group = strategy_.group();
+    Group &group = job_.group();
     if (run.failure) group.release(*run.failure);
-    // The cause must be the first they see. What has not been released by now is a lack of memory.
-    if (run.frame.shared.merge_failed) group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    // The cause must be the first failure that they see. If none was released by now, memory ran out.
+    if (replica.common().merge_failed) group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     run.failure.reset();
     run.merging = false;
     replica.merging = false;
     for (uint32_t local = 0; local < run.places.size(); ++local)
         if (run.places[local] == Place::kLeft) group.depart(local);
     ++run.merges;
-    merges_.advance();
+    job_.changes().advance();
 }
 
-/// Without a deadline, since it waits for the caller's code; but not when all collectives have ended.
+/// Waits for the caller's code, so it has no deadline. Ends when all collectives have ended.
 void OpenRuns::await_merge(Run &run, Replica &replica) {
     const uint64_t before = run.merged[replica.local_index()];
+    LongWait long_wait;
+    const auto describe = [&]() -> WaitText {
+        return {text("local replica ", replica.local_index()), "a merge", "local replica 0, which has not ended it"};
+    };
     for (;;) {
-        const uint32_t seen = merges_.now();
+        const uint32_t seen = job_.changes().now();
         if (run.merges != before) break;
-        if (strategy_.group().failed()) {
+        if (job_.group().failed()) {
             replica.merging = false;
-            strategy_.require_sound();
+            job_.require_sound();
         }
-        merges_.wait(seen, Patience(), kNoDeadline);
+        job_.changes().wait(seen, Patience(), kNoDeadline, long_wait, describe);
     }
     replica.merging = false;
-}
-
-void OpenRuns::wake() noexcept {
-    merges_.advance();
 }
 
 } // namespace mdist

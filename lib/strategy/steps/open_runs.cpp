@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/steps/open_runs.h"
 
-#include "strategy/context.h"
-#include "strategy/strategy.h"
+#include "strategy/job/context.h"
+#include "strategy/job/release.h"
+#include "strategy/job/turn.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -11,46 +12,38 @@
 
 namespace mdist {
 
-OpenRuns::Run::Run(Frame &run_frame, uint32_t replicas, uint64_t timeout_ns)
-    : frame(run_frame), places(replicas, Place::kNotEntered), merged(replicas, 0), timeout_before(timeout_ns) {}
-
 bool OpenRuns::Run::anybody_inside() const {
     return std::find(places.begin(), places.end(), Place::kInside) != places.end();
 }
 
 OpenRuns::Run &OpenRuns::innermost(const char *function) {
-    if (runs_.empty())
+    if (open_.empty())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, text(function, ": no run is open; mdist_run_begin opens one"))
             .reason("no_run");
-    return *runs_.back();
+    return *open_.back();
 }
 
 OpenRuns::Run &OpenRuns::run_of(const Replica &replica) {
     const std::lock_guard lock(mutex_);
-    return **std::find_if(runs_.begin(), runs_.end(), [&](const auto &run) { return &run->frame == &replica.frame(); });
+    return **std::find_if(open_.begin(), open_.end(),
+                          [&](const auto &run) { return &run->frame->common == &replica.common(); });
 }
 
 void OpenRuns::begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns) {
-    const Context *context = Context::of(strategy_);
+    const Context *context = Context::of(job_);
     if (context != nullptr && context->kind() != Context::Kind::kReplica)
         throw Failure(MDIST_ERR_WRONG_CONTEXT,
-                      "mdist_run_begin inside a merge or update function: call mdist_run there, or open the merge by "
-                      "mdist_merge_begin");
-    Turn turn(strategy_, "mdist_run_begin", "mdist_merge_call first, and mdist_run inside the merge");
-    strategy_.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
-    strategy_.check_arguments(arguments);
-    Frame &frame = strategy_.frame_at(strategy_.depth_);
-    auto run = std::make_unique<Run>(frame, strategy_.local_replica_count(), strategy_.group().timeout());
+                      "mdist_run_begin cannot be called in a merge or update function. Call mdist_run there, or open "
+                      "the merge with mdist_merge_begin");
+    Turn turn(job_, "mdist_run_begin", "mdist_merge_call first, and mdist_run inside the merge");
+    job_.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
+    auto run = std::make_unique<Run>(job_.local_replica_count());
 
-    const std::lock_guard lock(mutex_);
-    strategy_.require_open(); // under the lock, so that close() sees the run or this sees the end
-    runs_.reserve(runs_.size() + 1);
-    frame.begin(std::move(arguments), result_count);
-    runs_.push_back(std::move(run));
-    ++count_;
-    ++strategy_.depth_;
-    if (timeout_ns != 0) strategy_.group().set_timeout(timeout_ns);
-    turn.keep();
+    const std::lock_guard lock(mutex_); // either close() sees the run, or this sees that the job is closed
+    open_.reserve(open_.size() + 1);
+    run->frame = &runs_.begin(std::move(arguments), result_count, timeout_ns);
+    open_.push_back(std::move(run));
+    turn.keep_for_run();
 }
 
 void OpenRuns::end(std::vector<ValuePointer> &results) {
@@ -61,9 +54,9 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("mdist_run_end: local replica ", inside - run.places.begin(),
                                                           " is still inside; mdist_replica_exit lets it out"))
             .reason("replica_inside");
-    if (results.size() != run.frame.result_count())
+    if (results.size() != run.frame->result_count())
         throw invalid(
-            text("result_count is ", results.size(), "; mdist_run_begin was given ", run.frame.result_count()));
+            text("result_count is ", results.size(), "; mdist_run_begin was given ", run.frame->result_count()));
 
     struct Finish {
         OpenRuns &runs;
@@ -71,29 +64,27 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
         ~Finish() { runs.finish(lock); }
     };
     const Finish finish{*this, lock};
-    if (std::optional<Failure> cause = strategy_.group().cause()) throw *cause;
+    if (std::optional<Failure> cause = job_.group().cause()) throw run.frame->explained(*cause);
     if (const auto missing = place(Place::kNotEntered); missing != run.places.end()) {
         const auto local = static_cast<uint32_t>(missing - run.places.begin());
-        const uint32_t id = strategy_.first_replica_id() + local;
+        const uint32_t id = job_.first_replica_id() + local;
         const Failure failure =
             Failure(MDIST_ERR_FAILED_PRECONDITION, text("local replica ", local, " never entered the run"))
                 .replica(static_cast<int32_t>(id))
                 .reason("not_entered");
-        release_failure(strategy_.group(), "mdist_run", id, failure); // a run that fails, for whoever counts those
+        release_failure(job_.group(), "mdist_run", id, failure); // counted as a failed run
         throw failure;
     }
-    results = run.frame.take_results();
+    results = run.frame->take_results();
 }
 
-/// Closes the innermost run, which nobody is inside of.
+/// Closes the innermost run. No replica is inside of it.
 void OpenRuns::finish(std::unique_lock<std::mutex> &lock) noexcept {
-    const std::unique_ptr<Run> run = std::move(runs_.back());
-    runs_.pop_back();
-    strategy_.end_frame(run->frame);
-    strategy_.group().set_timeout(run->timeout_before);
-    --count_;
+    const std::unique_ptr<Run> run = std::move(open_.back());
+    open_.pop_back();
+    runs_.end(*run->frame);
     lock.unlock();
-    strategy_.release_turn();
+    Turn::end_run(job_);
 }
 
 void OpenRuns::enter(uint32_t local, FunctionRef<void(Replica &)> publish) {
@@ -105,7 +96,7 @@ void OpenRuns::enter(uint32_t local, FunctionRef<void(Replica &)> publish) {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("local replica ", local, " has entered this run before; each may enter once"))
             .reason("entered_before");
-    Replica &replica = run.frame.replica(local);
+    Replica &replica = run.frame->replica(local);
     publish(replica);
     replica.begin_device();
     replica.merging = false;
@@ -119,13 +110,14 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     const bool in_merge = replica.merging;
     if (in_merge) take_turn_back(replica, "mdist_replica_exit");
     Run &run = run_of(replica);
+    const std::string said = CalledBack::take_said();
     const auto why = [&] {
         return in_merge && code == 0
                    ? Failure(MDIST_ERR_FAILED_PRECONDITION,
                              text("replica ", id, " left its step with a merge open; mdist_merge_end closes it"))
                          .replica(static_cast<int32_t>(id))
                          .reason("merge_open")
-                   : callback_returned(text("the step of replica ", id), code, replica.last_failure)
+                   : callback_returned(text("the step of replica ", id), code, {said, replica.last_failure.sentence()})
                          .replica(static_cast<int32_t>(id));
     };
     std::unique_lock lock(mutex_);
@@ -133,12 +125,12 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (in_merge && local == 0) end_merge(run, replica);
     const bool worked = replica.end_work();
     replica.end_device();
-    if (!run.merging) strategy_.group().depart(local);
+    if (!run.merging) job_.group().depart(local);
     run.places[local] = Place::kLeft;
     replica.merging = false;
     replica.entered = false;
     retire();
-    if (strategy_.closed_ && &run == runs_.back().get() && !run.anybody_inside()) finish(lock);
+    if (job_.closed() && &run == open_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge && code == 0) throw why();
     if (worked)
         throw Failure(
@@ -149,9 +141,9 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
             .reason("work_under_way");
 }
 
-/// While a merge is open the group may be at work for a nested run: the failure is kept for when the merge is over.
+/// Keeps the failure until the merge is over if one is open, since a nested run may be using the group.
 void OpenRuns::fail(Run &run, FunctionRef<Failure()> why) noexcept {
-    Group &group = strategy_.group();
+    Group &group = job_.group();
     try {
         Failure failure = why();
         if (!run.merging)
@@ -165,7 +157,7 @@ void OpenRuns::fail(Run &run, FunctionRef<Failure()> why) noexcept {
 
 void OpenRuns::close() noexcept {
     std::unique_lock lock(mutex_);
-    if (!runs_.empty() && !runs_.back()->anybody_inside()) finish(lock);
+    if (!open_.empty() && !open_.back()->anybody_inside()) finish(lock);
 }
 
 } // namespace mdist

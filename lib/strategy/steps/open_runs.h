@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenRuns: runs on the caller's own threads, from mdist_run_begin to mdist_run_end, one inside the other.
+// OpenRuns: runs on the caller's own threads, from mdist_run_begin to mdist_run_end. Runs nest.
 //
-// A run holds the turn of its strategy as long as it is open. A replica that was entered is bound to its handle, not to
-// a thread. A merge lends the turn to whoever works in cross-replica context meanwhile, a nested run among them; so all
-// replicas of a run but the innermost stand in a merge.
-// Functions of a replica: one thread at a time, which the C edge sees to. The others: any thread, with the turn where
-// it says so.
+// An open run holds the turn of its job. A replica that was entered is bound to its handle, not to a thread. A merge
+// lends the turn to the thread that works in cross-replica context meanwhile, which may open a nested run. All replicas
+// of every run but the innermost are therefore in a merge.
+// Functions that take a replica are called by one thread at a time; the C API ensures this. The others may be called by
+// any thread, with the turn where their comment says so.
 #pragma once
 
-#include "comm/call.h"
-#include "strategy/steps/frame.h"
-#include "util/event_count.h"
+#include "comm/call/call.h"
+#include "strategy/steps/runs.h"
 #include "util/failure.h"
 
 #include <atomic>
@@ -24,55 +23,54 @@ namespace mdist {
 
 class OpenRuns {
   public:
-    explicit OpenRuns(Strategy &strategy) : strategy_(strategy) {}
+    explicit OpenRuns(Runs &runs) : runs_(runs), job_(runs.job()) {}
 
-    bool any() const { return count_.load() != 0; }
-
-    /// Takes the turn.
+    /// Opens a run. Takes the turn.
     void begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns);
-    /// Gives it back, unless this throws FAILED_PRECONDITION because a replica is inside. `results` has as many places
-    /// as begin() was given.
+    /// Ends the run and gives the turn back. Throws FAILED_PRECONDITION and keeps the turn if a replica is inside.
+    /// `results` has as many places as begin() was given.
     void end(std::vector<ValuePointer> &results);
 
-    /// `publish` makes the handle; if it throws, nobody has entered.
+    /// Enters a replica. `publish` makes its handle; if it throws, the replica was not entered.
     void enter(uint32_t local, FunctionRef<void(Replica &)> publish);
-    /// `retire` gives the handle and the use of the replica up: from then on the next run may have it. Throws for what
-    /// was left open, but the replica has left all the same.
+    /// Leaves the replica. `retire` gives up the handle and the use of the replica, so that the next run can use it.
+    /// Throws if something was left open; the replica has left all the same.
     void exit(Replica &replica, int32_t code, FunctionRef<void()> retire);
 
-    /// Returns when every replica has come. On replica 0, gives `hand_out` the regrouped arguments; if it throws, the
-    /// merge has failed for all.
+    /// The same as Runs::merge().
+    void merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
+               uint64_t timeout_ns);
+    /// First half of a merge. Returns when every replica has come. On replica 0, passes the regrouped arguments to
+    /// `hand_out`; if that throws, the merge fails for all.
     void open_merge(Replica &replica, CallKind kind, std::vector<Part> arguments, std::size_t result_count,
                     uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out);
-    /// Closes it: what replica 0's `merge` returns is for all, and what it throws fails the merge; the others wait for
-    /// that, and then call theirs for what it throws. Fills the replica's `merged`.
+    /// Second half. On replica 0, the result of `merge` is for all replicas, and an exception from it fails the merge.
+    /// The others wait for that, and then call their own `merge` only for what it throws. Fills the replica's `merged`.
     void close_merge(Replica &replica, const char *function, std::size_t count,
                      FunctionRef<std::vector<ValuePointer>()> merge);
-    /// Between the two, if replica 0's caller is to work in cross-replica context by whatever thread.
+    /// Between the two halves, lends the turn so that replica 0's caller can work in cross-replica context on any
+    /// thread.
     void lend_turn(const Replica &replica) noexcept;
-    /// Throws FAILED_PRECONDITION and changes nothing where no merge is open, or on replica 0, reason `busy`, while the
-    /// merge is at work.
+    /// Takes the turn back. Throws FAILED_PRECONDITION and changes nothing if no merge is open. On replica 0 it throws
+    /// the same with reason `busy` while the merge is at work.
     void take_turn_back(const Replica &replica, const char *function);
 
-    /// The strategy is closed: ends runs that nobody is inside of.
+    /// Called when the strategy is closed. Ends runs that no replica is inside of.
     void close() noexcept;
-    /// Collectives have ended: those that wait for replica 0's merge go.
-    void wake() noexcept;
 
   private:
     enum class Place : uint8_t { kNotEntered, kInside, kLeft };
 
     struct Run {
-        Run(Frame &frame, uint32_t replicas, uint64_t timeout_before);
+        explicit Run(uint32_t replicas) : places(replicas, Place::kNotEntered), merged(replicas, 0) {}
         bool anybody_inside() const;
 
-        Frame &frame;
+        Frame *frame = nullptr;
         std::vector<Place> places;
-        std::vector<uint64_t> merged; // merges that each replica has been through; its own to write
-        const uint64_t timeout_before;
+        std::vector<uint64_t> merged;    // merges completed by each replica; each replica writes its own
         bool merging = false;            // from the first replica in a merge until replica 0 closes it
-        std::optional<Failure> failure;  // of a replica that left in the middle of a merge: for when the merge is over
-        std::atomic<uint64_t> merges{0}; // closed
+        std::optional<Failure> failure;  // of a replica that left during a merge; reported when the merge is over
+        std::atomic<uint64_t> merges{0}; // closed so far
     };
 
     Run &innermost(const char *function);
@@ -83,11 +81,10 @@ class OpenRuns {
     void await_merge(Run &run, Replica &replica);
     void end_merge(Run &run, Replica &replica) noexcept;
 
-    Strategy &strategy_;
+    Runs &runs_;
+    Job &job_;
     std::mutex mutex_;
-    std::vector<std::unique_ptr<Run>> runs_; // innermost last
-    std::atomic<uint32_t> count_{0};
-    EventCount merges_; // some merge was closed, or all collectives have ended
+    std::vector<std::unique_ptr<Run>> open_; // innermost last
 };
 
 } // namespace mdist

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/cross.h"
 
-#include "comm/call.h"
-#include "comm/collectives.h"
-#include "comm/overlap.h"
-#include "comm/workers.h"
-#include "device/transfer.h"
+#include "comm/call/call.h"
+#include "comm/call/check.h"
+#include "comm/call/overlap.h"
+#include "comm/local/reduce.h"
+#include "comm/workers/workers.h"
+#include "device/transfer/transfer.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/values/cross_gpu.h"
 #include "strategy/values/results.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/function_ref.h"
 #include "util/text.h"
 
@@ -22,13 +25,13 @@
 namespace mdist {
 namespace {
 
-/// The local replicas' calls, together with those of the other workers.
+/// Performs the local replicas' calls together with those of the other workers.
 void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
     const std::string subject = text(asker.subject, asker.subject.empty() ? "" : ", ", calls[0].subject_text);
     std::vector<const Call *> pointers;
     for (Call &call : calls) {
         call.kind = asker.kind;
-        call.subject = std::hash<std::string>()(subject) + call.subject * 31 + asker.detail;
+        call.subject = fnv1a(subject) + call.subject * 31 + asker.detail;
         call.subject_text = subject.c_str();
         pointers.push_back(&call);
     }
@@ -37,7 +40,7 @@ void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
 
 Call reduction_of(int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count) {
     Call call;
-    call.kind = CallKind::kAllReduce;
+    call.kind = &calls::kAllReduce;
     call.op = op;
     call.inputs = inputs;
     call.outputs = outputs;
@@ -45,7 +48,7 @@ Call reduction_of(int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t
     return call;
 }
 
-/// Calls `run` for each operation that the local replicas' calls take together.
+/// Splits the local replicas' calls into operations, and calls `run` for each operation.
 void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
     if (asker.packing.one_operation()) return run(calls);
     const std::vector<Pack> packs = packs_of(calls[0].inputs, calls[0].buffer_count, asker.packing);
@@ -60,13 +63,13 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
             pack.back().subject = subject.hash;
             pack.back().subject_text = subject.text.c_str();
         }
-        log_pack(call_name(asker.kind), i, packs.size(), buffers[0]);
+        log_pack(asker.kind->name(), i, packs.size(), buffers[0]);
         run(pack);
     }
 }
 
-/// On this thread, into the outputs of the first `outputs` replicas.
-void reduce_here(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs) {
+/// Reduces on this thread, into the outputs of the first `outputs` replicas.
+void reduce_here(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
     const reduce::FloatEnvironment environment;
     const Call &first = calls[0];
     std::vector<const void *> sources(calls.size());
@@ -74,18 +77,19 @@ void reduce_here(const Strategy &strategy, const std::vector<Call> &calls, std::
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        reduce::reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), strategy.replica_count()},
-                       sources.data(), sources.size(), destinations.data(), outputs, first.inputs[b].elements);
+        reduce::reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replica_count()}, sources.data(),
+                       sources.size(), destinations.data(), outputs, first.inputs[b].elements);
     }
 }
 
-/// By all replicas' threads.
-void reduce_by_all(Strategy &strategy, const std::vector<Call> &calls) {
-    for (uint32_t local = 0; local < calls.size(); ++local) strategy.group().post(local, calls[local]);
+/// Reduces on all replicas' threads.
+void reduce_by_all(Job &job, const std::vector<Call> &calls) {
+    for (uint32_t local = 0; local < calls.size(); ++local) job.group().post(local, calls[local]);
     std::atomic<bool> out_of_memory{false};
-    strategy.run_internal([&](uint32_t local) {
+    job.require_open();
+    job.team().run([&](uint32_t local) {
         try {
-            all_reduce_posted(strategy.group(), local);
+            all_reduce_posted(job.group(), local);
         } catch (const std::bad_alloc &) {
             out_of_memory = true;
         }
@@ -93,32 +97,32 @@ void reduce_by_all(Strategy &strategy, const std::vector<Call> &calls) {
     if (out_of_memory) throw std::bad_alloc();
 }
 
-/// Into every local replica's outputs, of the host.
-void all_reduce_here(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
-    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking a thread costs more than it saves
-    if (Workers *workers = strategy.workers()) return perform(*workers, asker, calls);
+/// Reduces into every local replica's outputs, on the host.
+void all_reduce_here(Job &job, const Asker &asker, std::vector<Call> &calls) {
+    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking threads costs more than it saves
+    if (Workers *workers = job.workers()) return perform(*workers, asker, calls);
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < calls[0].buffer_count; ++b)
         bytes += calls[0].inputs[b].elements * dtype_size(calls[0].inputs[b].dtype);
-    const bool have_threads = strategy.concurrent() && calls.size() == strategy.local_replica_count();
+    const bool have_threads = job.concurrent() && calls.size() == job.local_replica_count();
     if (have_threads && bytes >= kWorthThreads)
-        reduce_by_all(strategy, calls);
+        reduce_by_all(job, calls);
     else
-        reduce_here(strategy, calls, calls.size());
+        reduce_here(job, calls, calls.size());
 }
 
-/// The same, wherever they lie.
-void all_reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
-    if (strategy.workers() == nullptr && reduce_on_gpu(strategy, calls, calls.size())) return;
-    among_hosts(strategy, calls, [&](std::vector<Call> &here) { all_reduce_here(strategy, asker, here); });
+/// The same, wherever the buffers lie.
+void all_reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
+    if (job.workers() == nullptr && reduce_on_gpu(job, calls, calls.size())) return;
+    among_hosts(job, calls, [&](std::vector<Call> &here) { all_reduce_here(job, asker, here); });
 }
 
-/// Into the outputs of the first replica.
-void reduce_pack(Strategy &strategy, const Asker &asker, std::vector<Call> &calls) {
-    Workers *const workers = strategy.workers();
-    if (workers == nullptr && reduce_on_gpu(strategy, calls, 1)) return;
-    among_hosts(strategy, calls, [&](std::vector<Call> &here) {
-        workers != nullptr ? perform(*workers, asker, here) : reduce_here(strategy, here, 1);
+/// Reduces into the outputs of the first replica.
+void reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
+    Workers *const workers = job.workers();
+    if (workers == nullptr && reduce_on_gpu(job, calls, 1)) return;
+    among_hosts(job, calls, [&](std::vector<Call> &here) {
+        workers != nullptr ? perform(*workers, asker, here) : reduce_here(job, here, 1);
     });
 }
 
@@ -129,34 +133,32 @@ void require_alike(const std::vector<Tensor> &tensors) {
         if (!(tensors[i].shape() == tensors[0].shape()))
             throw Failure(MDIST_ERR_MISMATCH,
                           text("the tensor of local replica 0 has shape ", tensors[0].shape().text(),
-                               " and that of local "
-                               "replica ",
-                               i, " ", tensors[i].shape().text(),
+                               " but that of local replica ", i, " ", tensors[i].shape().text(),
                                "; reduce over axes (mdist_reduce) where "
                                "replicas differ in length"))
                 .reason("different_shapes");
 }
 
-Tensor reduce_tensors(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors) {
+Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors) {
     require_alike(tensors);
     check_op_takes(op, tensors[0].dtype());
     const Asker of_shape = asker.with(text(asker.subject, tensors[0].shape().text()));
-    return reduce_many(strategy, of_shape, op, {&tensors})[0].to_host();
+    return to_host(reduce_many(job, of_shape, op, {&tensors})[0]);
 }
 
-std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t op,
+std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
                                 const std::vector<const std::vector<Tensor> *> &many) {
     const std::size_t count = many.size();
     const std::size_t locals = many[0]->size();
     std::vector<mdist_buffer_t> inputs(locals * count);
     for (std::size_t b = 0; b < count; ++b)
         for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = (*many[b])[local].buffer();
-    Device *const gpu = strategy.workers() == nullptr ? gpu_that_reaches(strategy, inputs) : nullptr;
+    Device *const gpu = job.workers() == nullptr ? gpu_that_reaches(job, inputs) : nullptr;
     Results memory(gpu != nullptr ? *gpu : *host());
     for (const std::vector<Tensor> *tensors : many) memory.expect(tensors->front().bytes());
     std::vector<Tensor> results;
     results.reserve(count);
-    std::vector<mdist_buffer_t> outputs; // the same place for all local replicas
+    std::vector<mdist_buffer_t> outputs; // the same memory for all local replicas
     for (const std::vector<Tensor> *tensors : many) {
         const Tensor &like = tensors->front();
         results.push_back(memory.allocate(like.dtype(), like.shape(), like.bytes()));
@@ -165,20 +167,20 @@ std::vector<Tensor> reduce_many(Strategy &strategy, const Asker &asker, int32_t 
     std::vector<Call> calls(locals);
     for (std::size_t local = 0; local < locals; ++local)
         calls[local] = reduction_of(op, &inputs[local * count], outputs.data(), count);
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(strategy, asker, pack); });
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack); });
     return results;
 }
 
-ValuePointer broadcast_value(Strategy &strategy, const Tensor &tensor) {
+ValuePointer broadcast_value(Job &job, const Tensor &tensor) {
     std::vector<Tensor> copies;
-    for (uint32_t local = 0; local < strategy.span().replicas; ++local)
-        copies.push_back(copied_to(strategy.place(local), tensor));
+    for (uint32_t local = 0; local < job.view().replicas; ++local)
+        copies.push_back(copied_to(job.place(local), tensor));
     return Value::mirrored(std::move(copies));
 }
 
-void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
+void all_reduce_local(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                       const mdist_buffer_t *outputs, std::size_t buffer_count) {
-    const uint32_t replicas = strategy.span().replicas;
+    const uint32_t replicas = job.view().replicas;
     std::vector<Call> calls(replicas);
     for (uint32_t local = 0; local < replicas; ++local) {
         calls[local] = reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count);
@@ -190,15 +192,15 @@ void all_reduce_local(Strategy &strategy, const Asker &asker, int32_t op, const 
                 .reason("different_calls");
     }
     if (replicas > 1) check_overlap_among(calls);
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(strategy, asker, pack); });
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 
-void all_reduce_own(Strategy &strategy, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
+void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                     const mdist_buffer_t *outputs, std::size_t buffer_count) {
     std::vector<Call> calls;
-    for (uint32_t local = 0; local < strategy.span().replicas; ++local)
+    for (uint32_t local = 0; local < job.view().replicas; ++local)
         calls.push_back(reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count));
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(strategy, asker, pack); });
+    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 
 } // namespace mdist

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction over axes, where replicas may differ in length.
-#include "comm/workers.h"
-#include "device/transfer.h"
+// Reduces over axes. Replicas may differ in length.
+#include "comm/call/bad_message.h"
+#include "comm/workers/workers.h"
+#include "device/transfer/transfer.h"
 #include "reduce/axes.h"
 #include "reduce/float_environment.h"
-#include "strategy/values/axes.h"
 #include "strategy/values/cross.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/function_ref.h"
 #include "util/text.h"
 
@@ -17,9 +18,30 @@
 #include <utility>
 
 namespace mdist {
+
+int32_t dimension(int32_t axis, int32_t rank) {
+    if (axis < -rank || axis >= rank)
+        throw invalid(text("axis is ", axis, ", out of range for a value of rank ", rank));
+    return axis < 0 ? axis + rank : axis;
+}
+
+void require_alike_but(const std::vector<Tensor> &tensors, const bool (&free)[MDIST_MAX_RANK]) {
+    const Shape &first = tensors[0].shape();
+    for (std::size_t i = 1; i < tensors.size(); ++i) {
+        const Shape &shape = tensors[i].shape();
+        bool alike = shape.rank == first.rank;
+        for (int32_t d = 0; alike && d < first.rank; ++d) alike = free[d] || shape.dims[d] == first.dims[d];
+        if (!alike)
+            throw Failure(MDIST_ERR_MISMATCH,
+                          text("the tensor of local replica 0 has shape ", first.text(), " and that of local replica ",
+                               i, " ", shape.text(), "; they may differ along the given axes only"))
+                .reason("different_shapes");
+    }
+}
+
 namespace {
 
-/// The dimensions that `axes` name.
+/// The dimensions that `axes` stand for.
 struct Reduced {
     bool at[MDIST_MAX_RANK] = {};
 
@@ -36,7 +58,7 @@ struct Reduced {
             if (!at[d]) kept.dims[kept.rank++] = shape.dims[d];
         return kept;
     }
-    /// Elements that go into each result.
+    /// The number of elements that go into each result.
     uint64_t count(const Shape &shape) const {
         uint64_t product = 1;
         for (int32_t d = 0; d < shape.rank; ++d) product *= at[d] ? shape.dims[d] : 1;
@@ -44,7 +66,7 @@ struct Reduced {
     }
 };
 
-/// The canonical tree, of which `leaf(begin, end)` gives the nodes that are known: see <mdist/collective.h>.
+/// Folds the canonical tree; `leaf(begin, end)` returns the nodes that are known. See <mdist/collective.h>.
 reduce::Accumulators fold_tree(int32_t op, int32_t dtype, uint32_t begin, uint32_t end,
                                FunctionRef<const reduce::Accumulators *(uint32_t, uint32_t)> leaf) {
     if (const reduce::Accumulators *known = leaf(begin, end)) return *known;
@@ -54,7 +76,7 @@ reduce::Accumulators fold_tree(int32_t op, int32_t dtype, uint32_t begin, uint32
     return left;
 }
 
-/// Over local replicas, a subtree of the whole.
+/// Folds the local replicas, a subtree of the whole tree.
 reduce::Accumulators fold_local(int32_t op, const std::vector<Tensor> &tensors, uint32_t first, reduce::Subtree subtree,
                                 uint64_t kept, const Reduced &reduced) {
     reduce::Accumulators one;
@@ -68,7 +90,7 @@ reduce::Accumulators fold_local(int32_t op, const std::vector<Tensor> &tensors, 
                      });
 }
 
-/// What workers tell each other: how many elements went in, then the accumulators of each of their subtrees.
+/// Packs what workers exchange: the number of elements, then the accumulators of each of their subtrees.
 std::vector<char> packed(uint64_t count, const std::vector<reduce::Accumulators> &subtrees) {
     std::vector<char> bytes(sizeof count);
     std::memcpy(bytes.data(), &count, sizeof count);
@@ -92,22 +114,22 @@ reduce::Accumulators unpacked(const char *from, bool integer, uint64_t kept) {
     return one;
 }
 
-/// The whole tree, from every worker's part of it. `count` becomes that of all workers.
+/// Folds the whole tree from every worker's part of it. `count` becomes the count over all workers.
 reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
                               const Shape &kept_shape, const Reduced &reduced, uint64_t &count) {
     const uint64_t kept = kept_shape.elements();
     const reduce::Cut &cut = workers.cut();
-    const uint32_t first = workers.self() * workers.replicas_per_worker();
+    const reduce::Subtree *const subtrees = &cut.subtrees()[cut.first(workers.self())];
     std::vector<reduce::Accumulators> own;
     for (uint32_t i = 0; i < cut.count(workers.self()); ++i)
-        own.push_back(fold_local(op, tensors, first, cut.subtrees()[cut.first(workers.self()) + i], kept, reduced));
+        own.push_back(fold_local(op, tensors, subtrees[0].begin, subtrees[i], kept, reduced));
 
     std::string subject = text(asker.subject, "to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
     Call call;
     call.kind = asker.kind;
-    call.subject = std::hash<std::string>()(subject) + static_cast<uint64_t>(op);
+    call.subject = fnv1a(subject) + static_cast<uint64_t>(op);
     call.subject_text = subject.c_str();
     const std::vector<char> mine = packed(count, own);
     const Workers::Blobs blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
@@ -117,9 +139,8 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     for (uint32_t worker = 0; worker < workers.count(); ++worker) {
         uint64_t theirs = 0;
         if (blobs[worker].size() != (1 + cut.count(worker) * kept) * sizeof theirs)
-            throw Failure(MDIST_ERR_INTERNAL, text(workers.name(worker), " sent ", blobs[worker].size(),
-                                                   " bytes of partial results, which are not as many as are due"))
-                .worker(static_cast<int32_t>(worker));
+            throw bad_message(worker, text(blobs[worker].size(), " bytes of partial results instead of ",
+                                           (1 + cut.count(worker) * kept) * sizeof theirs));
         std::memcpy(&theirs, blobs[worker].data(), sizeof theirs);
         count += theirs;
         for (uint32_t i = 0; i < cut.count(worker); ++i)
@@ -148,7 +169,7 @@ Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::
     for (const Tensor &tensor : tensors) count += reduced.count(tensor.shape());
 
     const bool to_float64 = op == MDIST_MEAN && dtype_is_integer(dtype);
-    // First, for it refuses what is too large: empty tensors can leave any number of elements behind.
+    // Comes first because it refuses shapes that are too large: empty tensors can leave any number of elements behind.
     Tensor out = Tensor::allocate(*host(), to_float64 ? static_cast<int32_t>(MDIST_FLOAT64) : dtype, kept);
     const reduce::FloatEnvironment environment;
     const auto replicas = static_cast<uint32_t>(tensors.size());

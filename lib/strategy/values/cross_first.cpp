@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replica 0's tensors for all workers: their types and shapes go first, since those of others may differ.
-#include "comm/workers.h"
-#include "device/transfer.h"
+// Sends replica 0's tensors to all workers. Their types and shapes go first, since other workers' tensors may differ.
+#include "comm/workers/workers.h"
+#include "device/transfer/transfer.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace mdist {
 namespace {
 
-/// What travels ahead of a tensor.
+/// What is sent ahead of a tensor.
 struct Header {
     explicit Header(const Tensor &tensor) : dtype(tensor.dtype()), rank(tensor.shape().rank) {
         std::copy_n(tensor.shape().dims, MDIST_MAX_RANK, dims);
@@ -33,12 +34,12 @@ struct Header {
 Call call_of(const Asker &asker, const std::string &subject) {
     Call call;
     call.kind = asker.kind;
-    call.subject = std::hash<std::string>()(subject);
+    call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
     return call;
 }
 
-/// What worker 0's leaves look like; nothing else is on their places, so all have as many.
+/// Returns the headers of worker 0's leaves. All workers have leaves at the same paths, so the same number of them.
 std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, const std::vector<Tensor> &own,
                                      const std::string &subject) {
     std::vector<Header> headers;
@@ -49,17 +50,17 @@ std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, const
 
 } // namespace
 
-ValuePointer first_value(Strategy &strategy, const Asker &asker, const Value &value) {
+ValuePointer first_value(Job &job, const Asker &asker, const Value &value) {
     std::vector<Tensor> tensors;
     std::string paths = asker.subject;
     visit_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(strategy.span().replicas);
-        leaf.check_whole();
+        leaf.check_count(job.view().replicas);
+        leaf.check_no_rows();
         tensors.push_back(leaf.tensors()[0]);
         paths += text(index == 0 ? " \"" : ", \"", leaf_path(value, index), '"');
     });
     std::vector<Header> headers;
-    Workers *const workers = strategy.workers();
+    Workers *const workers = job.workers();
     if (workers != nullptr) headers = headers_of_first(*workers, asker, tensors, paths);
     return map_leaves(value, [&](const Value &, std::size_t index) {
         const Tensor &own = tensors[index];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathering along an axis, where replicas may differ in length.
-#include "comm/workers.h"
-#include "device/transfer.h"
-#include "strategy/values/axes.h"
+// Gathers along an axis. Replicas may differ in length.
+#include "comm/call/bad_message.h"
+#include "comm/workers/workers.h"
+#include "device/transfer/transfer.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -21,13 +22,13 @@ struct Piece {
     const char *data;
 };
 
-/// Shapes that are alike but along one axis, as rows of pieces: `outer` rows, each with `inner_bytes` per unit of
+/// Shapes that differ only along one axis, seen as rows of pieces: `outer` rows, each with `inner_bytes` per unit of
 /// length.
-struct Rows {
+struct PieceRows {
     uint64_t outer = 1;
     uint64_t inner_bytes;
 
-    Rows(const Shape &shape, int32_t along, int32_t dtype) : inner_bytes(dtype_size(dtype)) {
+    PieceRows(const Shape &shape, int32_t along, int32_t dtype) : inner_bytes(dtype_size(dtype)) {
         for (int32_t d = 0; d < shape.rank; ++d) {
             if (d < along) outer *= shape.dims[d];
             if (d > along) inner_bytes *= shape.dims[d];
@@ -35,8 +36,9 @@ struct Rows {
     }
 };
 
-/// The pieces of one worker's replicas: their lengths, and behind all of these their elements.
-void append_pieces(std::vector<Piece> &pieces, const std::vector<char> &blob, std::size_t count, const Rows &rows) {
+/// Adds the pieces of one worker's replicas. The blob has all their lengths first, then their elements.
+void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::vector<char> &blob, std::size_t count,
+                   const PieceRows &rows) {
     std::size_t at = count * sizeof(uint64_t);
     bool fits = at <= blob.size();
     for (std::size_t i = 0; fits && i < count; ++i) {
@@ -47,19 +49,20 @@ void append_pieces(std::vector<Piece> &pieces, const std::vector<char> &blob, st
         at += fits ? bytes : 0;
     }
     if (!fits || at != blob.size())
-        throw Failure(MDIST_ERR_INTERNAL, text("a worker sent ", blob.size(), " bytes to gather, and other lengths"));
+        throw bad_message(worker, text(blob.size(), " bytes to gather, which do not match the lengths in them"));
 }
 
-/// The pieces of all replicas of the job. What lies in `blobs` stays there.
-std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std::vector<Tensor> &tensors,
-                                 int32_t along, const Rows &rows, Workers::Blobs &blobs) {
+/// Returns the pieces of all replicas of the job. They point into `blobs`.
+std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &asker,
+                                 const std::vector<Tensor> &tensors, int32_t along, const PieceRows &rows,
+                                 Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
     const std::string subject =
         text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
     Call call;
     call.kind = asker.kind;
-    call.subject = std::hash<std::string>()(subject);
+    call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
 
     std::vector<char> mine;
@@ -74,7 +77,8 @@ std::vector<Piece> pieces_of_job(Workers &workers, const Asker &asker, const std
     blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
 
     std::vector<Piece> pieces;
-    for (const std::vector<char> &blob : blobs) append_pieces(pieces, blob, tensors.size(), rows);
+    for (uint32_t worker = 0; worker < blobs.size(); ++worker)
+        append_pieces(pieces, worker, blobs[worker], job.span_of(worker).count(), rows);
     return pieces;
 }
 
@@ -85,17 +89,17 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
     return pieces;
 }
 
-ValuePointer gather_leaf(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
-    value.check_count(strategy.span().replicas);
-    value.check_whole();
+ValuePointer gather_leaf(Job &job, const Asker &asker, const Value &value, int32_t axis) {
+    value.check_count(job.view().replicas);
+    value.check_no_rows();
     std::vector<Tensor> tensors = value.tensors();
-    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(strategy.span().replicas, tensors[0]);
-    return Value::plain(gather_tensors(strategy, asker, tensors, axis));
+    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(job.view().replicas, tensors[0]);
+    return Value::plain(gather_tensors(job, asker, tensors, axis));
 }
 
 } // namespace
 
-Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<Tensor> &everywhere, int32_t axis) {
+Tensor gather_tensors(Job &job, const Asker &asker, const std::vector<Tensor> &everywhere, int32_t axis) {
     Shape shape = everywhere[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};
@@ -104,15 +108,16 @@ Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<
     require_alike_but(everywhere, free);
 
     const std::vector<Tensor> tensors = to_host(everywhere);
-    const Rows rows(shape, along, tensors[0].dtype());
+    const PieceRows rows(shape, along, tensors[0].dtype());
     Workers::Blobs blobs;
-    Workers *const workers = strategy.workers();
-    const std::vector<Piece> pieces =
-        workers == nullptr ? pieces_of(tensors, along) : pieces_of_job(*workers, asker, tensors, along, rows, blobs);
+    Workers *const workers = job.workers();
+    const std::vector<Piece> pieces = workers == nullptr
+                                          ? pieces_of(tensors, along)
+                                          : pieces_of_job(job, *workers, asker, tensors, along, rows, blobs);
     shape.dims[along] = 0;
     for (const Piece &piece : pieces)
         if (__builtin_add_overflow(shape.dims[along], piece.length, &shape.dims[along]))
-            throw invalid(text("axis ", axis, " would be longer than 64 bits can count"));
+            throw invalid(text("axis ", axis, " would have a length that does not fit in 64 bits"));
 
     Tensor out = Tensor::allocate(*host(), tensors[0].dtype(), shape);
     char *to = static_cast<char *>(out.data());
@@ -126,9 +131,9 @@ Tensor gather_tensors(Strategy &strategy, const Asker &asker, const std::vector<
     return out;
 }
 
-ValuePointer gather_value(Strategy &strategy, const Asker &asker, const Value &value, int32_t axis) {
+ValuePointer gather_value(Job &job, const Asker &asker, const Value &value, int32_t axis) {
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
-        return gather_leaf(strategy, of_leaf(asker, value, index), leaf, axis);
+        return gather_leaf(job, of_leaf(asker, value, index), leaf, axis);
     });
 }
 

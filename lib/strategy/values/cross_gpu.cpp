@@ -3,7 +3,7 @@
 
 #include "device/gpu/gpu.h"
 #include "device/tensor.h"
-#include "strategy/strategy.h"
+#include "strategy/job/job.h"
 #include "util/dtype.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 using Buffers = std::vector<mdist_buffer_t>;
 
-Place place_of_buffer(const Strategy &strategy, std::size_t local, const mdist_buffer_t &buffer) {
+Place place_of_buffer(const Job &job, std::size_t local, const mdist_buffer_t &buffer) {
     return buffer.elements == 0 ? Place()
-                                : place_of(buffer.data, strategy.place(static_cast<uint32_t>(local)).place().index);
+                                : place_of(buffer.data, job.place(static_cast<uint32_t>(local)).place().index);
 }
 
 bool reaches(const Gpu &gpu, const Place &place) {
@@ -28,10 +28,10 @@ bool reaches(const Gpu &gpu, const Place &place) {
     return can != 0;
 }
 
-/// Host copies of the buffers of calls.
+/// Host copies of the buffers that calls use.
 class Staged {
   public:
-    Staged(const Strategy &strategy, const std::vector<Call> &calls) : strategy_(strategy), calls_(calls) {
+    Staged(const Job &job, const std::vector<Call> &calls) : job_(job), calls_(calls) {
         for (std::size_t local = 0; local < calls_.size(); ++local) {
             Call &call = calls_[local];
             call.inputs = staged(local, call.inputs, call.buffer_count, true);
@@ -56,7 +56,7 @@ class Staged {
     const mdist_buffer_t *staged(std::size_t local, const mdist_buffer_t *buffers, std::size_t count, bool are_inputs) {
         Buffers &here = buffers_.emplace_back(buffers, buffers + count);
         for (mdist_buffer_t &buffer : here) {
-            const Place place = place_of_buffer(strategy_, local, buffer);
+            const Place place = place_of_buffer(job_, local, buffer);
             if (place.on_host()) continue;
             const std::size_t bytes = buffer.elements * dtype_size(buffer.dtype);
             buffer.data = are_inputs ? copy_of(buffer.data, place, bytes) : room_for(buffer.data, place, bytes);
@@ -70,14 +70,14 @@ class Staged {
         return copy.get();
     }
 
-    /// One for all who name the same memory.
+    /// Returns one copy for all calls that name the same memory.
     void *room_for(void *data, const Place &place, std::size_t bytes) {
         const auto [at, is_new] = outputs_.try_emplace(data);
         if (is_new) at->second = {host()->allocate(bytes), place, bytes};
         return at->second.copy.get();
     }
 
-    const Strategy &strategy_;
+    const Job &job_;
     std::vector<Call> calls_;
     std::deque<Buffers> buffers_;
     std::vector<Memory> inputs_;
@@ -86,33 +86,33 @@ class Staged {
 
 } // namespace
 
-Device *gpu_that_reaches(const Strategy &strategy, const Buffers &buffers) {
-    if (strategy.device(0).gpu() == nullptr) return nullptr;
+Device *gpu_that_reaches(const Job &job, const Buffers &buffers) {
+    if (job.device(0).gpu() == nullptr) return nullptr;
     std::vector<Place> places;
     for (const mdist_buffer_t &buffer : buffers) {
         if (buffer.elements == 0) continue;
-        const Place place = place_of(buffer.data, strategy.place(0).place().index);
+        const Place place = place_of(buffer.data, job.place(0).place().index);
         if (place.on_host()) return nullptr;
         if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
     }
-    for (uint32_t local = 0; !places.empty() && local < strategy.local_replica_count(); ++local) {
-        const Gpu *const gpu = strategy.device(local).gpu();
+    for (uint32_t local = 0; !places.empty() && local < job.local_replica_count(); ++local) {
+        const Gpu *const gpu = job.device(local).gpu();
         if (gpu != nullptr &&
             std::all_of(places.begin(), places.end(), [&](const Place &p) { return reaches(*gpu, p); }))
-            return &strategy.device(local);
+            return &job.device(local);
     }
     return nullptr;
 }
 
-bool reduce_on_gpu(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs) {
-    if (strategy.device(0).gpu() == nullptr) return false;
+bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
+    if (job.device(0).gpu() == nullptr) return false;
     Buffers all;
     for (std::size_t local = 0; local < calls.size(); ++local) {
         const Call &call = calls[local];
         all.insert(all.end(), call.inputs, call.inputs + call.buffer_count);
         if (local < outputs) all.insert(all.end(), call.outputs, call.outputs + call.buffer_count);
     }
-    Device *const gpu = gpu_that_reaches(strategy, all);
+    Device *const gpu = gpu_that_reaches(job, all);
     if (gpu == nullptr) return false;
     const Call &first = calls[0];
     std::vector<const void *> sources(calls.size());
@@ -120,21 +120,21 @@ bool reduce_on_gpu(const Strategy &strategy, const std::vector<Call> &calls, std
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), strategy.replica_count()},
-                    sources.data(), sources.size(), destinations.data(), outputs, first.inputs[b].elements);
+        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replica_count()}, sources.data(),
+                    sources.size(), destinations.data(), outputs, first.inputs[b].elements);
     }
     gpu->finish();
     return true;
 }
 
-void among_hosts(const Strategy &strategy, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
+void among_hosts(const Job &job, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
     bool all_here = true;
     for (std::size_t local = 0; local < calls.size(); ++local)
         for (std::size_t b = 0; b < calls[local].buffer_count; ++b)
-            all_here = all_here && place_of_buffer(strategy, local, calls[local].inputs[b]).on_host() &&
-                       place_of_buffer(strategy, local, calls[local].outputs[b]).on_host();
+            all_here = all_here && place_of_buffer(job, local, calls[local].inputs[b]).on_host() &&
+                       place_of_buffer(job, local, calls[local].outputs[b]).on_host();
     if (all_here) return run(calls);
-    Staged staged(strategy, calls);
+    Staged staged(job, calls);
     run(staged.calls());
     staged.copy_back();
 }

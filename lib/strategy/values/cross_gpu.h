@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of cross-replica context whose buffers lie on GPUs: there, or among copies on the host. The streams have
-// been waited for; done on return. The caller holds the turn.
+// Reductions of cross-replica context whose buffers lie on GPUs. They run on a GPU, or on the host with copies of the
+// buffers. The streams were waited for before; the work is done on return. The caller holds the turn.
 #pragma once
 
-#include "comm/call.h"
+#include "comm/call/call.h"
 #include "device/device.h"
 #include "util/function_ref.h"
 
@@ -11,17 +11,17 @@
 
 namespace mdist {
 
-class Strategy;
+class Job;
 
-/// A device of the strategy that reaches all of these; nullptr: not all lie on GPUs, or none reaches all.
-Device *gpu_that_reaches(const Strategy &strategy, const std::vector<mdist_buffer_t> &buffers);
+/// A device of the strategy that reaches all of these buffers; nullptr: not all lie on GPUs, or no device reaches all.
+Device *gpu_that_reaches(const Job &job, const std::vector<mdist_buffer_t> &buffers);
 
-/// Reduces the local replicas' calls into the outputs of the first `outputs` of them on a GPU that reaches all of it.
-/// False if there is none, and nothing has happened.
-bool reduce_on_gpu(const Strategy &strategy, const std::vector<Call> &calls, std::size_t outputs);
+/// Reduces the local replicas' calls into the outputs of the first `outputs` of them, on a GPU that reaches all
+/// buffers. Returns false, and does nothing, if there is no such GPU.
+bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs);
 
-/// Calls `run` with the local replicas' calls, for those among which buffers lie on GPUs with copies of them on the
-/// host, from which the outputs are copied back.
-void among_hosts(const Strategy &strategy, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run);
+/// Calls `run` with the local replicas' calls. If any of their buffers lie on GPUs, passes copies on the host instead,
+/// and copies the outputs back.
+void among_hosts(const Job &job, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run);
 
 } // namespace mdist

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values reduced: which of their leaves need to ask anybody, and all of those in one operation.
-#include "device/transfer.h"
+// Reduces values: finds the leaves that need other replicas, and reduces all of those in one operation.
+#include "comm/call/check.h"
+#include "device/transfer/transfer.h"
 #include "reduce/arithmetic.h"
-#include "strategy/values/axes.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/results.h"
 #include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <functional>
@@ -23,40 +24,38 @@ struct Item {
     ValuePointer result; // nullptr until it is known
 };
 
-ValuePointer placed(Strategy &strategy, const Tensor &tensor, Target target) {
-    return target.is_everywhere() ? broadcast_value(strategy, tensor)
-                                  : Value::plain(copied_to(target.device(), tensor));
+ValuePointer placed(Job &job, const Tensor &tensor, Target target) {
+    return target.is_everywhere() ? broadcast_value(job, tensor) : Value::plain(copied_to(target.device(), tensor));
 }
 
-/// Rows are summed up by taking all of them.
-ValuePointer reduce_rows(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, Target target) {
+/// Reduces rows by gathering all of them.
+ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &leaf, Target target) {
     check_rows_op(op, leaf.tensors()[0].dtype());
     Rows all = rows_for(leaf, 0);
-    if (differs_by_replica(strategy, leaf)) {
+    if (differs_by_replica(job, leaf)) {
         const std::string subject = text(asker.subject, op == MDIST_MEAN ? "MEAN, " : "SUM, ", all.text(),
                                          target.is_everywhere() ? " everywhere, " : ", ");
         std::vector<Tensor> indices;
         for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
-        all = {gather_tensors(strategy, asker.with(subject + "indices, "), indices, 0),
-               gather_tensors(strategy, asker.with(subject), leaf.tensors(), 0)};
-        if (op == MDIST_MEAN) divide_rows(*host(), all, strategy.replica_count());
+        all = {gather_tensors(job, asker.with(subject + "indices, "), indices, 0),
+               gather_tensors(job, asker.with(subject), leaf.tensors(), 0)};
+        if (op == MDIST_MEAN) divide_rows(*host(), all, job.replica_count());
     } else {
-        require_reduces_to_itself(op, leaf.kind(), all.values, strategy.replica_count());
+        require_reduces_to_itself(op, leaf.kind(), all.values, job.replica_count());
     }
-    return Value::rows(*placed(strategy, all.indices, target), *placed(strategy, all.values, target));
+    return value_of_rows(*placed(job, all.indices, target), *placed(job, all.values, target));
 }
 
-/// Those that need nobody are reduced at once, and rows; the others are checked.
-Item item_of(Strategy &strategy, const Asker &asker, int32_t op, const Value &leaf, const std::string &path,
-             Target target) {
-    leaf.check_count(strategy.span().replicas);
-    if (leaf.has_rows()) return {leaf, path, target, reduce_rows(strategy, asker, op, leaf, target)};
-    check_reduces(strategy, op, leaf);
-    if (differs_by_replica(strategy, leaf)) return {leaf, path, target, nullptr};
-    return {leaf, path, target, placed(strategy, leaf.tensors()[0], target)};
+/// Reduces rows, and leaves that need no other replica, at once. Checks the other leaves.
+Item item_of(Job &job, const Asker &asker, int32_t op, const Value &leaf, const std::string &path, Target target) {
+    leaf.check_count(job.view().replicas);
+    if (leaf.has_rows()) return {leaf, path, target, reduce_rows(job, asker, op, leaf, target)};
+    check_reduces(job, op, leaf);
+    if (differs_by_replica(job, leaf)) return {leaf, path, target, nullptr};
+    return {leaf, path, target, placed(job, leaf.tensors()[0], target)};
 }
 
-/// What all workers must mean by these: their paths and shapes. Words for the first few.
+/// The asker for these leaves. All workers must have the same paths and shapes; the first few are named in words.
 Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *> &items) {
     constexpr std::size_t kShown = 4;
     std::string words = where;
@@ -68,7 +67,7 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
             if (!items[i]->path.empty()) words += text('"', items[i]->path, "\" ");
             words += shape.text();
         }
-        detail = detail * 31 + std::hash<std::string>()(items[i]->path) * 7 + static_cast<uint64_t>(shape.rank);
+        detail = detail * 31 + fnv1a(items[i]->path) * 7 + static_cast<uint64_t>(shape.rank);
         for (int32_t dim = 0; dim < shape.rank; ++dim) detail = detail * 31 + shape.dims[dim];
     }
     if (items.size() > kShown) words += text("; and ", items.size() - kShown, " more");
@@ -77,17 +76,17 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
     return named;
 }
 
-/// Straight into every device's own results, by all replicas' threads where that is worth it.
-void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+/// Reduces directly into every device's own results, on all replicas' threads if that is worth it.
+void reduce_everywhere(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
     const std::size_t count = items.size();
-    const uint32_t locals = strategy.span().replicas;
+    const uint32_t locals = job.view().replicas;
     std::vector<std::vector<Tensor>> results(count);
     for (std::vector<Tensor> &tensors : results) tensors.reserve(locals);
     std::vector<mdist_buffer_t> inputs(locals * count);
     std::vector<mdist_buffer_t> outputs(locals * count);
     for (uint32_t local = 0; local < locals; ++local) {
-        Results memory(strategy.place(local));
+        Results memory(job.place(local));
         for (const Item *item : items) memory.expect(item->leaf.tensors()[local].bytes());
         for (std::size_t b = 0; b < count; ++b) {
             const Tensor &tensor = items[b]->leaf.tensors()[local];
@@ -96,15 +95,15 @@ void reduce_everywhere(Strategy &strategy, const Asker &asker, int32_t op, const
             outputs[local * count + b] = results[b].back().buffer();
         }
     }
-    all_reduce_own(strategy, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
+    all_reduce_own(job, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
     for (std::size_t b = 0; b < count; ++b) items[b]->result = Value::mirrored(std::move(results[b]));
 }
 
-void reduce_to_devices(Strategy &strategy, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
     std::vector<const std::vector<Tensor> *> tensors;
     for (const Item *item : items) tensors.push_back(&item->leaf.tensors());
-    const std::vector<Tensor> results = reduce_many(strategy, asker_for(asker, "", items), op, tensors);
+    const std::vector<Tensor> results = reduce_many(job, asker_for(asker, "", items), op, tensors);
     for (std::size_t b = 0; b < items.size(); ++b)
         items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));
 }
@@ -114,44 +113,43 @@ void reduce_to_devices(Strategy &strategy, const Asker &asker, int32_t op, const
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
     if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
     const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
-                      reduce::all_zero(tensor.dtype(), tensor.to_host().data(), tensor.elements());
+                      reduce::all_zero(tensor.dtype(), to_host(tensor).data(), tensor.elements());
     if (zero) return;
-    throw invalid(text("a ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", " value cannot be reduced with ",
-                       op == MDIST_SUM ? "SUM" : "PROD", " over ", replicas,
-                       " replicas, since it has one content for "
-                       "all; take MEAN to have it back, or a per-replica value"));
+    throw invalid(text(op == MDIST_SUM ? "SUM" : "PROD", " needs a per-replica value; this one is ",
+                       kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", ", the same on all ", replicas,
+                       " replicas. Pass a per-replica value, or use MEAN, which returns it unchanged"));
 }
 
-bool differs_by_replica(const Strategy &strategy, const Value &leaf) {
-    const Span span = strategy.span();
+bool differs_by_replica(const Job &job, const Value &leaf) {
+    const View view = job.view();
     return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
-           (leaf.kind() == MDIST_VALUE_PLAIN && span.workers > 1 && span.replicas == 1);
+           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.has_one_each());
 }
 
-bool reduces_with_others(const Strategy &strategy, const Value &value, bool over_axes) {
+bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
     bool any = false;
     visit_leaves(value, [&](const Value &leaf, std::size_t) {
-        any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(strategy, leaf);
+        any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(job, leaf);
     });
-    return any && strategy.span().workers > 1;
+    return any && job.view().workers > 1;
 }
 
-std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, int32_t op,
+std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
                                         const std::vector<ValuePointer> &values, const std::vector<Target> &targets) {
     check_op(op);
     std::vector<Item> items;
     items.reserve(values.size());
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
-            items.push_back(item_of(strategy, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index),
-                                    targets[i]));
+            items.push_back(
+                item_of(job, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index), targets[i]));
         });
     std::vector<Item *> everywhere;
     std::vector<Item *> to_one;
     for (Item &item : items)
         if (!item.result) (item.target.is_everywhere() ? everywhere : to_one).push_back(&item);
-    reduce_everywhere(strategy, asker, op, everywhere);
-    reduce_to_devices(strategy, asker, op, to_one);
+    reduce_everywhere(job, asker, op, everywhere);
+    reduce_to_devices(job, asker, op, to_one);
 
     auto next = items.begin();
     std::vector<ValuePointer> reduced;
@@ -161,38 +159,37 @@ std::vector<ValuePointer> reduce_values(Strategy &strategy, const Asker &asker, 
     return reduced;
 }
 
-ValuePointer reduce_value_axes(Strategy &strategy, const Asker &asker, int32_t op, const Value &value,
+ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes) {
     check_op(op);
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(strategy.span().replicas);
-        leaf.check_whole();
-        const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(strategy, leaf);
+        leaf.check_count(job.view().replicas);
+        leaf.check_no_rows();
+        const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(job, leaf);
         Tensor reduced =
-            reduce_axes(alone ? nullptr : strategy.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
-        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, strategy.replica_count());
+            reduce_axes(alone ? nullptr : job.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
+        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, job.replica_count());
         return Value::plain(std::move(reduced));
     });
 }
 
-void check_reduces(const Strategy &strategy, int32_t op, const Value &leaf) {
+void check_reduces(const Job &job, int32_t op, const Value &leaf) {
     const Tensor &first = leaf.tensors()[0];
     if (leaf.has_rows()) return check_rows_op(op, first.dtype());
-    if (!differs_by_replica(strategy, leaf))
-        return require_reduces_to_itself(op, leaf.kind(), first, strategy.replica_count());
+    if (!differs_by_replica(job, leaf)) return require_reduces_to_itself(op, leaf.kind(), first, job.replica_count());
     require_alike(leaf.tensors());
     check_op_takes(op, first.dtype());
 }
 
-ValuePointer mirror_value(Strategy &strategy, const ValuePointer &value) {
+ValuePointer mirror_value(Job &job, const ValuePointer &value) {
     const auto mirror = [&](const Value &leaf, std::size_t index) -> ValuePointer {
-        leaf.check_count(strategy.span().replicas);
-        leaf.check_whole();
+        leaf.check_count(job.view().replicas);
+        leaf.check_no_rows();
         if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
-        if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(strategy, leaf.tensors()[0]);
+        if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(job, leaf.tensors()[0]);
         throw invalid(
-            "a per-replica value has a content for each replica, so that it cannot be mirrored; reduce it "
-            "(mdist_reduce_to), or mirror one of its tensors (mdist_broadcast_to)");
+            "a per-replica value cannot be mirrored, since it differs between replicas; reduce it (mdist_reduce_to), "
+            "or mirror one of its tensors (mdist_broadcast_to)");
     };
     return map_leaves(*value, mirror);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of datasets as values. They share the elements' memory.
+// Converts elements of datasets to values, which share the elements' memory.
 #pragma once
 
 #include "data/dataset.h"
@@ -9,9 +9,9 @@
 
 namespace mdist {
 
-/// One value for each component: plain or, if the dataset is distributed, per-replica.
+/// Returns one value for each component: per-replica if the dataset is distributed, else plain.
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element);
-/// The same as one structure, each component at its path; or the only one, if it has no name.
+/// The same as one structure, with each component at its path. A single component without a name is returned as it is.
 ValuePointer value_of_element(const Dataset &dataset, const Element &element);
 
 } // namespace mdist

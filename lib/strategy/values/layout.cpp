@@ -45,7 +45,7 @@ void Layout::release(std::size_t offset, std::size_t bytes) noexcept {
             gaps_.erase(gap);
         }
     } catch (const std::bad_alloc &) {
-        // The stretch is not used again. Nothing else depends on it.
+        // This stretch will not be used again. Nothing else depends on it.
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regrouping: what each local replica has for itself becomes one value, leaf by leaf.
+// Regrouping: makes one value of what each local replica has, leaf by leaf.
 #pragma once
 
 #include "strategy/values/value.h"
@@ -10,32 +10,34 @@
 
 namespace mdist {
 
+class Job;
+
 struct NamedTensor {
     std::string path;
     Tensor tensor;
 };
 
-/// What one replica has: a tensor with the path "", or leaves of a structure, sorted by path, or nothing.
+/// What one replica has: a tensor with the path "", the leaves of a structure sorted by path, or nothing.
 using Part = std::vector<NamedTensor>;
 
-/// Sorts, and of those with one path keeps the last.
+/// Sorts by path. If a path occurs several times, keeps the last leaf.
 Part sorted_part(Part leaves);
 
-/// Throws MISMATCH unless two parts of `what` have the same paths. `a_where` and `b_where` say whose they are ("on
+/// Throws MISMATCH unless two parts of `what` have the same paths. `a_where` and `b_where` name their origins ("on
 /// replica 3").
 void require_same_paths(const std::string &what, const Part &a, const std::string &a_where, const Part &b,
                         const std::string &b_where);
 
-/// How a part that is the same on all replicas comes out.
+/// The kind of value that regrouping makes.
 enum class Grouping : uint8_t {
-    kPlainIfAlone, // plain with one local replica, else per-replica
+    kPlainIfAlone, // plain where each worker has one replica (Job::has_one_each), else per-replica
     kPerReplica,
 };
 
-/// One part from each local replica, `first_id` the id of the first. nullptr where nobody has anything. Throws MISMATCH
-/// naming the first path that one has and another has not, or whose dtypes differ, and INVALID_ARGUMENT where the paths
-/// are no tree. `what` names it all ("result 2").
-ValuePointer regroup(const std::string &what, std::vector<Part> parts, uint32_t first_id,
+/// Regroups one part from each replica of Job::view. Returns nullptr if no replica has anything. Throws MISMATCH,
+/// naming the first path that only one of two parts has or whose dtypes differ. Throws INVALID_ARGUMENT if the paths do
+/// not make a tree. `what` names the whole ("result 2").
+ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Job &job,
                      Grouping grouping = Grouping::kPlainIfAlone);
 
 } // namespace mdist

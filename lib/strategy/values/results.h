@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results: memory for many tensors that come into being together, on one device.
+// Results: memory for many tensors that are created together, on one device.
 //
-// A thousand small results would cost more to allocate than to compute, so they lie side by side in pieces of memory
-// that they share; a piece goes with the last of its tensors. Large ones have memory of their own. One thread.
+// A thousand small results would cost more to allocate than to compute. They therefore share pieces of memory; a piece
+// is freed with the last of its tensors. A large result has its own memory. One thread.
 #pragma once
 
 #include "device/tensor.h"
@@ -15,14 +15,14 @@ class Results {
   public:
     explicit Results(Device &device) : device_(device) {}
 
-    /// Says that a tensor of so many bytes will be asked for; all of them before the first is.
+    /// Announces a tensor of `bytes` bytes. Announce all tensors before allocating the first.
     void expect(std::size_t bytes) { expected_ += shares(bytes) ? padded(bytes) : 0; }
-    /// Content undefined. Throws OUT_OF_MEMORY.
+    /// Allocates a tensor with undefined content. Throws OUT_OF_MEMORY.
     Tensor allocate(int32_t dtype, const Shape &shape, std::size_t bytes);
 
   private:
     static constexpr std::size_t kLargestShare = 262144;
-    static constexpr std::size_t kPiece = std::size_t{4} << 20; // what one small result can keep alive at most
+    static constexpr std::size_t kPiece = std::size_t{4} << 20; // most memory that one small result can keep alive
     static constexpr std::size_t kLine = 64;
 
     static bool shares(std::size_t bytes) { return bytes <= kLargestShare; }
@@ -31,7 +31,7 @@ class Results {
     Device &device_;
     std::size_t expected_ = 0; // bytes still to come in pieces
     Memory piece_;
-    std::size_t left_ = 0; // of the piece
+    std::size_t left_ = 0; // bytes left in the piece
     char *next_ = nullptr;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/rows.h"
 
+#include "comm/call/check.h"
 #include "comm/collectives.h"
-#include "strategy/strategy.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -13,13 +14,13 @@
 namespace mdist {
 namespace {
 
-/// Two buffers of each replica joined, in replica order.
-void join(Replica &replica, Call &call, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count,
-          uint64_t timeout_ns) {
+/// Gathers buffers of all replicas, in replica order.
+void gather(Party &party, Call &call, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count,
+            uint64_t timeout_ns) {
     call.inputs = inputs;
     call.outputs = outputs;
     call.buffer_count = count;
-    exchange(replica.strategy().group(), replica.local_index(), call, timeout_ns);
+    exchange(party.job().executors(), party.local_index(), call, timeout_ns);
 }
 
 } // namespace
@@ -36,12 +37,25 @@ void Rows::check() const {
                                   "; they must be int64, one dimension"));
     if (values.shape().rank == 0 || values.shape().dims[0] != indices.elements())
         throw invalid(mdist::text("rows of shape ", values.shape().text(), " come with ", indices.elements(),
-                                  " indices; there must be as many as the first dimension is long"));
+                                  " indices; there must be one for each row of the first dimension"));
 }
 
 std::string Rows::text() const {
     std::string shape = values.shape().without_first().text();
     return mdist::text(dtype_name(values.dtype()), values.shape().rank > 1 ? " [*, " : " [*", shape.substr(1));
+}
+
+ValuePointer value_of_rows(const Value &indices, const Value &values) {
+    if (indices.is_structure()) throw indices.refused("the value of indices");
+    if (values.is_structure()) throw values.refused("the value of rows");
+    indices.check_no_rows();
+    values.check_no_rows();
+    if (indices.kind() != values.kind() || indices.tensors().size() != values.tensors().size())
+        throw invalid(text("the indices are a ", kind_text(indices.kind()), " value of ", indices.tensors().size(),
+                           " tensors and the rows a ", kind_text(values.kind()), " value of ", values.tensors().size(),
+                           "; both must have the same kind and the same number of tensors"));
+    for (std::size_t i = 0; i < values.tensors().size(); ++i) Rows{indices.tensors()[i], values.tensors()[i]}.check();
+    return std::make_shared<Value>(values.kind(), values.tensors(), indices.tensors());
 }
 
 Rows rows_for(const Value &value, uint32_t local) {
@@ -52,25 +66,25 @@ void check_rows_op(int32_t op, int32_t dtype) {
     check_op_takes(op, dtype);
     if (op != MDIST_SUM && op != MDIST_MEAN)
         throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "rows can be reduced with SUM and MEAN only, since those that are not there count as zeros");
+                      "rows can be reduced only with SUM or MEAN, since missing rows count as zeros");
 }
 
-Rows gather_rows(Replica &replica, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns) {
+Rows gather_rows(Party &party, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns) {
     Call call;
     call.kind = kind;
-    call.subject = std::hash<std::string>()(subject);
+    call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
 
-    std::vector<uint64_t> counts(replica.strategy().replica_count());
+    std::vector<uint64_t> counts(party.job().replica_count());
     uint64_t count = own.count();
     const mdist_buffer_t mine = {&count, 1, MDIST_UINT64, 0};
     const mdist_buffer_t everybodys = {counts.data(), counts.size(), MDIST_UINT64, 0};
-    join(replica, call, &mine, &everybodys, 1, timeout_ns);
+    gather(party, call, &mine, &everybodys, 1, timeout_ns);
 
     uint64_t total = 0;
     for (const uint64_t theirs : counts)
-        if (__builtin_add_overflow(total, theirs, &total)) throw invalid("there are more rows than 64 bits can count");
-    Device &device = replica.strategy().device(replica.local_index());
+        if (__builtin_add_overflow(total, theirs, &total)) throw invalid("the number of rows does not fit in 64 bits");
+    Device &device = party.device();
     const auto room_for = [&](const Tensor &part) {
         return Tensor::allocate(part.on_host() ? *host() : device, part.dtype(),
                                 part.shape().without_first().with_first(total));
@@ -79,10 +93,10 @@ Rows gather_rows(Replica &replica, CallKind kind, const std::string &subject, co
     const mdist_buffer_t inputs[] = {own.indices.buffer(), own.values.buffer()};
     const mdist_buffer_t outputs[] = {all.indices.buffer(), all.values.buffer()};
     if (own.indices.on_host() == own.values.on_host()) {
-        join(replica, call, inputs, outputs, 2, timeout_ns);
-    } else { // what is joined at once lies in one place
-        join(replica, call, &inputs[0], &outputs[0], 1, timeout_ns);
-        join(replica, call, &inputs[1], &outputs[1], 1, timeout_ns);
+        gather(party, call, inputs, outputs, 2, timeout_ns);
+    } else { // one gather needs all of it in one place
+        gather(party, call, &inputs[0], &outputs[0], 1, timeout_ns);
+        gather(party, call, &inputs[1], &outputs[1], 1, timeout_ns);
     }
     return all;
 }

@@ -9,7 +9,7 @@
 namespace mdist {
 namespace {
 
-/// Cuts the first component off. Of a path that was checked none is empty, so nothing left is the end.
+/// Cuts off the first component. A checked path has no empty components, so an empty rest is the end.
 std::string_view cut(std::string_view &rest) {
     const std::size_t dot = rest.find('.');
     const std::string_view component = rest.substr(0, dot);
@@ -21,7 +21,7 @@ bool is_position(std::string_view component) {
     return std::all_of(component.begin(), component.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Negative, 0 or positive.
+/// Returns a negative number, 0 or a positive number.
 int compare_components(std::string_view a, std::string_view b) {
     const bool position = is_position(a);
     if (position != is_position(b)) return position ? -1 : 1;
@@ -29,7 +29,7 @@ int compare_components(std::string_view a, std::string_view b) {
     return a.compare(b);
 }
 
-/// `component` stands in `path`; the place it is at, for people.
+/// The place of `component` in `path`, for error messages.
 std::string place_of(std::string_view path, std::string_view component) {
     const auto before = static_cast<std::size_t>(component.data() - path.data());
     return before == 0 ? "the value" : text('"', path.substr(0, before - 1), '"');
@@ -38,10 +38,10 @@ std::string place_of(std::string_view path, std::string_view component) {
 void check_position(std::string_view path, std::string_view component, const std::string &expected) {
     if (is_position(component) && component != expected)
         throw invalid(text("path \"", path, "\": positions in ", place_of(path, component),
-                           " go up from 0 without gaps, and the next is ", expected, ", not ", component));
+                           " go up from 0 without gaps, so the next is ", expected, ", not ", component));
 }
 
-/// `path` after `before`, which goes before it in a list that fits so far; nullptr: it is the first.
+/// Checks `path` against `before`, the path before it in a list that fits so far; nullptr: it is the first.
 void check_fits(const std::string *before, std::string_view path) {
     std::string_view rest = path;
     std::string_view other = before == nullptr ? std::string_view() : *before;
@@ -56,13 +56,13 @@ void check_fits(const std::string *before, std::string_view path) {
                                    : text("path \"", path, "\" lies below \"", *before, "\", which is a leaf"));
     if (before != nullptr && is_position(sibling) != is_position(component))
         throw invalid(text("path \"", path, "\": ", place_of(path, component),
-                           " has names or positions, not both, and \"", *before, "\" is there"));
+                           " cannot have both names and positions, and \"", *before, "\" exists already"));
     const bool next = before != nullptr && is_position(sibling);
     check_position(path, component, next ? std::to_string(std::stoull(std::string(sibling)) + 1) : "0");
     while (!rest.empty()) check_position(path, cut(rest), "0");
 }
 
-/// Leaves at `path` or below it: [first, last).
+/// The range [first, last) of leaves at `path` or below it.
 std::pair<std::size_t, std::size_t> range_of(const std::vector<Leaf> &leaves, std::string_view path) {
     const auto first = std::lower_bound(leaves.begin(), leaves.end(), path,
                                         [](const Leaf &leaf, std::string_view p) { return path_before(leaf.path, p); });
@@ -74,9 +74,9 @@ std::pair<std::size_t, std::size_t> range_of(const std::vector<Leaf> &leaves, st
 }
 
 Failure not_found(const Value &value, std::string_view path, const std::string &what) {
-    return {MDIST_ERR_NOT_FOUND, value.is_structure()
-                                     ? text(what, " has no \"", path, "\"; it has ", leaves_text(value.leaves()))
-                                     : text(what, " is no structure, so it has no \"", path, "\"; its path is \"\"")};
+    return {MDIST_ERR_NOT_FOUND,
+            value.is_structure() ? text(what, " has no \"", path, "\"; it has ", leaves_text(value.leaves()))
+                                 : text(what, " is not a structure, so it has no \"", path, "\"; its path is \"\"")};
 }
 
 } // namespace
@@ -160,13 +160,12 @@ const Value &leaf_of(const Value &value, std::string_view path, const std::strin
                        " leaves below it, beginning with \"", leaves[first].path, "\""));
 }
 
-std::string leaves_text(const std::vector<Leaf> &leaves) {
-    constexpr std::size_t kShown = 4;
-    if (leaves.empty()) return "no leaves";
-    std::string out;
-    for (std::size_t i = 0; i < std::min(leaves.size(), kShown); ++i)
-        out += text(i == 0 ? "\"" : ", \"", leaves[i].path, '"');
-    return leaves.size() > kShown ? text(out, " and ", leaves.size() - kShown, " more") : out;
+void check_arguments(const std::vector<ValuePointer> &arguments, std::size_t replicas) {
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        visit_leaves(*arguments[i], [&](const Value &leaf, std::size_t) {
+            leaf.check_count(replicas, static_cast<std::ptrdiff_t>(i));
+            leaf.check_no_rows(static_cast<std::ptrdiff_t>(i));
+        });
 }
 
 } // namespace mdist

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/value.h"
 
-#include "strategy/values/rows.h"
-#include "strategy/values/structure.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
-Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors) : kind_(kind), tensors_(std::move(tensors)) {}
+
+Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices)
+    : kind_(kind), tensors_(std::move(tensors)), indices_(std::move(indices)) {}
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 
@@ -28,34 +29,19 @@ std::shared_ptr<Value> Value::mirrored(std::vector<Tensor> tensors) {
 std::shared_ptr<Value> Value::per_replica(std::vector<Tensor> tensors, const char *what) {
     for (std::size_t i = 1; i < tensors.size(); ++i)
         if (tensors[i].dtype() != tensors[0].dtype())
-            throw Failure(MDIST_ERR_MISMATCH,
-                          text(what, " is ", dtype_name(tensors[0].dtype()), " on local replica 0 and ",
-                               dtype_name(tensors[i].dtype()), " on local replica ", i, "; it must be one type"))
+            throw Failure(MDIST_ERR_MISMATCH, text(what, " is ", dtype_name(tensors[0].dtype()),
+                                                   " on local replica 0 and ", dtype_name(tensors[i].dtype()),
+                                                   " on local replica ", i, "; use the same type on all replicas"))
                 .reason("different_dtypes");
     return std::make_shared<Value>(MDIST_VALUE_PER_REPLICA, std::move(tensors));
 }
 
-std::shared_ptr<Value> Value::rows(const Value &indices, const Value &values) {
-    if (indices.is_structure()) throw indices.refused("the value of indices");
-    if (values.is_structure()) throw values.refused("the value of rows");
-    indices.check_whole();
-    values.check_whole();
-    if (indices.kind_ != values.kind_ || indices.tensors_.size() != values.tensors_.size())
-        throw invalid(text("the indices are a ", kind_text(indices.kind_), " value of ", indices.tensors_.size(),
-                           " tensors and the rows a ", kind_text(values.kind_), " value of ", values.tensors_.size(),
-                           "; they must be of one kind"));
-    for (std::size_t i = 0; i < values.tensors_.size(); ++i) Rows{indices.tensors_[i], values.tensors_[i]}.check();
-    const auto made = std::make_shared<Value>(values.kind_, values.tensors_);
-    made->indices_ = indices.tensors_;
-    return made;
-}
-
-void Value::check_whole(std::ptrdiff_t argument) const {
+void Value::check_no_rows(std::ptrdiff_t argument) const {
     if (!has_rows()) return;
     throw Failure(MDIST_ERR_UNSUPPORTED,
                   text(argument < 0 ? std::string("the value") : text("argument ", argument),
-                       " holds rows of larger tensors, and this call takes whole ones; give it indices and rows as "
-                       "values of their own, or reduce or assign the rows first"));
+                       " holds rows of larger tensors, but this call needs complete tensors; pass indices and rows as "
+                       "separate values, or reduce or assign the rows first"));
 }
 
 const Tensor &Value::tensor_at(std::size_t index) const {
@@ -69,14 +55,14 @@ void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) con
     if (kind_ == MDIST_VALUE_PLAIN || (tensors_.size() == local_replicas && !is_structure())) return;
     const std::string what = argument < 0 ? "the value" : text("argument ", argument);
     if (is_structure()) throw refused(what);
-    throw invalid(text(what, " has ", tensors_.size(), " tensors, one for each local replica, and this strategy has ",
+    throw invalid(text(what, " has ", tensors_.size(), " tensors, one for each local replica, but this strategy has ",
                        local_replicas));
 }
 
 Failure Value::refused(const std::string &what) const {
-    return invalid(
-        text(what, " is a structure (", leaves_text(leaves_),
-             "), and a tensor belongs here: take one of its leaves, mdist_value_at or mdist_replica_argument_at"));
+    return invalid(text(
+        what, " is a structure (", leaves_text(leaves_),
+        "), but this call needs a tensor. Get one of its leaves with mdist_value_at or mdist_replica_argument_at"));
 }
 
 const char *kind_text(mdist_value_kind_t kind) {
@@ -90,6 +76,15 @@ const char *kind_text(mdist_value_kind_t kind) {
         default:
             return "structured";
     }
+}
+
+std::string leaves_text(const std::vector<Leaf> &leaves) {
+    constexpr std::size_t kShown = 4;
+    if (leaves.empty()) return "no leaves";
+    std::string out;
+    for (std::size_t i = 0; i < std::min(leaves.size(), kShown); ++i)
+        out += text(i == 0 ? "\"" : ", \"", leaves[i].path, '"');
+    return leaves.size() > kShown ? text(out, " and ", leaves.size() - kShown, " more") : out;
 }
 
 } // namespace mdist

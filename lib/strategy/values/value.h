@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: one tensor, or one for each local replica; or a structure, whose leaves are such values (structure.h). Never
-// changes once made, so any thread may read it.
+// Value: one tensor for all replicas, one tensor for each local replica, or a structure whose leaves are such values
+// (structure.h). A value never changes, so any thread may read it.
 #pragma once
 
 #include "device/tensor.h"
@@ -21,17 +21,14 @@ class Value {
   public:
     static std::shared_ptr<Value> plain(Tensor tensor);
     static std::shared_ptr<Value> mirrored(std::vector<Tensor> tensors);
-    /// Throws MISMATCH if the dtypes differ. `what` names the value ("result 2", "tensor").
+    /// Throws MISMATCH if the dtypes differ. `what` names the value in the error ("result 2", "tensor").
     static std::shared_ptr<Value> per_replica(std::vector<Tensor> tensors, const char *what = "tensor");
-
-    /// Rows of larger tensors, which `indices` names. Throws INVALID_ARGUMENT unless the two go together.
-    static std::shared_ptr<Value> rows(const Value &indices, const Value &values);
 
     mdist_value_kind_t kind() const { return kind_; }
     bool is_structure() const { return kind_ == MDIST_VALUE_STRUCTURE; }
-    /// Of a structure, in the order of their paths.
+    /// The leaves of a structure, in the order of their paths.
     const std::vector<Leaf> &leaves() const { return leaves_; }
-    /// None of a structure.
+    /// Empty for a structure.
     const std::vector<Tensor> &tensors() const { return tensors_; }
     /// What local replica `local` sees: its own tensor, or the only one. Throws INVALID_ARGUMENT for a structure.
     const Tensor &tensor_for(uint32_t local) const {
@@ -41,22 +38,23 @@ class Value {
 
     /// Whether its tensors are rows of larger ones.
     bool has_rows() const { return !indices_.empty(); }
-    /// Which rows local replica `local` sees, if it has rows.
+    /// The row indices that local replica `local` sees, if the value has rows.
     const Tensor &indices_for(uint32_t local) const { return indices_[kind_ == MDIST_VALUE_PLAIN ? 0 : local]; }
-    /// Throws UNSUPPORTED if it has rows, for those who would take them for whole tensors.
-    void check_whole(std::ptrdiff_t argument = -1) const;
+    /// Throws UNSUPPORTED if it has rows. For functions that need whole tensors.
+    void check_no_rows(std::ptrdiff_t argument = -1) const;
 
-    /// Throws INVALID_ARGUMENT for an index that it does not have.
+    /// Throws INVALID_ARGUMENT if there is no such index.
     const Tensor &tensor_at(std::size_t index) const;
 
-    /// Throws INVALID_ARGUMENT unless it has one tensor for all or one for each of `local_replicas`: it may come from
-    /// another strategy. Called "the value", or "argument 3" by its index. A structure has neither.
+    /// Throws INVALID_ARGUMENT unless it has one tensor for all or one for each of `local_replicas`, since it may come
+    /// from another strategy. A structure has neither. The error calls it "the value", or "argument 3" by its index.
     void check_count(std::size_t local_replicas, std::ptrdiff_t argument = -1) const;
-    /// The failure of whoever got a structure where tensors belong.
+    /// The failure of a function that needs tensors and got a structure.
     Failure refused(const std::string &what) const;
 
-    Value(mdist_value_kind_t kind, std::vector<Tensor> tensors);
-    /// As structure_of() has checked them.
+    /// With `indices`, it has rows of larger tensors, which value_of_rows() has checked (rows.h).
+    Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
+    /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     ~Value();
 
@@ -76,5 +74,8 @@ struct Leaf {
     std::string path;
     ValuePointer value;
 };
+
+/// "a", "b.0" and 3 more
+std::string leaves_text(const std::vector<Leaf> &leaves);
 
 } // namespace mdist

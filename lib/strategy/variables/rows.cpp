@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows written into variables, one after another, in their order: the same bits wherever the same rows arrive.
+// Writes rows into variables one after another, in their order. The same rows give the same bits on every replica.
 #include "strategy/values/rows.h"
 
-#include "device/transfer.h"
+#include "device/transfer/transfer.h"
 #include "reduce/arithmetic.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char *kAssigns[] = {"?", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
 
-/// Whether rows of several replicas can be applied one after another; with the others, one of them would win.
+/// Whether rows of several replicas can be applied one after another. For the other assignments one row would win.
 bool goes_in_turn(int32_t assign) {
     return assign >= MDIST_ASSIGN_ADD && assign <= MDIST_ASSIGN_DIV;
 }
@@ -28,20 +29,19 @@ const char *assign_name(int32_t assign) {
 
 void Variable::check_rows_assign(int32_t assign) const {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_MAX)
-        throw invalid(text("assign is ", assign, "; take MDIST_ASSIGN_SET (1) to MDIST_ASSIGN_MAX (7)"));
+        throw invalid(text("assign is ", assign, "; use MDIST_ASSIGN_SET (1) to MDIST_ASSIGN_MAX (7)"));
     if (spec_.synchronization == MDIST_SYNC_ON_READ)
-        throw Failure(MDIST_ERR_UNSUPPORTED,
-                      text("variable \"", spec_.name,
-                           "\" is synchronized on read, and rows can be written into mirrored variables only; write "
-                           "the memory of mdist_variable_tensor"))
+        throw Failure(MDIST_ERR_UNSUPPORTED, text("variable \"", spec_.name,
+                                                  "\" is synchronized on read, but rows can be written only into "
+                                                  "mirrored variables; write to the memory of mdist_variable_tensor"))
             .reason("rows_on_read");
     const bool one =
         spec_.aggregation == MDIST_AGGREGATION_NONE || spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     if (!one && !goes_in_turn(assign))
         throw Failure(MDIST_ERR_UNSUPPORTED,
-                      text(assign_name(assign), " of rows is not for variable \"", spec_.name,
+                      text(assign_name(assign), " of rows does not work with variable \"", spec_.name,
                            "\", whose aggregation is ", aggregation_name(spec_.aggregation),
-                           ", since rows of several replicas are not summed up first; take ADD, SUB, MUL or DIV, or a "
+                           ", since rows of several replicas are not summed first; use ADD, SUB, MUL or DIV, or a "
                            "variable with aggregation NONE or ONLY_FIRST_REPLICA"))
             .reason("rows_aggregation");
 }
@@ -52,7 +52,7 @@ void Variable::check_rows(const Device &device, int32_t assign, const Rows &rows
         !(shape.without_first() == spec_.shape.without_first()))
         throw invalid(text("the rows are ", rows.text(), " and variable \"", spec_.name, "\" is ",
                            dtype_name(spec_.dtype), " ", spec_.shape.text(),
-                           "; they must be alike but for the first dimension"));
+                           "; they must have the same type and shape except for the first dimension"));
     check_apart(rows.values, "the memory of the rows", false);
     check_apart(rows.indices, "the memory of the indices", false);
     const Rows here = {host_copy(device, rows.indices), rows.values};
@@ -62,12 +62,12 @@ void Variable::check_rows(const Device &device, int32_t assign, const Rows &rows
                                spec_.shape.dims[0], " rows, from 0"));
     if (assign == MDIST_ASSIGN_DIV && dtype_is_integer(spec_.dtype) &&
         reduce::any_zero(spec_.dtype, host_copy(device, rows.values).data(), rows.values.elements()))
-        throw invalid(text("the rows have a 0, by which ", dtype_name(spec_.dtype), " variable \"", spec_.name,
+        throw invalid(text("the rows contain a 0, by which ", dtype_name(spec_.dtype), " variable \"", spec_.name,
                            "\" cannot be divided"));
 }
 
 void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) const {
-    Device &device = strategy_->device(local);
+    Device &device = job_->device(local);
     const Rows here = {host_copy(device, rows.indices), brought_to(device, rows.values)};
     const std::size_t elements = spec_.shape.row_elements();
     const std::size_t bytes = elements * dtype_size(spec_.dtype);
@@ -82,21 +82,20 @@ void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) cons
     }
 }
 
-void Variable::assign_rows_in_step(Replica &replica, int32_t assign, const Rows &rows, uint64_t timeout_ns) {
-    check_owner(replica);
+void Variable::assign_rows_in_step(Party &party, int32_t assign, const Rows &rows, uint64_t timeout_ns) {
+    check_owner(party);
     check_rows_assign(assign);
-    const uint32_t local = replica.local_index();
-    check_rows(strategy_->device(local), assign, rows);
+    const uint32_t local = party.local_index();
+    check_rows(job_->device(local), assign, rows);
     if (!aggregated_in_step()) return apply_rows(local, assign, rows);
 
-    replica.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
+    party.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
     const bool first_only = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     const Rows none = {rows.indices.rows(0, 0), rows.values.rows(0, 0)};
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
     const Rows all =
-        gather_rows(replica, CallKind::kAssignRows, subject, first_only && replica.id() != 0 ? none : rows, timeout_ns);
-    if (spec_.aggregation == MDIST_AGGREGATION_MEAN)
-        divide_rows(strategy_->device(local), all, strategy_->replica_count());
+        gather_rows(party, &calls::kAssignRows, subject, first_only && party.id() != 0 ? none : rows, timeout_ns);
+    if (spec_.aggregation == MDIST_AGGREGATION_MEAN) divide_rows(job_->device(local), all, job_->replica_count());
     apply_rows(local, assign, all);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/variables/store.h"
 
-#include "strategy/variables/variable.h"
 #include "util/dtype.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -59,7 +58,7 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
         try {
             devices_[local]->zero_given_up(arena.regions[local]->base() + offset, Layout::extent(bytes));
         } catch (const std::exception &) {
-            // A GPU that has failed: nobody will use the memory again.
+            // The GPU has failed; nobody will use the memory again.
         }
     }
     arena.layout.release(offset, bytes);
@@ -68,11 +67,11 @@ void VariableStore::remove(const std::string &name, int32_t dtype, std::size_t o
     cached_reads_.erase(name);
 }
 
-void VariableStore::know(const std::shared_ptr<Variable> &variable, int32_t dtype, std::size_t offset) {
-    const std::size_t bytes = variable->copy(0).bytes();
+void VariableStore::know(const std::shared_ptr<Variable> &variable, const std::string &name, const Tensor &copy,
+                         std::size_t offset) {
     const std::lock_guard lock(mutex_);
-    arenas_[dtype].occupants[offset] = {bytes, variable};
-    variables_[variable->spec().name] = variable;
+    arenas_[copy.dtype()].occupants[offset] = {copy.bytes(), variable};
+    variables_[name] = variable;
 }
 
 std::shared_ptr<Variable> VariableStore::find(const std::string &name) const {
@@ -107,7 +106,7 @@ std::shared_ptr<Variable> VariableStore::find(const void *address, uint32_t &loc
             const auto behind = arena.occupants.upper_bound(at - base);
             if (behind == arena.occupants.begin()) return nullptr;
             const auto &[offset, occupant] = *std::prev(behind);
-            // One without elements has an address all the same.
+            // A variable without elements has an address all the same.
             const bool inside = at - base - offset < std::max<std::size_t>(occupant.bytes, 1);
             return inside ? occupant.variable.lock() : nullptr;
         }
@@ -119,7 +118,7 @@ void VariableStore::enter_cached_reads() {
     const std::lock_guard lock(mutex_);
     if (caches_reads_)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "reads of this strategy's variables are cached already, and that does not nest; call "
+                      "reads of this strategy's variables are already cached, and caching does not nest; call "
                       "mdist_cached_reads_exit first")
             .reason("cached_reads");
     caches_reads_ = true;
@@ -146,7 +145,7 @@ void VariableStore::cache_read(const std::string &name, const std::shared_ptr<Va
     if (caches_reads_) cached_reads_.emplace(name, value);
 }
 
-/// Where possible, memory that the other workers of this host read without a copy.
+/// Where possible, allocates memory that the other workers of this host read without a copy.
 Memory VariableStore::allocate(uint32_t local, std::size_t bytes) const {
     if (source_ && devices_[local]->place().on_host()) {
         try {
@@ -162,7 +161,7 @@ Tensor VariableStore::scratch(uint32_t local, int32_t dtype, const Shape &shape)
     const std::size_t bytes = checked_bytes(shape, dtype, "variable");
     Scratch &scratch = scratch_[local];
     if (!scratch.memory || scratch.bytes < bytes) {
-        scratch = {}; // not both at once
+        scratch = {}; // free the old memory first
         scratch = {allocate(local, bytes), bytes};
     }
     return Tensor::view(scratch.memory.get(), dtype, shape, scratch.memory, devices_[local]->place());

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/variables/variable.h"
 
-#include "comm/workers.h"
-#include "device/transfer.h"
+#include "comm/workers/workers.h"
+#include "device/transfer/transfer.h"
 #include "reduce/arithmetic.h"
 #include "reduce/float_environment.h"
-#include "strategy/serve/session.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/rows.h"
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/text.h"
 
 #include <functional>
@@ -22,8 +23,8 @@ constexpr const char *kAggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST_REPL
 void check_assign(int32_t assign) {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_SUB)
         throw invalid(
-            text("assign is ", assign, "; take MDIST_ASSIGN_SET (1), _ADD (2) or _SUB (3)",
-                 assign > MDIST_ASSIGN_SUB && assign <= MDIST_ASSIGN_MAX ? ", for the others are for rows" : ""));
+            text("assign is ", assign, "; use MDIST_ASSIGN_SET (1), _ADD (2) or _SUB (3)",
+                 assign > MDIST_ASSIGN_SUB && assign <= MDIST_ASSIGN_MAX ? "; the others work only with rows" : ""));
 }
 
 } // namespace
@@ -36,14 +37,14 @@ void VariableSpec::check() {
     if (name.empty()) throw invalid("the variable's name is empty");
     if (synchronization < MDIST_SYNC_AUTO || synchronization > MDIST_SYNC_ON_READ)
         throw invalid(mdist::text("synchronization of variable \"", name, "\" is ", synchronization,
-                                  "; take MDIST_SYNC_AUTO (0), _ON_WRITE (1) or _ON_READ (2)"));
+                                  "; use MDIST_SYNC_AUTO (0), _ON_WRITE (1) or _ON_READ (2)"));
     if (aggregation < MDIST_AGGREGATION_NONE || aggregation > MDIST_AGGREGATION_ONLY_FIRST_REPLICA)
         throw invalid(mdist::text("aggregation of variable \"", name, "\" is ", aggregation,
-                                  "; take MDIST_AGGREGATION_NONE (0), _SUM (1), _MEAN (2) or _ONLY_FIRST_REPLICA (3)"));
+                                  "; use MDIST_AGGREGATION_NONE (0), _SUM (1), _MEAN (2) or _ONLY_FIRST_REPLICA (3)"));
     if (aggregation == MDIST_AGGREGATION_MEAN && dtype_is_integer(dtype))
-        throw invalid(mdist::text("variable \"", name, "\" is ", dtype_name(dtype),
-                                  "; aggregation MEAN is for floating-point variables, since a mean of integers would "
-                                  "have to be rounded"));
+        throw invalid(mdist::text(
+            "variable \"", name, "\" is ", dtype_name(dtype),
+            "; aggregation MEAN needs a floating-point variable, since a mean of integers would have to be rounded"));
     if (synchronization == MDIST_SYNC_AUTO) synchronization = MDIST_SYNC_ON_WRITE;
 }
 
@@ -55,19 +56,21 @@ std::string VariableSpec::text() const {
 }
 
 uint64_t VariableSpec::hash() const {
-    return std::hash<std::string>()(text());
+    return fnv1a(text());
 }
 
-std::shared_ptr<Variable> Variable::create(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial,
-                                           CallKind kind, uint64_t timeout_ns) {
-    auto created = std::make_shared<Variable>(std::move(strategy), std::move(spec), initial, kind, timeout_ns);
-    created->store_->know(created, created->spec_.dtype, created->offset_);
+std::shared_ptr<Variable> Variable::create(std::shared_ptr<Job> job, std::shared_ptr<VariableStore> store,
+                                           VariableSpec spec, const Tensor &initial, CallKind kind,
+                                           uint64_t timeout_ns) {
+    auto created =
+        std::make_shared<Variable>(std::move(job), std::move(store), std::move(spec), initial, kind, timeout_ns);
+    created->store_->know(created, created->spec_.name, created->copies_[0], created->offset_);
     return created;
 }
 
-Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const Tensor &initial, CallKind kind,
-                   uint64_t timeout_ns)
-    : strategy_(std::move(strategy)), store_(strategy_->variables()), spec_(std::move(spec)) {
+Variable::Variable(std::shared_ptr<Job> job, std::shared_ptr<VariableStore> store, VariableSpec spec,
+                   const Tensor &initial, CallKind kind, uint64_t timeout_ns)
+    : job_(std::move(job)), store_(std::move(store)), spec_(std::move(spec)) {
     const uint64_t hash = spec_.hash();
     for (int32_t assign = MDIST_ASSIGN_SET; assign <= MDIST_ASSIGN_SUB; ++assign)
         meanings_.push_back(
@@ -77,8 +80,8 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
     copies_ = std::move(place.copies);
     try {
         for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
-            copy_to(strategy_->device(local), copies_[local].data(), initial);
-        strategy_->finish_devices(); // zeros where another variable was, too
+            copy_to(job_->device(local), copies_[local].data(), initial);
+        job_->finish_devices(); // zeros where another variable was, too
         take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
@@ -87,21 +90,21 @@ Variable::Variable(std::shared_ptr<Strategy> strategy, VariableSpec spec, const 
 }
 
 void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
-    Workers *const workers = strategy_->workers();
+    Workers *const workers = job_->workers();
     if (workers == nullptr) return;
     const std::string summary = spec_.text();
     Call call;
     call.kind = kind;
     call.subject = spec_.hash();
     call.subject_text = summary.c_str();
-    const Tensor first = host_copy(strategy_->device(0), copies_[0]);
-    workers->broadcast(call, first.data(), first.bytes(), strategy_->timeout_or_own(timeout_ns));
+    const Tensor first = host_copy(job_->device(0), copies_[0]);
+    workers->broadcast(call, first.data(), first.bytes(), job_->timeout_or_own(timeout_ns));
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        if (copies_[local].data() != first.data()) copy_to(strategy_->device(local), copies_[local].data(), first);
+        if (copies_[local].data() != first.data()) copy_to(job_->device(local), copies_[local].data(), first);
 }
 
 Variable::~Variable() {
-    if (tells_when_gone_) strategy_->session()->drop(spec_.name);
+    if (tells_when_gone_) store_->commands->drop(spec_.name);
     give_memory_back();
 }
 
@@ -114,7 +117,7 @@ void Variable::check_write(int32_t assign, const Tensor &tensor, const char *wha
     if (tensor.dtype() != spec_.dtype || !(tensor.shape() == spec_.shape))
         throw invalid(text(what, " is ", dtype_name(tensor.dtype()), " ", tensor.shape().text(), " and variable \"",
                            spec_.name, "\" is ", dtype_name(spec_.dtype), " ", spec_.shape.text(),
-                           "; they must be alike"));
+                           "; they must have the same type and shape"));
     check_apart(tensor, what, true);
 }
 
@@ -124,13 +127,13 @@ void Variable::check_apart(const Tensor &tensor, const char *what, bool or_same)
         const auto *const at = static_cast<const char *>(copy.data());
         if (!(or_same && begin == at) && begin < at + copy.bytes() && at < begin + tensor.bytes())
             throw invalid(text(what, " overlaps variable \"", spec_.name, "\" in memory; it must ",
-                               or_same ? "be the variable's own memory or " : "", "stand apart"));
+                               or_same ? "be the variable's own memory or " : "", "be separate memory"));
     }
 }
 
 void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const {
     const Tensor &copy = copies_[local];
-    Device &device = strategy_->device(local);
+    Device &device = job_->device(local);
     if (assign != MDIST_ASSIGN_SET) {
         const Tensor near = brought_to(device, tensor);
         device.write_elements(spec_.dtype, assign, copy.data(), near.data(), copy.elements());
@@ -150,16 +153,16 @@ void Variable::check_assignment(int32_t assign, const Value &value, uint32_t rep
     }
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
     if (divided() && assign != MDIST_ASSIGN_SET)
-        throw Failure(
-            MDIST_ERR_FAILED_PRECONDITION,
-            text("variable \"", spec_.name, "\" is summed when read, so that adding to every copy would add ",
-                 strategy_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text("variable \"", spec_.name, "\" is summed when read, so adding to every copy would add ",
+                           job_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
 }
 
-void Variable::assign(int32_t assign, const Value &value) {
-    check_assignment(assign, value, static_cast<uint32_t>(copies_.size()));
-    for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, value);
+void Variable::assign(int32_t assign, const ValuePointer &value) {
+    if (job_->commands()) return store_->commands->assign(*this, assign, value);
+    check_assignment(assign, *value, static_cast<uint32_t>(copies_.size()));
+    for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, *value);
     finish_writing();
 }
 
@@ -172,52 +175,56 @@ void Variable::apply_value(uint32_t local, int32_t assign, const Value &value) c
 
 void Variable::divide() const {
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        strategy_->device(local).divide(spec_.dtype, copies_[local].data(), strategy_->replica_count(),
-                                        copies_[local].elements());
+        job_->device(local).divide(spec_.dtype, copies_[local].data(), job_->replica_count(),
+                                   copies_[local].elements());
 }
 
 void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        strategy_->device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
+        job_->device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
 }
 
 void Variable::finish_writing() {
     if (divided()) divide();
-    strategy_->finish_devices();
+    job_->finish_devices();
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     value.check_count(copies_.size());
     if (value.has_rows()) {
         check_rows_assign(assign);
-        check_rows(strategy_->device(local), assign, rows_for(value, local));
+        check_rows(job_->device(local), assign, rows_for(value, local));
         apply_rows(local, assign, rows_for(value, local));
     } else {
         check_write(assign, value.tensor_for(local), "the value");
         apply(local, assign, value.tensor_for(local));
     }
-    strategy_->device(local).finish();
+    job_->device(local).finish();
 }
 
 void Variable::require_readable() const {
     if (spec_.synchronization == MDIST_SYNC_ON_READ && spec_.aggregation == MDIST_AGGREGATION_NONE)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("variable \"", spec_.name,
-                           "\" is synchronized on read and has aggregation NONE, so that "
-                           "nobody can say which copy to read; take mdist_variable_tensor"))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("variable \"", spec_.name,
+                                                          "\" is synchronized on read and has aggregation NONE, so no "
+                                                          "copy can be chosen to read; use mdist_variable_tensor"))
             .reason("no_aggregation");
 }
 
+void Variable::spread(uint64_t timeout_ns) const {
+    if (job_->commands()) store_->commands->spread(*this, timeout_ns);
+}
+
 Tensor Variable::read(uint64_t timeout_ns) const {
+    if (job_->commands()) return store_->commands->read(*this, timeout_ns);
     require_readable();
     if (reduced_when_read()) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
-        return reduce_tensors(
-            *strategy_, Asker(*strategy_, CallKind::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
-            mean ? MDIST_MEAN : MDIST_SUM, copies_);
+        return reduce_tensors(*job_,
+                              Asker(*job_, &calls::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
+                              mean ? MDIST_MEAN : MDIST_SUM, copies_);
     }
     Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
-    strategy_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
+    job_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
     return out;
 }
 

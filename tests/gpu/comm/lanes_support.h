@@ -39,7 +39,7 @@ Told on_all(uint32_t parties, Body body) {
 struct GpuParties {
     GpuParties(uint32_t parties, uint32_t physical)
         : gpus(make(parties, physical)), lanes(pointers(gpus)), group(parties, mdist::Patience{}, kTimeout_ns) {
-        group.set_gpus(&lanes);
+        executors.set_gpus(lanes);
     }
 
     static std::vector<std::unique_ptr<mdist::Gpu>> make(uint32_t parties, uint32_t physical) {
@@ -58,6 +58,7 @@ struct GpuParties {
     std::vector<std::unique_ptr<mdist::Gpu>> gpus;
     mdist::GpuGroup lanes;
     mdist::Group group;
+    mdist::Executors executors{group};
 };
 
 /// One buffer of one replica: elements on the host, and where they lie on a GPU.

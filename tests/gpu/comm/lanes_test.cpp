@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of GPU memory against the same ones on the CPU: equal bits for every kind, type, operation and layout, in
 // place and not; with nothing waited for but the streams.
+#include "device/gpu/overdue.h"
 #include "fake.h"
 #include "lanes_support.h"
+#include "strategy/job/call_functions.h"
 
 #include "mdist_test.h"
 
@@ -10,9 +12,8 @@ namespace {
 
 using namespace mdist;
 
-constexpr CallKind kKinds[] = {CallKind::kAllReduce,    CallKind::kReduceToRoot,  CallKind::kBroadcast,
-                               CallKind::kAllGather,    CallKind::kReduceScatter, CallKind::kAllToAll,
-                               CallKind::kGatherToRoot, CallKind::kScatter};
+constexpr CallKind kKinds[] = {&calls::kAllReduce,     &calls::kReduceToRoot, &calls::kBroadcast,    &calls::kAllGather,
+                               &calls::kReduceScatter, &calls::kAllToAll,     &calls::kGatherToRoot, &calls::kScatter};
 
 int is_long() {
     const char *tier = std::getenv("MDIST_TEST_TIER");
@@ -20,7 +21,7 @@ int is_long() {
 }
 
 bool has_parts(CallKind kind) {
-    return kind != CallKind::kAllReduce && kind != CallKind::kReduceToRoot && kind != CallKind::kBroadcast;
+    return kind != &calls::kAllReduce && kind != &calls::kReduceToRoot && kind != &calls::kBroadcast;
 }
 
 /// A call of all replicas: for each buffer a whole and a part, or both as long.
@@ -30,13 +31,13 @@ class Scene {
         : world_(world), kind_(kind), parties_(world.group.parties()) {
         const auto below = [&random](uint64_t n) { return random() % n; };
         count_ = 1 + below(3);
-        in_place_ = kind == CallKind::kBroadcast || (kind != CallKind::kAllToAll && below(2) == 0);
+        in_place_ = kind == &calls::kBroadcast || (kind != &calls::kAllToAll && below(2) == 0);
         root_ = static_cast<uint32_t>(below(parties_));
-        op_ = kind == CallKind::kAllReduce || kind == CallKind::kReduceToRoot || kind == CallKind::kReduceScatter
+        op_ = kind == &calls::kAllReduce || kind == &calls::kReduceToRoot || kind == &calls::kReduceScatter
                   ? static_cast<int32_t>(1 + below(5))
                   : 0;
         const uint64_t limit = below(8) == 0 ? 200000 : below(2) == 0 ? 5000 : 40;
-        const bool even = kind == CallKind::kAllToAll || !has_parts(kind) || below(3) == 0;
+        const bool even = kind == &calls::kAllToAll || !has_parts(kind) || below(3) == 0;
         for (std::size_t b = 0; b < count_; ++b) {
             dtypes_.push_back(static_cast<int32_t>(1 + below(op_ == MDIST_MEAN ? 4 : 10)));
             const uint64_t equal = below(5) == 0 ? 0 : below(limit);
@@ -71,24 +72,24 @@ class Scene {
                 part.data = static_cast<char *>(whole.data) + offset * dtype_size(dtypes_[b]);
             }
             const mdist_buffer_t none = {nullptr, 0, dtypes_[b], 0};
-            const bool whole_goes_in = kind_ == CallKind::kReduceScatter || kind_ == CallKind::kScatter;
+            const bool whole_goes_in = kind_ == &calls::kReduceScatter || kind_ == &calls::kScatter;
             mdist_buffer_t in = whole_goes_in ? whole : part, out = whole_goes_in ? part : whole;
-            if (r != root_ && kind_ == CallKind::kScatter) in = none;
-            if (r != root_ && (kind_ == CallKind::kGatherToRoot || kind_ == CallKind::kReduceToRoot)) out = none;
+            if (r != root_ && kind_ == &calls::kScatter) in = none;
+            if (r != root_ && (kind_ == &calls::kGatherToRoot || kind_ == &calls::kReduceToRoot)) out = none;
             own->inputs.push_back(in);
             own->outputs.push_back(out);
         }
         Call &call = own->call;
         call.kind = kind_;
         call.op = op_;
-        call.root = has_root(kind_) ? root_ : 0;
+        call.root = has_root(kind_->pattern()) ? root_ : 0;
         call.inputs = own->inputs.data();
         call.outputs = own->outputs.data();
         call.buffer_count = count_;
         return own;
     }
 
-    bool reduces() const { return kind_ == CallKind::kAllReduce || kind_ == CallKind::kReduceToRoot; }
+    bool reduces() const { return kind_ == &calls::kAllReduce || kind_ == &calls::kReduceToRoot; }
 
     /// All memory of all replicas, here and there, is alike.
     bool alike() const {
@@ -107,7 +108,7 @@ class Scene {
     }
     uint64_t whole_length(std::size_t b) const { return has_parts(kind_) ? offset_of(parties_, b) : parts_[b][0]; }
     uint64_t part_length(uint32_t r, std::size_t b) const {
-        return kind_ == CallKind::kAllToAll ? whole_length(b) : parts_[b][r];
+        return kind_ == &calls::kAllToAll ? whole_length(b) : parts_[b][r];
     }
 
     void allocate(std::mt19937_64 &random, uint32_t r, std::size_t b) {
@@ -117,7 +118,10 @@ class Scene {
         wholes_[r][b].allocate(*world_.gpus[r], whole_length(b) * size, random() % 3 == 0 ? random() % 32 : 0);
         pieces_[r][b].allocate(*world_.gpus[r], part_length(r, b) * size, random() % 3 == 0 ? random() % 32 : 0);
         for (Twin *twin : {&wholes_[r][b], &pieces_[r][b]})
-            for (char &byte : twin->host) byte = static_cast<char>(random());
+            for (std::size_t at = 0; at < twin->host.size(); at += 8) {
+                const uint64_t eight = random();
+                std::memcpy(&twin->host[at], &eight, std::min<std::size_t>(8, twin->host.size() - at));
+            }
     }
 
     mdist_buffer_t buffer(Twin &twin, std::size_t b, uint64_t elements, bool on_gpu) const {
@@ -136,9 +140,9 @@ class Scene {
     std::vector<std::vector<Twin>> wholes_, pieces_; // [replica][buffer]
 };
 
-void perform(Group &group, Scene &scene, uint32_t party, bool on_gpu) {
+void perform(Executors &executors, Scene &scene, uint32_t party, bool on_gpu) {
     const auto own = scene.call_of(party, on_gpu);
-    (scene.reduces() ? all_reduce : exchange)(group, party, own->call, kTimeout_ns);
+    (scene.reduces() ? all_reduce : exchange)(executors, party, own->call, kTimeout_ns);
 }
 
 void expect_well(const Told &told) {
@@ -153,12 +157,13 @@ void try_layout(uint32_t parties, uint32_t physical) {
     GpuParties world(parties, physical);
     for (const CallKind kind : kKinds)
         for (int turn = 0; turn < (is_long() ? 60 : 6); ++turn) {
-            Group plain(parties, Patience{}, kTimeout_ns);
+            Group group(parties, Patience{}, kTimeout_ns);
+            Executors plain(group);
             Scene scene(random, world, kind);
             scene.to_gpus();
             expect_well(on_all(parties, [&](uint32_t party) { perform(plain, scene, party, false); }));
-            expect_well(on_all(parties, [&](uint32_t party) { perform(world.group, scene, party, true); }));
-            if (!scene.alike()) print_error("%s, %u on %u, turn %d\n", call_name(kind), parties, physical, turn);
+            expect_well(on_all(parties, [&](uint32_t party) { perform(world.executors, scene, party, true); }));
+            if (!scene.alike()) print_error("%s, %u on %u, turn %d\n", kind->name(), parties, physical, turn);
             assert_true(scene.alike());
         }
 }
@@ -192,13 +197,13 @@ void nobody_waits_for_a_stream(void **) {
         const mdist_buffer_t in = {values[r].on_gpu(), kElements, MDIST_FLOAT32, 0};
         const mdist_buffer_t out = {results[r].get(), kElements, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_MEAN;
         call.inputs = &in;
         call.outputs = &out;
         call.buffer_count = 1;
         for (int step = 0; step < kSteps; ++step) {
-            all_reduce(world.group, r, call, kTimeout_ns);
+            all_reduce(world.executors, r, call, kTimeout_ns);
             world.gpus[r]->copy(in.data, out.data, kElements * sizeof(float));
             world.gpus[r]->zero(out.data, kElements * sizeof(float));
         }
@@ -218,7 +223,7 @@ void started_operations_are_ordered_where_they_are_waited_for(void **) {
     constexpr uint32_t kParties = 4;
     constexpr std::size_t kCount = 12;
     GpuParties world(kParties, 2);
-    OperationQueue queue(world.group);
+    OperationQueue queue(world.executors);
     std::vector<std::vector<Twin>> values(kParties, std::vector<Twin>(kCount));
     for (uint32_t r = 0; r < kParties; ++r)
         for (std::size_t i = 0; i < kCount; ++i) {
@@ -235,7 +240,7 @@ void started_operations_are_ordered_where_they_are_waited_for(void **) {
         for (std::size_t i = 0; i < kCount; ++i) {
             const mdist_buffer_t buffer = {values[r][i].on_gpu(), 700, MDIST_INT32, 0};
             Call call;
-            call.kind = CallKind::kAllReduce;
+            call.kind = &calls::kAllReduce;
             call.op = MDIST_SUM;
             call.inputs = call.outputs = &buffer;
             call.buffer_count = 1;
@@ -264,7 +269,7 @@ void places_that_do_not_fit_are_refused(void **) {
     const auto told = [&](void *in, void *out) -> std::string {
         const mdist_buffer_t input = {in, 4, MDIST_FLOAT32, 0}, output = {out, 4, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = &input;
         call.outputs = &output;
@@ -291,11 +296,11 @@ void host_and_gpu_do_not_meet(void **) {
     const Told told = on_all(2, [&](uint32_t r) {
         const mdist_buffer_t buffer = {r == 0 ? own.on_gpu() : host.data(), 4, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.group, r, call, kTimeout_ns);
+        all_reduce(world.executors, r, call, kTimeout_ns);
     });
     for (const std::string &each : told) {
         assert_non_null(std::strstr(each.c_str(), "1 buffer on the GPU: float32 x 4"));
@@ -316,14 +321,14 @@ void what_cannot_be_marked_is_waited_for_in_time(void **) {
     const Told told = on_all(2, [&](uint32_t r) {
         const mdist_buffer_t buffer = {values[r].on_gpu(), 16, MDIST_FLOAT32, 0};
         Call call;
-        call.kind = CallKind::kAllReduce;
+        call.kind = &calls::kAllReduce;
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.group, r, call, 300'000'000);
+        all_reduce(world.executors, r, call, 300'000'000);
     });
     for (const std::string &each : told)
-        assert_non_null(std::strstr(each.c_str(), "a collective was not done within 300 ms"));
+        assert_non_null(std::strstr(each.c_str(), "a collective did not finish within 300 ms"));
     fake_gpu()->reset();
 }
 
@@ -338,7 +343,7 @@ void scratch_memory_is_used_to_its_end(void **) {
         assert_true(fake_gpu()->plan("job@1:hang"));
         assert_int_equal(gpu.api().fill(0, scratch, 1, kBytes, lane.stream()), 0);
         assert_false(lane.finish(1'000'000));
-        gpu.not_done(lane.stream(), "a collective", 1'000'000); // or the lane would wait
+        not_done(gpu, lane.stream(), "a collective", 1'000'000); // or the lane would wait
     }
     std::vector<Memory> others;
     for (int i = 0; i < 20; ++i) {

@@ -2,6 +2,7 @@
 // NCCL in one process: every kind of collective, errors of its own, ranks that hang, and its end, within their times.
 #include "fake.h"
 #include "lanes_support.h"
+#include "strategy/job/call_functions.h"
 
 #include "comm/device/nccl_start.h"
 #include "util/clock.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kElements = 1000;
 /// Parties with a GPU each, and NCCL.
 struct NcclParties : GpuParties {
     explicit NcclParties(uint32_t parties = kParties) : GpuParties(parties, parties) {
-        lanes.set_nccl(start_nccl(group, lanes, kTimeout_ns, obstacle));
+        lanes.set_nccl(start_nccl(&calls::kCreateStrategy, group, nullptr, lanes.lanes(), kTimeout_ns, obstacle));
     }
     std::string obstacle;
 };
@@ -46,8 +47,8 @@ mdist_buffer_t buffer_of_twin(const Twin &twin, uint64_t elements) {
 }
 
 /// One call of party r, from one buffer to another.
-void call(Group &group, uint32_t r, CallKind kind, int32_t op, const mdist_buffer_t &in, const mdist_buffer_t &out,
-          uint32_t root = 0, uint64_t timeout_ns = kTimeout_ns) {
+void call(Executors &executors, uint32_t r, CallKind kind, int32_t op, const mdist_buffer_t &in,
+          const mdist_buffer_t &out, uint32_t root = 0, uint64_t timeout_ns = kTimeout_ns) {
     Call call;
     call.kind = kind;
     call.op = op;
@@ -55,14 +56,14 @@ void call(Group &group, uint32_t r, CallKind kind, int32_t op, const mdist_buffe
     call.inputs = &in;
     call.outputs = &out;
     call.buffer_count = 1;
-    (kind == CallKind::kAllReduce || kind == CallKind::kReduceToRoot ? all_reduce : exchange)(group, r, call,
-                                                                                              timeout_ns);
+    (kind == &calls::kAllReduce || kind == &calls::kReduceToRoot ? all_reduce : exchange)(executors, r, call,
+                                                                                          timeout_ns);
 }
 
 Told reduce_all(NcclParties &world, std::vector<Twin> &twins, uint64_t timeout_ns = kTimeout_ns) {
     return on_all(world.group.parties(), [&](uint32_t r) {
         const mdist_buffer_t buffer = buffer_of_twin(twins[r], kElements);
-        call(world.group, r, CallKind::kAllReduce, MDIST_SUM, buffer, buffer, 0, timeout_ns);
+        call(world.executors, r, &calls::kAllReduce, MDIST_SUM, buffer, buffer, 0, timeout_ns);
     });
 }
 
@@ -86,7 +87,8 @@ void it_starts_where_every_replica_has_a_gpu(void **) {
     assert_true(own.lanes.uses_nccl());
     GpuParties shared(3, 2);
     std::string obstacle;
-    assert_null(start_nccl(shared.group, shared.lanes, kTimeout_ns, obstacle).get());
+    assert_null(
+        start_nccl(&calls::kCreateStrategy, shared.group, nullptr, shared.lanes.lanes(), kTimeout_ns, obstacle).get());
     assert_non_null(std::strstr(obstacle.c_str(), "share one GPU"));
 }
 
@@ -120,7 +122,7 @@ void sums_and_means(void **) {
     }
     expect_well(on_all(kParties, [&](uint32_t r) {
         const mdist_buffer_t buffer = {means[r].on_gpu(), 1, MDIST_FLOAT32, 0};
-        call(world.group, r, CallKind::kAllReduce, MDIST_MEAN, buffer, buffer);
+        call(world.executors, r, &calls::kAllReduce, MDIST_MEAN, buffer, buffer);
     }));
     for (uint32_t r = 0; r < kParties; ++r) {
         float mean;
@@ -163,21 +165,21 @@ void gathers_and_scatters(void **) {
         const mdist_buffer_t none = {nullptr, 0, MDIST_INT32, 0};
         fresh(true);
         expect_well(
-            on_all(kParties, [&](uint32_t r) { call(world.group, r, CallKind::kAllGather, 0, part(r), whole(r)); }));
+            on_all(kParties, [&](uint32_t r) { call(world.executors, r, &calls::kAllGather, 0, part(r), whole(r)); }));
         for (uint32_t r = 0; r < kParties; ++r) assert_true(numbers_of(wholes[r], *world.gpus[r]) == pieces.whole);
         fresh(true);
         expect_well(on_all(kParties, [&](uint32_t r) {
-            call(world.group, r, CallKind::kGatherToRoot, 0, part(r), r == 2 ? whole(r) : none, 2);
+            call(world.executors, r, &calls::kGatherToRoot, 0, part(r), r == 2 ? whole(r) : none, 2);
         }));
         assert_true(numbers_of(wholes[2], *world.gpus[2]) == pieces.whole);
         fresh(false);
         expect_well(on_all(kParties, [&](uint32_t r) {
-            call(world.group, r, CallKind::kScatter, 0, r == 1 ? whole(r) : none, part(r), 1);
+            call(world.executors, r, &calls::kScatter, 0, r == 1 ? whole(r) : none, part(r), 1);
         }));
         for (uint32_t r = 0; r < kParties; ++r) assert_true(numbers_of(parts[r], *world.gpus[r]) == pieces.parts[r]);
         fresh(false);
         expect_well(on_all(kParties, [&](uint32_t r) {
-            call(world.group, r, CallKind::kReduceScatter, MDIST_MAX, whole(r), part(r));
+            call(world.executors, r, &calls::kReduceScatter, MDIST_MAX, whole(r), part(r));
         }));
         for (uint32_t r = 0; r < kParties; ++r) assert_true(numbers_of(parts[r], *world.gpus[r]) == pieces.parts[r]);
     }
@@ -195,17 +197,17 @@ void transposes_broadcasts_and_reduces_to_a_root(void **) {
     }
     const auto from = [&](uint32_t r) { return buffer_of_twin(in[r], kParties); };
     const auto to = [&](uint32_t r) { return buffer_of_twin(out[r], kParties); };
-    expect_well(on_all(kParties, [&](uint32_t r) { call(world.group, r, CallKind::kAllToAll, 0, from(r), to(r)); }));
+    expect_well(on_all(kParties, [&](uint32_t r) { call(world.executors, r, &calls::kAllToAll, 0, from(r), to(r)); }));
     for (uint32_t r = 0; r < kParties; ++r)
         for (uint32_t i = 0; i < kParties; ++i)
             assert_int_equal(numbers_of(out[r], *world.gpus[r])[i], static_cast<int>(10 * i + r));
     expect_well(on_all(kParties, [&](uint32_t r) {
         const mdist_buffer_t none = {nullptr, 0, MDIST_INT32, 0};
-        call(world.group, r, CallKind::kReduceToRoot, MDIST_SUM, from(r), r == 3 ? to(r) : none, 3);
+        call(world.executors, r, &calls::kReduceToRoot, MDIST_SUM, from(r), r == 3 ? to(r) : none, 3);
     }));
     assert_int_equal(numbers_of(out[3], *world.gpus[3])[1], 64);
     expect_well(
-        on_all(kParties, [&](uint32_t r) { call(world.group, r, CallKind::kBroadcast, 0, from(r), from(r), 2); }));
+        on_all(kParties, [&](uint32_t r) { call(world.executors, r, &calls::kBroadcast, 0, from(r), from(r), 2); }));
     assert_int_equal(numbers_of(in[0], *world.gpus[0])[1], 21);
 }
 
@@ -273,7 +275,7 @@ struct Watched : GpuParties {
         NcclComms::Id id(MDIST_GPU_ID_BYTES);
         assert_int_equal(api.unique_id(id.data()), 0);
         comms.emplace(
-            api, lanes, 2, 0, id, [this](const Failure &failure) { wrong.set_value(failure.message()); },
+            api, lanes.lanes(), 2, 0, id, [this](const Failure &failure) { wrong.set_value(failure.message()); },
             [] { return false; });
         comms->ready(kTimeout_ns);
     }
@@ -294,7 +296,7 @@ void each_call_has_a_deadline_of_its_own(void **) {
     world.gpus[0]->zero(memory.get(), 64);
     world.comms->watch(marks(), "the first", kTimeout_ns);
     world.comms->watch(marks(), "the second", 100'000'000);
-    assert_non_null(std::strstr(world.wrong.get_future().get().c_str(), "the second was given to NCCL"));
+    assert_non_null(std::strstr(world.wrong.get_future().get().c_str(), "the second: NCCL did not finish within"));
     fake_gpu()->reset();
 }
 

@@ -32,7 +32,7 @@ static int all_are(const int32_t *numbers, size_t count, int32_t wanted) {
 }
 
 static const char *round_of(mdist_replica_t *replica, uint32_t id, uint32_t n) {
-    int32_t sum[ELEMENTS], parts[MOST_REPLICAS], own = (int32_t)id, mine = -1, started[ELEMENTS];
+    int32_t sum[ELEMENTS], parts[MOST_REPLICAS], taken[MOST_REPLICAS], own = (int32_t)id, mine = -1, started[ELEMENTS];
     for (size_t i = 0; i < ELEMENTS; ++i) sum[i] = started[i] = (int32_t)id;
     const mdist_buffer_t all = buffer_of(sum, MDIST_INT32, ELEMENTS), one = buffer_of(&own, MDIST_INT32, 1);
     const mdist_buffer_t whole = buffer_of(parts, MDIST_INT32, n), out = buffer_of(&mine, MDIST_INT32, 1);
@@ -50,7 +50,18 @@ static const char *round_of(mdist_replica_t *replica, uint32_t id, uint32_t n) {
         if (parts[r] != (int32_t)r) return "gathered";
     if (mdist_reduce_scatter(replica, MDIST_SUM, &whole, &out, 1, NULL, NULL) != MDIST_OK) return "reduce_scatter";
     if (mine != (int32_t)(id * n)) return "scattered";
-    if (mdist_broadcast(replica, n - 1, &one, 1, NULL, NULL) != MDIST_OK || own != (int32_t)n - 1) return "broadcast";
+    const uint32_t root = n - 1;
+    if (mdist_gather_to_root(replica, root, &one, &whole, 1, NULL, NULL) != MDIST_OK) return "gather_to_root";
+    for (uint32_t r = 0; r < n && id == root; ++r)
+        if (parts[r] != (int32_t)r) return "gathered to the root";
+    for (uint32_t r = 0; r < n; ++r) parts[r] = (int32_t)(id * MOST_REPLICAS + r);
+    if (mdist_scatter(replica, root, &whole, &out, 1, NULL, NULL) != MDIST_OK) return "scatter";
+    if (mine != (int32_t)(root * MOST_REPLICAS + id)) return "scattered from the root";
+    const mdist_buffer_t other = buffer_of(taken, MDIST_INT32, n);
+    if (mdist_all_to_all(replica, &whole, &other, 1, NULL, NULL) != MDIST_OK) return "all_to_all";
+    for (uint32_t r = 0; r < n; ++r)
+        if (taken[r] != (int32_t)(r * MOST_REPLICAS + id)) return "taken";
+    if (mdist_broadcast(replica, root, &one, 1, NULL, NULL) != MDIST_OK || own != (int32_t)root) return "broadcast";
     return NULL;
 }
 
@@ -108,6 +119,12 @@ static void workers_with_one_and_two_gpus(void **state) {
     run("all_kinds", 3, "cpu*2", 0);
 }
 
+static void workers_with_different_numbers_of_gpus(void **state) {
+    (void)state;
+    run("all_kinds", 2, "cpu*1|cpu*4", 0);
+    run("all_kinds", 3, "cpu*3|cpu*1|cpu*2", 0);
+}
+
 static void a_lost_worker_is_heard_of(void **state) {
     (void)state;
     run("one_dies", 2, "cpu*1", 1);
@@ -117,6 +134,7 @@ static void a_lost_worker_is_heard_of(void **state) {
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_with_one_and_two_gpus),
+        cmocka_unit_test(workers_with_different_numbers_of_gpus),
         cmocka_unit_test(a_lost_worker_is_heard_of),
     };
     return cmocka_run_group_tests_name("gpu/comm/nccl_workers", tests, NULL, NULL);

@@ -42,7 +42,7 @@ static int32_t rounds(mdist_replica_t *replica, void *user_data) {
 }
 
 static void in_a_row(void) {
-    Note notes[2] = {{""}, {""}};
+    Note notes[3] = {{""}};
     mdist_strategy_t *strategy = NULL;
     mdist_config_t *config = NULL;
     GIVES(MDIST_OK, mdist_config_create(&config, &error));
@@ -59,6 +59,8 @@ static void started_operations_share_memory(void **state) {
     (void)state;
     const Workers workers = {.scenario = "in_a_row", .count = 2, .devices = "cpu*2"};
     assert_int_equal(run_workers(&workers), 0);
+    const Workers uneven = {.scenario = "in_a_row", .count = 2, .devices = "cpu*1|cpu*3"};
+    assert_int_equal(run_workers(&uneven), 0);
 }
 
 static int test_all(void) {

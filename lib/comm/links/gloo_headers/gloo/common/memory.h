@@ -12,7 +12,7 @@ namespace gloo {
 template <typename T>
 class ShareableNonOwningPtr;
 
-/// Says whether the object is still there, to those who ask for a NonOwningPtr.
+/// Tells the holders of a NonOwningPtr whether the object still exists.
 template <typename T>
 class WeakNonOwningPtr final {
   public:
@@ -30,7 +30,7 @@ class NonOwningPtr final {
     std::shared_ptr<T> ptr_;
 };
 
-/// Part of the object. Constructed and destroyed inside libgloo alone.
+/// A part of the object. Only libgloo constructs and destroys it.
 template <typename T>
 class ShareableNonOwningPtr final {
   public:

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/call/call.h"
+
+#include "util/dtype.h"
+#include "util/text.h"
+
+#include <algorithm>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD"};
+
+constexpr const char *kOnGpus = " on the GPU";
+constexpr std::size_t kShown = 4; // buffers that call_text() names
+
+std::string buffer_text(const mdist_buffer_t &buffer) {
+    return text(dtype_name(buffer.dtype), " x ", buffer.elements);
+}
+
+/// The first buffer in which two calls of one kind and count differ; the count if none.
+std::size_t different_buffer(const Call &a, const Call &b) {
+    for (std::size_t i = 0; i < a.buffer_count; ++i) {
+        if (a.inputs[i].dtype != b.inputs[i].dtype) return i;
+        if (input_lengths_agree(a.kind->pattern()) && a.inputs[i].elements != b.inputs[i].elements) return i;
+    }
+    return a.buffer_count;
+}
+
+} // namespace
+
+std::string call_text(const Call &call) {
+    std::string out = text(call.kind->name(), "(");
+    if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
+    if (has_root(call.kind->pattern())) out += text("root ", call.root, ", ");
+    out += call.subject_text;
+    if (call.inputs != nullptr)
+        out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", call.on_gpus() ? kOnGpus : "");
+    for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
+        out += text(i == 0 ? ": " : ", ", buffer_text(call.inputs[i]));
+    if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
+    return out + ")";
+}
+
+bool same_call(const Call &a, const Call &b) {
+    if (a.kind != b.kind || a.op != b.op || a.root != b.root || a.buffer_count != b.buffer_count ||
+        a.subject != b.subject || a.on_gpus() != b.on_gpus())
+        return false;
+    return a.inputs == nullptr || different_buffer(a, b) == a.buffer_count;
+}
+
+std::string difference_text(const Call &a, const Call &b) {
+    if (a.kind != b.kind || a.inputs == nullptr || a.buffer_count != b.buffer_count) return "";
+    const std::size_t i = different_buffer(a, b);
+    if (i < kShown || i == a.buffer_count) return "";
+    return text("; buffer ", i, " is ", buffer_text(a.inputs[i]), " and ", buffer_text(b.inputs[i]));
+}
+
+uint64_t fingerprint(const Call &call) {
+    uint64_t hash = 0;
+    const auto mix = [&hash](uint64_t word) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with bits all over: 2^64 by the golden ratio
+        hash ^= hash >> 32;
+    };
+    mix(call.kind->hash() ^ static_cast<uint64_t>(call.kind->pattern()) << 32 ^ static_cast<uint32_t>(call.op));
+    mix(static_cast<uint64_t>(call.root) << 32 | (call.inputs != nullptr));
+    mix(call.buffer_count);
+    mix(call.subject);
+    if (call.on_gpus()) mix(1);
+    for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
+        mix(static_cast<uint32_t>(call.inputs[i].dtype));
+        if (input_lengths_agree(call.kind->pattern())) mix(call.inputs[i].elements);
+    }
+    return hash;
+}
+
+} // namespace mdist

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call: what one replica asks of a collective. Two replicas can meet only if they ask for the same.
+//
+// A call borrows the caller's buffer arrays. It is valid while its replica is in the group. `check_call` (check.h)
+// checks one replica's own arguments; `same_call` compares the calls of two replicas before any byte moves.
+#pragma once
+
+#include "comm/call/function.h"
+
+#include <mdist/collective.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mdist {
+
+class Event;
+
+/// The function of a default-constructed call.
+inline const CallFunction kUnnamedFunction("a call", Pattern::kMeet);
+
+struct Call {
+    CallKind kind = &kUnnamedFunction;
+    int32_t op = 0;    // mdist_reduce_op_t if the call reduces
+    uint32_t root = 0; // if has_root()
+    const mdist_buffer_t *inputs = nullptr;
+    const mdist_buffer_t *outputs = nullptr;
+    std::size_t buffer_count = 0;
+    uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
+    const char *subject_text = ""; // the same for messages
+    const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls
+    /// Writes results of an all-reduce into the outputs in its own way, chosen by `how`. nullptr: results overwrite the
+    /// outputs. Works with one worker only. Must not throw. The party that computes a result applies it to every
+    /// party's outputs.
+    void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
+    int32_t how = 0;
+    /// Not null: the buffers lie on the replicas' GPUs. The event marks the end of the work that this replica's stream
+    /// had been given before the call. nullptr: the buffers lie on the host.
+    const Event *ready = nullptr;
+    bool on_gpus() const { return ready != nullptr; }
+};
+
+inline Pattern pattern_of(const Call &call) {
+    const Pattern pattern = call.kind->pattern();
+    const bool by_op = pattern == Pattern::kMeet || pattern == Pattern::kFirst;
+    return by_op && call.op != 0 ? Pattern::kReduce : pattern;
+}
+/// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
+std::string call_text(const Call &call);
+
+/// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
+bool same_call(const Call &a, const Call &b);
+/// Equal for calls that can meet. Calls that cannot meet differ, except by a chance of 1 in 2^64.
+uint64_t fingerprint(const Call &call);
+/// Names the first buffer that differs, if call_text() of both calls does not show it: "; buffer 7 is float32 x 3 and
+/// int8 x 3". Otherwise "".
+std::string difference_text(const Call &a, const Call &b);
+
+} // namespace mdist

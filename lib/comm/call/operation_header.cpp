@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/call/operation_header.h"
+
+#include "comm/call/bad_message.h"
+#include "util/dtype.h"
+#include "util/failure.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mdist {
+namespace {
+
+bool same(const OperationHeader &a, const OperationHeader &b) {
+    return a.sequence == b.sequence && a.print == b.print && a.function == b.function && a.pattern == b.pattern &&
+           a.op == b.op && a.dtype == b.dtype && a.on_gpus == b.on_gpus && a.root == b.root &&
+           a.buffer_count == b.buffer_count && a.elements == b.elements &&
+           std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
+}
+
+const CallFunction kUnknownFunction("?", Pattern::kMeet);
+
+CallKind function_of(const OperationHeader &header) {
+    const CallKind found = CallFunction::find(header.function);
+    return found != nullptr ? found : &kUnknownFunction;
+}
+
+/// Whether some call has such a header. Bytes that are no header are DATA_LOSS, not a disagreement about calls.
+bool is_header(const OperationHeader &header) {
+    return CallFunction::find(header.function) != nullptr && header.op <= MDIST_PROD &&
+           header.pattern <= static_cast<uint8_t>(kLastPattern) && (header.dtype == 0 || dtype_size(header.dtype) != 0);
+}
+
+/// Says where two headers differ if their texts look the same.
+const char *hidden_difference(const OperationHeader &a, const OperationHeader &b) {
+    if (a.sequence != b.sequence || a.text() != b.text()) return "";
+    if (a.subject_print != b.subject_print) return "; they differ further on in that name, shape or axes";
+    return "; they differ in a later buffer";
+}
+
+} // namespace
+
+OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_t payload_bytes) {
+    OperationHeader header;
+    header.sequence = sequence;
+    header.print = fingerprint(call);
+    header.function = call.kind->hash();
+    header.pattern = static_cast<uint8_t>(pattern_of(call)) & 0xf;
+    header.op = static_cast<uint8_t>(call.op) & 0xf;
+    header.root = call.root;
+    header.subject_print =
+        static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
+    if (call.inputs != nullptr && call.buffer_count != 0) {
+        header.dtype = static_cast<uint8_t>(call.inputs[0].dtype) & 0x7f;
+        if (input_lengths_agree(call.kind->pattern())) header.elements = call.inputs[0].elements;
+    }
+    header.on_gpus = call.on_gpus() ? 1 : 0;
+    header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
+    std::memcpy(header.subject, call.subject_text, std::min(std::strlen(call.subject_text), sizeof header.subject));
+    header.payload_bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes, UINT32_MAX));
+    return header;
+}
+
+const char *OperationHeader::name() const {
+    return function_of(*this)->name();
+}
+
+std::string OperationHeader::text() const {
+    const std::string subject_text(subject, strnlen(subject, sizeof subject));
+    Call call;
+    call.kind = function_of(*this);
+    call.op = op;
+    call.root = root;
+    call.subject_text = subject_text.c_str();
+    // The header knows only the first buffer: name that one here, and count the others.
+    std::string out = call_text(call);
+    out.pop_back();
+    if (dtype != 0) {
+        append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
+                                     on_gpus != 0 ? " on the GPU: " : ": ", dtype_name(dtype)));
+        if (input_lengths_agree(call.kind->pattern())) append_text(out, mdist::text(" x ", elements));
+        if (buffer_count > 1) out += ", ...";
+    }
+    return out + ")";
+}
+
+void check_same(const OperationHeader &mine, uint32_t self, const OperationHeader &theirs, uint32_t worker) {
+    if (same(mine, theirs)) return;
+    if (!is_header(theirs)) throw bad_message(worker, "bytes that are not a valid operation header");
+    throw Failure(MDIST_ERR_MISMATCH, text("workers disagree: worker ", self, " is in operation ", mine.sequence, ", ",
+                                           mine.text(), ", worker ", worker, " in operation ", theirs.sequence, ", ",
+                                           theirs.text(), hidden_difference(mine, theirs)))
+        .operation(mine.name())
+        .worker(static_cast<int32_t>(worker))
+        .reason("different_calls");
+}
+
+} // namespace mdist

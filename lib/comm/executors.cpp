@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/executors.h"
+
+#include "comm/call/pointers.h"
+
+#include <utility>
+
+namespace mdist {
+
+void Executors::set_workers(Workers &workers, uint32_t first_replica_id) {
+    workers_ = &workers;
+    group_.join_job([&workers](const Failure &cause) { workers.fail(cause); }, first_replica_id);
+}
+
+void Executors::lead(uint64_t timeout_ns) noexcept {
+    led_failure_.reset();
+    try {
+        Pointers<const Call *> calls(group_.parties());
+        for (uint32_t party = 0; party < group_.parties(); ++party) calls[party] = &group_.call_of(party);
+        if (calls[0]->on_gpus())
+            gpus_->perform(group_, workers_, calls.get(), timeout_ns);
+        else
+            workers_->perform(calls.get(), timeout_ns);
+    } catch (const Failure &failure) {
+        led_failure_.emplace(failure);
+        if (failure.operation().empty()) std::move(*led_failure_).operation(group_.call_of(0).kind->name());
+    } catch (const std::exception &) {
+        led_failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
+    }
+    // Release before any party hears of the failure and makes one of its own from it.
+    if (led_failure_) group_.release(*led_failure_);
+}
+
+} // namespace mdist

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/led_collective.h"
+
+#include <utility>
+
+namespace mdist {
+
+uint64_t LedCollective::run() {
+    if (!executors_.group().claim(0)) return 0;
+    executors_.lead(timeout_ns_);
+    return 1;
+}
+
+uint64_t LedCollective::start(std::function<void()> then) {
+    if (executors_.workers() == nullptr) return run();
+    if (!executors_.group().claim(0)) return 0;
+    Executors &executors = executors_;
+    executors.workers()->run_later([&executors, timeout_ns = timeout_ns_, then = std::move(then)] {
+        executors.lead(timeout_ns);
+        executors.group().add_work(1, 1);
+        then();
+    });
+    return 0;
+}
+
+void perform_led(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    Group &group = executors.group();
+    LedCollective part(executors, timeout_ns != 0 ? timeout_ns : group.timeout());
+    const uint32_t before = group.finishes();
+    group.meet(party, call, timeout_ns);
+    group.finish_work(before, part.run(), part.total());
+    part.check();
+}
+
+} // namespace mdist

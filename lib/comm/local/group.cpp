@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/local/group.h"
+
+#include "comm/plan/lengths.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <string>
+
+#include <sched.h>
+
+namespace mdist {
+namespace {
+
+constexpr uint64_t kOneArrived = 1;
+constexpr uint64_t kOneDeparted = uint64_t{1} << 16;
+constexpr uint64_t kOneGeneration = uint64_t{1} << 32;
+
+uint32_t arrived(uint64_t tally) {
+    return tally & 0xffff;
+}
+uint32_t departures(uint64_t tally) {
+    return (tally >> 16) & 0xffff;
+}
+uint64_t generation(uint64_t tally) {
+    return tally >> 32;
+}
+
+/// Whether every waiting party gets this cause as it is. Any other cause, such as the failure of one step function,
+/// reaches the waiting parties as ABORTED.
+bool concerns_everyone(const Failure &cause) {
+    return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT ||
+           cause.status() == MDIST_ERR_PEER_LOST || cause.status() == MDIST_ERR_DATA_LOSS;
+}
+
+} // namespace
+
+Group::Group(uint32_t parties, Patience patience, uint64_t timeout_ns)
+    : parties_(parties), patience_(patience), timeout_ns_(timeout_ns), slots_(new Slot[parties]) {}
+
+void Group::write(Slot &slot, const Call &call) {
+    const bool one = call.buffer_count == 1 && call.inputs != nullptr;
+    const void *input = one ? call.inputs[0].data : nullptr;
+    void *output = one ? call.outputs[0].data : nullptr;
+    if (slot.call != &call) slot.call = &call;
+    if (slot.input != input) slot.input = input;
+    if (slot.output != output) slot.output = output;
+}
+
+void Group::enter(Slot &slot, const Call &call) {
+    const uint64_t run = run_.load(std::memory_order_relaxed);
+    const uint64_t before =
+        slot.entered_run.load(std::memory_order_relaxed) == run ? slot.entered.load(std::memory_order_relaxed) : 0;
+    slot.last_kind.store(call.kind, std::memory_order_relaxed);
+    slot.entered.store(before + 1, std::memory_order_relaxed);
+    slot.entered_run.store(run, std::memory_order_relaxed);
+    write(slot, call);
+}
+
+uint64_t Group::entered(uint32_t party) const {
+    const Slot &slot = slots_[party];
+    const bool now = slot.entered_run.load(std::memory_order_relaxed) == run_.load(std::memory_order_relaxed);
+    return now ? slot.entered.load(std::memory_order_relaxed) : 0;
+}
+
+bool Group::departed(uint32_t party) const {
+    return slots_[party].departed_run.load(std::memory_order_relaxed) == run_.load(std::memory_order_relaxed);
+}
+
+void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
+    const Arrival arrival = arrive(party, call);
+    if (!arrival.last) await(party, call, arrival, timeout_ns != 0 ? timeout_ns : timeout_ns_);
+    if (!well_) throw_cause(true);
+}
+
+Group::Arrival Group::arrive(uint32_t party, const Call &call) {
+    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    enter(slots_[party], call);
+
+    const uint64_t print = fingerprint(call);
+    const uint32_t seen = round_.now();
+    prints_.fetch_add(print, std::memory_order_relaxed);
+    const uint64_t tally = tally_.fetch_add(kOneArrived, std::memory_order_seq_cst) + kOneArrived;
+    const bool last = arrived(tally) == parties_;
+    if (last) {
+        complete(print);
+    } else if (departures(tally) != 0) {
+        release_gone();
+    }
+    // From here on, the party that arrives last may read the call, unless this party withdraws first.
+    return {print, generation(tally), seen, last, false};
+}
+
+Group::Arrival Group::arrive_started(uint32_t party, const Call &call) {
+    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    starting_.fetch_add(1, std::memory_order_relaxed); // before the arrival, which publishes it
+    Arrival arrival = arrive(party, call);
+    arrival.started = true;
+    return arrival;
+}
+
+/// Returns when the meeting is complete; otherwise withdraws and throws. The party that arrives last decides the
+/// outcome. If the meeting succeeded for one party it succeeded for all, even if something ends the group at the same
+/// moment: the parties then count on each other in finish().
+void Group::await(uint32_t party, const Call &call, const Arrival &arrival, uint64_t limit_ns) {
+    uint32_t seen = arrival.seen;
+    LongWait long_wait;
+    const auto describe = [&] { return waiting(party, call, arrival); };
+    // The round also advances for the previous meeting, if that meeting's last party was slow to announce it.
+    while (completed_.load(std::memory_order_acquire) == arrival.generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady) {
+            if (withdraw(arrival)) throw_cause(true);
+        } else if (!round_.wait(seen, patience_, limit_ns, long_wait, describe) && withdraw(arrival)) {
+            throw_late(party, call, limit_ns);
+        }
+        seen = round_.now();
+    }
+}
+
+bool Group::met(const Arrival &arrival) {
+    if (completed_.load(std::memory_order_acquire) == arrival.generation) {
+        if (state_.load(std::memory_order_seq_cst) != kReady && withdraw(arrival)) throw_cause(true);
+        if (completed_.load(std::memory_order_acquire) == arrival.generation) return false;
+    }
+    if (!well_) throw_cause(true);
+    return true;
+}
+
+void Group::throw_late(uint32_t party, const Call &call, uint64_t waited_ns) {
+    fail_late(party, call, waited_ns);
+    throw_cause(true);
+}
+
+/// The last party to arrive compares the calls and releases all parties. The others are waiting, so their calls are
+/// safe to read.
+void Group::complete(uint64_t print) noexcept {
+    try {
+        if (prints_.load(std::memory_order_relaxed) != parties_ * print)
+            compare();
+        else if (!end_job_ && has_parts(call_of(0).kind->pattern()))
+            check_pieces();
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    } catch (const Failure &failure) {
+        end_job_ ? fail(failure) : void(end(kReleased, failure, true));
+    }
+    reset_work();
+    any_started_ = starting_.load(std::memory_order_relaxed) != 0;
+    if (any_started_) starting_.store(0, std::memory_order_relaxed);
+    prints_.store(0, std::memory_order_relaxed);
+    well_ = state_.load(std::memory_order_seq_cst) == kReady;
+    uint64_t tally = tally_.load(std::memory_order_relaxed);
+    while (!tally_.compare_exchange_weak(tally, tally - parties_ * kOneArrived + kOneGeneration,
+                                         std::memory_order_seq_cst)) {
+    }
+    completed_.store((generation(tally) + 1) & 0xffffffff, std::memory_order_release);
+    advance(round_);
+}
+
+void Group::check_pieces() const {
+    const CallLengths lengths(calls());
+    check_lengths(lengths, call_of(0));
+    for (uint32_t party = 0; party < parties_; ++party) {
+        const Call &call = call_of(party);
+        if (has_root(call.kind->pattern()) && party != call.root) continue;
+        for (std::size_t b = 0; b < call.buffer_count; ++b) check_place(call, party, b, lengths.offset(party, b));
+    }
+}
+
+void Group::compare() {
+    for (uint32_t other = 1; other < parties_; ++other) {
+        if (same_call(call_of(0), call_of(other))) continue;
+        const uint64_t operation = entered(0);
+        throw Failure(MDIST_ERR_MISMATCH,
+                      text("replicas disagree in operation ", operation, " of the step: replica ", first_id_,
+                           " called ", call_text(call_of(0)), ", replica ", first_id_ + other, " called ",
+                           call_text(call_of(other)), difference_text(call_of(0), call_of(other))))
+            .operation(call_of(0).kind->name())
+            .reason("different_calls");
+    }
+}
+
+/// Takes the party's arrival back, so that nobody reads its call any more, and returns true. Returns false if the
+/// meeting is complete, and only after the last party to arrive has read all calls.
+bool Group::withdraw(const Arrival &arrival) {
+    uint64_t tally = tally_.load(std::memory_order_seq_cst);
+    while (generation(tally) == arrival.generation) {
+        if (arrived(tally) == parties_) {
+            sched_yield(); // the last party is comparing calls, for a few hundred nanoseconds
+            tally = tally_.load(std::memory_order_seq_cst);
+        } else if (tally_.compare_exchange_weak(tally, tally - kOneArrived, std::memory_order_seq_cst)) {
+            // The meeting cannot complete without this party, so nobody reads these while they change.
+            prints_.fetch_sub(arrival.print, std::memory_order_relaxed);
+            if (arrival.started) starting_.fetch_sub(1, std::memory_order_relaxed);
+            return true;
+        }
+    }
+    return false;
+}
+
+void Group::finish() noexcept {
+    const uint32_t seen = finish_round_.now();
+    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
+        finished_.store(0, std::memory_order_relaxed);
+        advance(finish_round_);
+    } else {
+        // No deadline: between meet() and finish() the others run only library code, and its waits are limited.
+        finish_round_.wait(seen, patience_, kNoDeadline);
+    }
+}
+
+bool Group::add_work(uint64_t done, uint64_t total) noexcept {
+    if (done == 0 || finished_.fetch_add(done, std::memory_order_acq_rel) + done != total) return false;
+    finished_.store(0, std::memory_order_relaxed);
+    advance(finish_round_);
+    return true;
+}
+
+void Group::add(Alarm &alarm) {
+    const std::lock_guard lock(alarm_mutex_);
+    alarms_.push_back(&alarm);
+    alarm_count_.store(static_cast<uint32_t>(alarms_.size()), std::memory_order_seq_cst);
+}
+
+void Group::remove(const Alarm &alarm) noexcept {
+    const std::lock_guard lock(alarm_mutex_);
+    alarms_.erase(std::remove(alarms_.begin(), alarms_.end(), &alarm), alarms_.end());
+    alarm_count_.store(static_cast<uint32_t>(alarms_.size()), std::memory_order_seq_cst);
+}
+
+void Group::ring() noexcept {
+    const std::lock_guard lock(alarm_mutex_);
+    for (Alarm *alarm : alarms_) alarm->ring();
+}
+
+void Group::depart(uint32_t party) noexcept {
+    slots_[party].departed_run.store(run_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
+    if (arrived(tally) != 0) release_gone();
+}
+
+void Group::release_gone() noexcept {
+    try {
+        release(gone());
+    } catch (const std::bad_alloc &) {
+        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+}
+
+void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noexcept {
+    try {
+        fail(late(party, call, waited_ns));
+    } catch (const std::bad_alloc &) {
+        fail(Failure(MDIST_ERR_TIMEOUT, "timed out"));
+    }
+}
+
+/// Returns whether this call ended the group.
+bool Group::end(State state, const Failure &cause, bool alike) noexcept {
+    {
+        const std::lock_guard lock(cause_mutex_);
+        const uint32_t now = state_.load(std::memory_order_relaxed);
+        if (now == kFailed || now == state) return false;
+        try {
+            // If a released group fails, it keeps the cause of the release until the step is over, because that came
+            // first.
+            if (!cause_) {
+                alike_ = alike;
+                cause_.emplace(cause);
+            }
+            if (state == kFailed) failed_cause_.emplace(cause);
+        } catch (const std::bad_alloc &) {
+            // The state alone must do; cause() then reports that memory ran out.
+        }
+        state_.store(state, std::memory_order_seq_cst);
+    }
+    advance(round_);
+    return true;
+}
+
+void Group::release(const Failure &cause) noexcept {
+    if (end_job_) return fail(cause);
+    end(kReleased, cause, concerns_everyone(cause));
+}
+
+void Group::fail(const Failure &cause) noexcept {
+    if (!end(kFailed, cause, concerns_everyone(cause))) return;
+    const bool asked_for = cause.status() == MDIST_ERR_ABORTED; // mdist_strategy_abort, or the end of the strategy
+    asked_for ? log_info("collectives have ended: ", cause.message())
+              : log_error("collectives have ended: ", cause.message());
+    if (end_job_) end_job_(cause);
+}
+
+std::optional<Failure> Group::cause() const {
+    if (state_.load(std::memory_order_acquire) == kReady) return std::nullopt;
+    const std::lock_guard lock(cause_mutex_);
+    if (!cause_ && state_.load(std::memory_order_relaxed) != kReady)
+        return Failure(MDIST_ERR_OUT_OF_MEMORY, "the first cause could not be kept for lack of memory");
+    return cause_;
+}
+
+bool Group::alike() const {
+    const std::lock_guard lock(cause_mutex_);
+    return alike_;
+}
+
+void Group::reset() noexcept {
+    tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
+    prints_.store(0, std::memory_order_relaxed);
+    starting_.store(0, std::memory_order_relaxed);
+    run_.fetch_add(1, std::memory_order_relaxed);
+    if (state_.load(std::memory_order_acquire) == kReady) return; // an abort from now on belongs to the next run
+    const std::lock_guard lock(cause_mutex_);
+    if (state_.load(std::memory_order_relaxed) == kFailed) {
+        if (failed_cause_) {
+            cause_.swap(failed_cause_);
+            alike_ = concerns_everyone(*cause_);
+        }
+        failed_cause_.reset();
+        return;
+    }
+    failed_runs_.fetch_add(1, std::memory_order_relaxed);
+    cause_.reset();
+    state_.store(kReady, std::memory_order_release);
+}
+
+void Group::throw_cause(bool waiting) const {
+    const Failure first = cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
+    if (waiting && alike()) throw first;
+    const bool for_ever = failed();
+    throw Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
+                                                   : "the step has failed already: ",
+                                          first.message()))
+        .replica(first.replica())
+        .worker(first.worker())
+        .native(first.native())
+        .reason(for_ever ? "strategy_failed" : "step_failed");
+}
+
+WaitText Group::waiting(uint32_t party, const Call &call, const Arrival &arrival) {
+    const uint64_t mine = ((arrival.generation & 0xffffffff) << 16 | party) + 1;
+    uint64_t teller = teller_.load(std::memory_order_relaxed);
+    while (teller != mine) {
+        if (teller != 0 && (teller - 1) >> 16 == (mine - 1) >> 16) return {};
+        if (teller_.compare_exchange_weak(teller, mine, std::memory_order_relaxed)) break;
+    }
+    return waiting(party, call);
+}
+
+WaitText Group::waiting(uint32_t party, const Call &call) const {
+    const uint64_t own = entered(party);
+    std::string whom;
+    for (uint32_t other = 0; other < parties_; ++other) {
+        const uint64_t theirs = entered(other);
+        if (theirs >= own) continue;
+        whom += text(whom.empty() ? "" : "; ", "replica ", first_id_ + other, ", which has entered ", theirs);
+        if (theirs != 0) whom += text(" (last ", slots_[other].last_kind.load(std::memory_order_relaxed)->name(), ")");
+    }
+    return {text("replica ", first_id_ + party), text(call_text(call), ", operation ", own, " of its step,"),
+            std::move(whom)};
+}
+
+Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {
+    int32_t first = -1;
+    for (uint32_t other = parties_; other-- > 0;)
+        if (entered(other) < entered(party)) first = static_cast<int32_t>(first_id_ + other);
+    const WaitText wait = waiting(party, call);
+    return Failure(MDIST_ERR_TIMEOUT,
+                   text(wait.who, " waited ", waited_text(waited_ns), " in ", wait.where, " for ", wait.whom))
+        .operation(call.kind->name())
+        .replica(first);
+}
+
+Failure Group::gone() const {
+    uint32_t left = 0;
+    uint32_t waiting = 0;
+    for (uint32_t party = 0; party < parties_; ++party) {
+        if (departed(party)) {
+            left = party;
+        } else if (entered(party) > entered(waiting)) {
+            waiting = party;
+        }
+    }
+    if (waiting == left) waiting = left == 0 ? 1 : 0;
+    const char *name = slots_[waiting].last_kind.load(std::memory_order_relaxed)->name();
+    return Failure(MDIST_ERR_MISMATCH,
+                   text("replicas made different numbers of calls: replica ", first_id_ + left,
+                        " returned from its step after ", entered(left), " operations, while replica ",
+                        first_id_ + waiting, " waits in ", name, ", its operation ", entered(waiting)))
+        .operation(name)
+        .replica(static_cast<int32_t>(first_id_ + left))
+        .reason("step_returned");
+}
+
+} // namespace mdist

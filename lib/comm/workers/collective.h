@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collective: what one worker is asked to do in a collective of all replicas of the job.
+#pragma once
+
+#include "comm/call/reduce_row.h"
+#include "comm/workers/worker_group.h"
+
+#include <vector>
+
+namespace mdist::workers {
+
+/// Borrows everything it points at.
+struct Collective {
+    WorkerGroup &workers;
+    const Call *const *calls; // calls[i] belongs to local replica i; the same on all workers, and checked
+    uint64_t timeout_ns;
+    std::vector<ReduceRow> rows; // for an all-reduce: its buffers, one row per dtype
+
+    const Call &call() const { return *calls[0]; }
+    Span span() const { return workers.spans()[workers.self()]; }
+    /// The call of a replica that this worker has.
+    const Call &call_of(uint32_t replica) const { return *calls[replica - span().first]; }
+};
+
+/// Makes the Collective, with the rows if it is an all-reduce.
+Collective collective_of(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
+
+/// Copies local replica 0's outputs to the outputs of this worker's other replicas.
+void spread(const Collective &collective);
+
+} // namespace mdist::workers

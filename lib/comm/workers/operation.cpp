@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/workers/operation.h"
+
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <algorithm>
+
+namespace mdist {
+
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
+    : workers_(workers), timeout_ns_(timeout_ns), header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
+
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
+                                 uint64_t timeout_ns)
+    : WorkerOperation(workers, call, payload_bytes, timeout_ns) {
+    // Meet here even if the bytes will not move through shared memory: workers in an all-reduce look for the others
+    // here.
+    if (ShmGroup *shared = workers_.shared()) {
+        const uint64_t begin = monotonic_clock().now_ns();
+        LongWait long_wait(begin);
+        attempt([&] { shared->meet(header_, [&] { check(begin, long_wait); }); });
+    }
+    drive([&]() -> Schedule & { return messages_.emplace(link(), header_, payload); });
+}
+
+void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {
+    WorkerOperation operation(workers, *calls[0], 0, timeout_ns);
+    const uint64_t begin = monotonic_clock().now_ns();
+    LongWait long_wait(begin);
+    operation.attempt(
+        [&] { workers.shared()->all_reduce(operation.header_, calls, [&] { operation.check(begin, long_wait); }); });
+}
+
+void WorkerOperation::all_reduce_small(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
+                                       uint64_t timeout_ns) {
+    WorkerOperation operation(workers, call, 0, timeout_ns);
+    operation.drive([&]() -> Schedule & {
+        return operation.doubling_.emplace(operation.link(), operation.header_, workers.doubling(), rows,
+                                           operation.scratch());
+    });
+}
+
+/// Runs `body`. Anything that it throws ends the job.
+void WorkerOperation::attempt(FunctionRef<void()> body) {
+    try {
+        body();
+    } catch (const Failure &failure) {
+        if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
+        fail(failure);
+    } catch (const std::exception &) {
+        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+}
+
+/// `begin_schedule` makes the schedule, which posts its first operations. If that or anything after it fails, the link
+/// is closed before the schedule's memory is freed.
+void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
+    constexpr uint64_t kLongestSleep = 100'000'000; // the most that a lost interrupt can cost
+    const uint64_t long_ns = std::min(kLongestSleep, timeout_ns_ / 4);
+    attempt([&] {
+        Schedule &schedule = begin_schedule();
+        if (schedule.advance()) return;
+        const uint64_t begin = monotonic_clock().now_ns();
+        LongWait long_wait(begin);
+        bool announced = false;
+        const bool awaited = doubling_ && somebody_waits();
+        do {
+            const uint64_t left_ns = check(begin, long_wait);
+            if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
+                workers_.membership().announce();
+                announced = true;
+            }
+            link().wait(std::min(left_ns, std::max<uint64_t>(long_ns, 1)));
+        } while (!schedule.advance());
+    });
+}
+
+/// Throws the job's first cause, which may differ from `cause`.
+void WorkerOperation::fail(const Failure &cause) {
+    workers_.fail(cause);
+    link().close();
+    throw workers_.membership().failure().value_or(cause);
+}
+
+/// Returns how much time is left. Throws if there is none, or if the job has failed.
+uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
+    if (workers_.membership().failed())
+        if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
+    const uint64_t waited_ns = monotonic_clock().now_ns() - begin_ns;
+    if (waited_ns >= timeout_ns_) throw late();
+    if (begin_ns + waited_ns >= long_wait.next_ns()) long_wait.look([this] { return waiting(); });
+    return timeout_ns_ - waited_ns;
+}
+
+/// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
+/// some heartbeats old. In a doubling not every worker tells this one, but a worker that waits there has announced
+/// itself.
+bool WorkerOperation::has_come(uint32_t worker) const {
+    if (worker == workers_.self()) return true;
+    if (messages_) return messages_->has_come(worker);
+    if (doubling_) return doubling_->has_come(worker) || workers_.membership().entered(worker) >= header_.sequence;
+    const ShmGroup *const shared = workers_.shared();
+    return shared != nullptr && shared->has_come(worker);
+}
+
+/// Whether some worker has waited so long that it has announced itself, and will hear of this worker only through
+/// others.
+bool WorkerOperation::somebody_waits() const {
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
+        if (worker != workers_.self() && !doubling_->has_come(worker) &&
+            workers_.membership().entered(worker) >= header_.sequence)
+            return true;
+    return false;
+}
+
+WaitText WorkerOperation::waiting() const {
+    const Membership &membership = workers_.membership();
+    std::string whom;
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
+        if (has_come(worker)) continue;
+        whom += text(whom.empty() ? "" : "; ", workers_.name(worker), ", which has entered ",
+                     std::min(membership.entered(worker), header_.sequence - 1));
+    }
+    return {workers_.name(workers_.self()), text(header_.text(), ", operation ", header_.sequence, " of the job,"),
+            whom.empty() ? "the others' bytes" : std::move(whom)};
+}
+
+Failure WorkerOperation::late() const {
+    int32_t first = -1;
+    for (uint32_t worker = workers_.count(); worker-- > 0;)
+        if (!has_come(worker)) first = static_cast<int32_t>(worker);
+    const WaitText wait = waiting();
+    return Failure(MDIST_ERR_TIMEOUT,
+                   text(wait.who, " waited ", waited_text(timeout_ns_), " in ", wait.where, " for ", wait.whom))
+        .operation(header_.name())
+        .worker(first);
+}
+
+} // namespace mdist

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkerOperation: one collective among the workers of a job, from comparing the calls to the end.
+//
+// The constructor returns when all workers have said that they call the same. The operation then drives the schedules
+// that move its bytes. Any failure ends the job (Workers::fail) before it is thrown, and no schedule touches memory
+// after that. A worker has one operation at a time, used by one thread.
+#pragma once
+
+#include "comm/call/operation_header.h"
+#include "comm/schedules/doubling.h"
+#include "comm/schedules/small_exchange.h"
+#include "comm/workers/worker_group.h"
+#include "util/function_ref.h"
+
+#include <optional>
+#include <utility>
+
+namespace mdist {
+
+class WorkerOperation {
+  public:
+    /// `payload` travels with the header. Each worker may send its own number of bytes, up to
+    /// SmallExchange::kPayloadLimit.
+    WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
+                    uint64_t timeout_ns);
+
+    /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
+    static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
+    /// Does a small all-reduce among other workers. The header travels along with the data. `rows` are those of `call`.
+    static void all_reduce_small(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
+                                 uint64_t timeout_ns);
+
+    /// What a worker sent along with its header, also for this worker.
+    const char *payload(uint32_t worker) const { return static_cast<const char *>(messages_->payload(worker)); }
+    std::size_t payload_bytes(uint32_t worker) const { return messages_->payload_bytes(worker); }
+
+    Link &link() { return workers_.link(); }
+    /// The tag for the messages of the schedules, one schedule after another. A schedule may use the low half.
+    uint64_t tag() const { return header_.sequence << 32; }
+    Scratch &scratch() { return workers_.scratch(); }
+
+    /// Runs a schedule over link() to its end. Each schedule gets the whole timeout. The arguments must outlive it.
+    template <class Kind, class... Arguments>
+    void run(Arguments &&...arguments) {
+        std::optional<Kind> schedule;
+        drive([&]() -> Schedule & { return schedule.emplace(link(), std::forward<Arguments>(arguments)...); });
+    }
+    /// Fails because of something that all workers find wrong in the same way.
+    [[noreturn]] void fail(const Failure &cause);
+
+  private:
+    WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
+
+    void drive(FunctionRef<Schedule &()> begin);
+    void attempt(FunctionRef<void()> body);
+    uint64_t check(uint64_t begin_ns, LongWait &long_wait) const;
+    bool has_come(uint32_t worker) const;
+    bool somebody_waits() const;
+    WaitText waiting() const;
+    Failure late() const;
+
+    WorkerGroup &workers_;
+    const uint64_t timeout_ns_;
+    const OperationHeader header_;
+    // How this worker tells the others what it calls: at most one of them. Neither is set if memory is shared.
+    std::optional<SmallExchange> messages_;
+    std::optional<Doubling> doubling_;
+};
+
+} // namespace mdist

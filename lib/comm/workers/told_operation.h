@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// ToldOperation: an operation among workers that begins by exchanging the lengths of every replica's pieces. It is
+// constructed once all workers have found the lengths right.
+#pragma once
+
+#include "comm/plan/lengths.h"
+#include "comm/workers/blobs.h"
+#include "comm/workers/collective.h"
+
+#include <utility>
+#include <vector>
+
+namespace mdist::workers {
+
+class ToldOperation {
+  public:
+    explicit ToldOperation(const Collective &asked);
+
+    /// The operation, for the schedules that follow.
+    WorkerOperation &operation() { return blobs_.operation(); }
+    const Lengths &lengths() const { return lengths_; }
+    ToldLengths take_lengths() { return std::move(lengths_); }
+
+  private:
+    void check(const Collective &asked) const;
+
+    const std::vector<uint64_t> table_;
+    BlobOperation blobs_;
+    ToldLengths lengths_;
+};
+
+} // namespace mdist::workers

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Member in a Reactor, and lets callers wait for its results.
+#include "membership/membership.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+
+#include <sys/resource.h>
+
+#include "membership/address.h"
+#include "membership/descriptors.h"
+#include "membership/member.h"
+#include "membership/reactor.h"
+#include "membership/store_service.h"
+#include "util/clock.h"
+#include "util/function_ref.h"
+#include "util/log.h"
+#include "util/long_wait.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Cuts the timeout off at 2^60 ns (36 years), so that the sum does not overflow.
+Deadline deadline_after(uint64_t timeout_ns) {
+    constexpr uint64_t kLongestNs = uint64_t{1} << 60;
+    return std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kLongestNs));
+}
+
+void check_options(const MembershipOptions &options) {
+    if (options.size == 0 || options.rank >= options.size)
+        throw invalid(text("rank ", options.rank, " of ", options.size, " workers"));
+    if (options.job.size() > kMostJobBytes) throw invalid(text("the job's name has ", options.job.size(), " bytes"));
+    if (options.agreement.size() > kMostAgreementBytes)
+        throw invalid(text("the configuration to agree on has ", options.agreement.size(), " bytes"));
+    if (options.join_timeout_ns == 0 || options.heartbeat_timeout_ns == 0)
+        throw invalid("the limits for joining and for silence must be more than 0");
+    check_secret(options.secret);
+}
+
+constexpr rlim_t kOtherDescriptors = 16; // that the library and an ordinary program use besides
+
+rlim_t most_descriptors() {
+    rlimit limit = {};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+/// Throws if this process may not open enough descriptors for the job. Otherwise the job would fail at its deadline,
+/// with a message that another worker did not come.
+void check_descriptors(uint32_t workers, std::size_t connections) {
+    const rlim_t needed = connections + kOtherDescriptors, most = most_descriptors();
+    if (most >= needed) return;
+    throw Failure(MDIST_ERR_RESOURCE, text("a job of ", workers, " workers takes at least ", needed,
+                                           " file descriptors in each process, but this process may open only ", most,
+                                           "; raise the limit, as with `ulimit -n ", 2 * needed, '`'));
+}
+
+/// Counts three descriptors for each worker: one for the control connection, and up to two for data. Data connections
+/// over sockets take one, those over shared memory two.
+void warn_of_few_descriptors(uint32_t workers) {
+    const rlim_t needed = 3 * rlim_t{workers} + kOtherDescriptors, most = most_descriptors();
+    if (most < needed)
+        log_warn("a job of ", workers, " workers may take ", needed,
+                 " file descriptors in each process, but this process may open only ", most,
+                 "; if something cannot be opened, raise the limit, as with `ulimit -n ", 2 * needed, '`');
+}
+
+} // namespace
+
+class Membership::Body {
+  public:
+    explicit Body(MembershipOptions options);
+    ~Body();
+
+    std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
+    std::vector<int> connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns);
+    void fail(const Failure &cause) noexcept;
+    void leave() noexcept;
+    void when_failed(std::function<void(const Failure &)> call);
+    void set_entered(uint64_t sequence) noexcept;
+    void announce() noexcept;
+    /// Runs `look(peers)` with the lock held.
+    template <class Look>
+    auto with_peers(Look &&look) const {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        return look(member_->peers());
+    }
+    std::optional<Failure> failure() const {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        return member_->failure();
+    }
+
+    const MembershipOptions options_;
+    std::atomic<bool> failed_{false};
+
+  private:
+    bool await(std::unique_lock<std::mutex> &hold, Deadline deadline, FunctionRef<bool()> ready,
+               LongWait::Describe describe);
+    void changed();
+    void tell_failure();
+    void throw_failure() const;
+
+    std::unique_ptr<StoreService> store_;
+    mutable Reactor reactor_;
+    std::unique_ptr<Member> member_;
+    std::condition_variable changed_; // used with the reactor's lock
+    std::function<void(const Failure &)> when_failed_;
+    struct StopFirst {
+        Reactor &reactor;
+        ~StopFirst() { reactor.stop(); }
+    } stop_first_{reactor_}; // the thread ends before the members it uses, also if the constructor throws
+};
+
+Membership::Body::Body(MembershipOptions options) : options_(std::move(options)), reactor_([this] { changed(); }) {
+    check_options(options_);
+    check_descriptors(options_.size, options_.serves_store ? 2 * options_.size : options_.size);
+    warn_of_few_descriptors(options_.size);
+    const uint64_t now = reactor_.now_ns();
+    const uint64_t deadline_ns = now + std::min(options_.join_timeout_ns, UINT64_MAX - now);
+    const Deadline deadline = deadline_after(options_.join_timeout_ns);
+    std::vector<Endpoint> store;
+    if (options_.serves_store) {
+        const StoreOptions as{options_.size, options_.restart, options_.job, options_.secret};
+        store_ = std::make_unique<StoreService>(options_.store, as, options_.join_timeout_ns);
+        store = {store_->endpoint()};
+    } else {
+        store = resolve(split_address(options_.store), options_.join_timeout_ns);
+    }
+    member_ = std::make_unique<Member>(reactor_, options_, std::move(store), deadline_ns);
+    reactor_.start(*member_, "mdist-member");
+    std::unique_lock<std::mutex> hold(reactor_.lock());
+    // The member itself fails at the deadline. This later one is in case its thread cannot run.
+    const auto formed = [&] { return member_->state() != Member::State::kForming; };
+    await(hold, deadline + std::chrono::seconds(1), formed, [this]() -> WaitText {
+        return {member_->name(), "mdist_strategy_create", member_->awaited()};
+    });
+    if (member_->state() == Member::State::kReady) return;
+    const std::optional<Failure> failure = member_->failure();
+    member_->leave();
+    hold.unlock();
+    reactor_.stop();
+    throw failure ? *failure : Failure(MDIST_ERR_TIMEOUT, "the group could not be formed in time");
+}
+
+Membership::Body::~Body() {
+    leave();
+}
+
+/// Waits until ready(), which runs with the lock held. Returns false if the deadline comes first.
+bool Membership::Body::await(std::unique_lock<std::mutex> &hold, Deadline deadline, FunctionRef<bool()> ready,
+                             LongWait::Describe describe) {
+    constexpr uint64_t kLongestNs = uint64_t{1} << 60;
+    bool in_time = true;
+    LongWait long_wait(monotonic_clock().now_ns());
+    while (!ready() && in_time) {
+        const auto slice = std::chrono::nanoseconds(std::min(long_wait.slice_ns(), kLongestNs));
+        const auto end = std::min(deadline, std::chrono::steady_clock::now() + slice);
+        if (changed_.wait_until(hold, end, ready)) break;
+        in_time = end < deadline;
+        if (long_wait.slice_ns() != 0) continue;
+        const WaitText text = describe();
+        hold.unlock(); // the program's log sink may be slow, and the other workers wait for heartbeats
+        long_wait.look([&] { return text; });
+        hold.lock();
+    }
+    const bool done = ready();
+    if (!long_wait.told()) return done;
+    hold.unlock();
+    long_wait.end();
+    hold.lock();
+    return done;
+}
+
+void Membership::Body::leave() noexcept {
+    try {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        when_failed_ = nullptr;
+        if (member_) member_->leave();
+    } catch (const std::exception &) { // no memory for a goodbye; the others see the connections end
+    }
+    reactor_.stop();
+    store_.reset();
+}
+
+/// Runs on the reactor's thread, without the lock.
+void Membership::Body::changed() {
+    { const std::lock_guard<std::mutex> hold(reactor_.lock()); } // a caller about to wait is waiting after this
+    changed_.notify_all();
+    tell_failure();
+}
+
+void Membership::Body::tell_failure() {
+    std::function<void(const Failure &)> call;
+    std::optional<Failure> failure;
+    {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        if (member_->state() != Member::State::kFailed) return;
+        failed_.store(true, std::memory_order_release);
+        failure = member_->failure();
+        call = std::exchange(when_failed_, nullptr);
+    }
+    if (call) call(*failure);
+}
+
+void Membership::Body::throw_failure() const {
+    if (const auto failure = member_->failure()) throw *failure;
+}
+
+std::vector<std::string> Membership::Body::exchange(const std::string &blob, uint64_t timeout_ns) {
+    if (blob.size() > kMostBlobBytes)
+        throw invalid(text("a blob of ", blob.size(), " bytes is too large; the maximum is 65536"));
+    const Deadline deadline = deadline_after(timeout_ns);
+    std::unique_lock<std::mutex> hold(reactor_.lock());
+    throw_failure();
+    Peers &peers = member_->peers();
+    const uint64_t number = peers.begin_exchange(blob);
+    reactor_.wake();
+    const auto ready = [&] { return peers.failure().has_value() || peers.exchanged(number); };
+    const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
+        return {peers.name(options_.rank), "an exchange of all workers", peers.name(peers.awaited(number))};
+    });
+    if (peers.exchanged(number)) return peers.take_exchange(number);
+    if (!in_time) {
+        const uint32_t late = peers.awaited(number);
+        peers.fail(Failure(MDIST_ERR_TIMEOUT, text(peers.name(late),
+                                                   " did not come to an exchange of all workers "
+                                                   "within ",
+                                                   seconds_text(timeout_ns)))
+                       .worker(static_cast<int32_t>(late)));
+        reactor_.wake();
+    }
+    throw *peers.failure();
+}
+
+std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns) {
+    for (const uint32_t rank : ranks)
+        if (rank >= options_.size || rank == options_.rank) throw invalid(text("there is no other worker ", rank));
+    check_descriptors(options_.size, options_.size + ranks.size());
+    const Deadline deadline = deadline_after(timeout_ns);
+    std::unique_lock<std::mutex> hold(reactor_.lock());
+    member_->peers().missed();
+    throw_failure();
+    DataSockets &sockets = member_->sockets();
+    const DataSockets::Wanted wanted = sockets.begin(ranks);
+    reactor_.wake();
+    std::optional<std::vector<int>> descriptors;
+    const auto ready = [&] {
+        if (!descriptors) descriptors = sockets.take(wanted);
+        return descriptors.has_value() || member_->failure().has_value();
+    };
+    const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
+        const auto [late, why] = sockets.awaited(wanted);
+        Peers &peers = member_->peers();
+        return {peers.name(options_.rank), "connecting for data",
+                text(peers.name(late), why.empty() ? "" : ", which cannot be reached: ", why)};
+    });
+    if (descriptors) return std::move(*descriptors);
+    const auto [late, why] = sockets.awaited(wanted);
+    sockets.cancel(wanted);
+    if (!in_time) {
+        Peers &peers = member_->peers();
+        peers.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers.name(late), " within ",
+                                                   seconds_text(timeout_ns), why.empty() ? "" : ": ", why))
+                       .worker(static_cast<int32_t>(late)));
+        reactor_.wake();
+    }
+    throw *member_->failure();
+}
+
+void Membership::Body::fail(const Failure &cause) noexcept {
+    try {
+        with_peers([&](Peers &peers) { peers.fail(cause); });
+        reactor_.wake();
+        changed_.notify_all();
+        tell_failure();
+    } catch (const std::exception &) {
+        return; // no memory to tell the others; they will notice that this worker is missing
+    }
+}
+
+void Membership::Body::when_failed(std::function<void(const Failure &)> call) {
+    {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        when_failed_ = std::move(call);
+    }
+    tell_failure();
+}
+
+void Membership::Body::set_entered(uint64_t sequence) noexcept {
+    // No lock is needed: from READY on the object does not move.
+    Peers &peers = member_->peers();
+    if (!peers.set_entered(sequence)) return;
+    try {
+        with_peers([&](Peers &locked) { locked.missed(sequence); });
+        changed_.notify_all();
+        tell_failure();
+    } catch (const std::exception &) {
+        return;
+    }
+}
+
+void Membership::Body::announce() noexcept {
+    try {
+        with_peers([](Peers &peers) { peers.announce(); });
+        reactor_.wake();
+    } catch (const std::exception &) {
+        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
+    }
+}
+
+// ---- The public functions
+
+Membership::Membership(MembershipOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
+
+Membership::~Membership() = default;
+
+void Membership::leave() noexcept {
+    body_->leave();
+}
+
+uint32_t Membership::rank() const {
+    return body_->options_.rank;
+}
+
+uint32_t Membership::size() const {
+    return body_->options_.size;
+}
+
+const SessionId &Membership::session() const {
+    return *body_->with_peers([](Peers &peers) { return &peers.session(); });
+}
+
+std::string Membership::name(uint32_t rank) const {
+    return body_->with_peers([&](Peers &peers) { return peers.name(rank); });
+}
+
+std::string Membership::host(uint32_t rank) const {
+    return body_->with_peers([&](Peers &peers) { return peers.roster().at(rank).host; });
+}
+
+std::vector<std::string> Membership::exchange(const std::string &blob, uint64_t timeout_ns) {
+    return body_->exchange(blob, timeout_ns);
+}
+
+std::vector<int> Membership::connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns) {
+    return body_->connect(ranks, timeout_ns);
+}
+
+bool Membership::failed() const {
+    return body_->failed_.load(std::memory_order_acquire);
+}
+
+std::optional<Failure> Membership::failure() const {
+    return body_->failure();
+}
+
+void Membership::fail(const Failure &cause) noexcept {
+    body_->fail(cause);
+}
+
+void Membership::when_failed(std::function<void(const Failure &)> call) {
+    body_->when_failed(std::move(call));
+}
+
+void Membership::set_entered(uint64_t sequence) noexcept {
+    body_->set_entered(sequence);
+}
+
+void Membership::announce() noexcept {
+    body_->announce();
+}
+
+uint64_t Membership::entered(uint32_t rank) const {
+    return body_->with_peers([&](Peers &peers) { return peers.entered(rank); });
+}
+
+} // namespace mdist

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Membership: this worker among the workers of its job, from joining to leaving.
+//
+//   FORMING --all have joined--> READY --failure--> FAILED --> CLOSED
+//
+// The workers meet at the store (store.h). Then a control connection connects every pair of workers. It carries
+// heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all have the
+// same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead. FAILED
+// is final: to recover, close all workers and form again.
+//
+// All functions: any thread. Nothing here waits without a deadline.
+#pragma once
+
+#include "membership/options.h"
+#include "util/failure.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class Membership {
+  public:
+    /// Joins the job. Returns when every worker has joined and every pair is connected. Throws
+    ///   TIMEOUT              naming a missing worker
+    ///   UNAUTHENTICATED
+    ///   CONFIG               if agreements differ, with the lines that do
+    ///   FAILED_PRECONDITION  `duplicate_rank`, `stale_session`
+    ///   RESOURCE             `address_in_use`
+    ///   NOT_FOUND            `name_resolution`
+    explicit Membership(MembershipOptions options);
+    ~Membership();
+    /// Says goodbye, if it has not yet. Peers that go on get PEER_LOST (`left`) in their next operation. Takes bounded
+    /// time. After it nothing here calls back, exchanges or connects. Call it once, and not in when_failed().
+    void leave() noexcept;
+    Membership(const Membership &) = delete;
+    Membership &operator=(const Membership &) = delete;
+
+    uint32_t rank() const;
+    uint32_t size() const;
+    const SessionId &session() const;
+    /// "worker 1 (10.0.0.2:4400)"
+    std::string name(uint32_t rank) const;
+    /// The numeric address, without a port, at which peers reach a worker.
+    std::string host(uint32_t rank) const;
+
+    /// Returns every worker's blob (up to 64 KiB), by rank. All workers must call it, in the same order.
+    std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
+
+    /// Opens an authenticated TCP connection with each of `ranks`. Each of them must call this with this worker's rank.
+    /// The descriptors are non-blocking, CLOEXEC and have TCP_NODELAY. The caller closes them. They are listed for a
+    /// forked child to close (descriptors.h).
+    std::vector<int> connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns);
+
+    bool failed() const;
+    std::optional<Failure> failure() const;
+    /// Makes the job FAILED, unless it has failed already, and tells every worker. TIMEOUT, MISMATCH, PEER_LOST,
+    /// DATA_LOSS and ABORTED reach the others as they are. Any other status reaches them as ABORTED, with the same
+    /// sentence and this worker's rank.
+    void fail(const Failure &cause) noexcept;
+    /// Sets a function to call once, soon after the job fails, with the first cause. It runs on membership's thread or
+    /// on the thread in fail() or set_entered(), or at once if the job has failed already. It must not wait. Set it
+    /// once.
+    void when_failed(std::function<void(const Failure &)> call);
+
+    /// Sets how many operations this worker has entered. Others show it in messages. Fails the job if a worker has left
+    /// that this operation needs.
+    void set_entered(uint64_t sequence) noexcept;
+    /// Sends the number to all others now, before the next heartbeat does. For a worker that others may be waiting for.
+    void announce() noexcept;
+    /// The number of operations that a worker last reported.
+    uint64_t entered(uint32_t rank) const;
+
+  private:
+    class Body;
+    std::unique_ptr<Body> body_;
+};
+
+} // namespace mdist

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// MembershipOptions: the settings of a worker's membership. All of its parts know them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "membership/endpoint.h"
+
+namespace mdist {
+
+/// Names one session: a single forming of a job. It is random, so a stale worker cannot know it.
+using SessionId = std::array<unsigned char, 16>;
+
+inline constexpr std::size_t kMostAgreementBytes = 64 * 1024;
+inline constexpr std::size_t kMostBlobBytes = 64 * 1024; // of one worker in an exchange
+
+struct MembershipOptions {
+    uint32_t rank = 0;
+    uint32_t size = 1;
+    std::string store;              // host:port
+    bool serves_store = false;      // this worker runs the store and binds that address
+    std::string job;                // name of the job; workers of another job are refused
+    uint32_t restart = 0;           // how often the launcher has restarted the job; workers with a lower one are stale
+    std::string secret;             // empty: none
+    std::string agreement;          // must be the same text on all workers, one "key = value" per line
+    std::vector<std::string> names; // for messages, by rank: "worker 1 (10.0.0.2:4400)"; may be empty
+    uint64_t join_timeout_ns = 0;
+    uint64_t heartbeat_timeout_ns = 0;
+};
+
+/// Returns "worker 1 (10.0.0.2:4400)". Takes it from the names, else from the roster, else from the rank alone.
+std::string worker_name(const MembershipOptions &options, const std::vector<Endpoint> &roster, uint32_t rank);
+/// "10 s", "0.5 s"
+std::string seconds_text(uint64_t ns);
+
+} // namespace mdist

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reduction computes, and with which variant of the kernels. Plain types only: the kernels include this header
+// too (kernels.h).
+#pragma once
+
+#include <stdint.h>
+
+namespace mdist::reduce {
+
+/// The numbers are those of mdist_reduce_op_t.
+enum class Op : int32_t { kSum = 1, kMean = 2, kMin = 3, kMax = 4, kProd = 5 };
+
+/// dtype and op must be valid; op must not be MEAN if dtype is an integer type. float16 and bfloat16 are widened,
+/// reduced in float32, and rounded once at the end. Integers wrap around. Every NaN in a result is the canonical quiet
+/// one. MIN and MAX pass NaN on, and treat -0 as less than +0.
+struct Operation {
+    int32_t dtype;    // mdist_dtype_t
+    Op op;            // MEAN is SUM, then one division
+    uint64_t divisor; // MEAN only: the number of replicas of the whole job
+};
+
+/// Variants of the kernels, each faster than the one before. All give the same bits.
+enum class InstructionSet : int32_t { kBaseline, kAvx2, kAvx512 };
+
+} // namespace mdist::reduce

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions that start calls, with their names for error messages.
+#pragma once
+
+#include "comm/call/function.h"
+
+namespace mdist::calls {
+
+// In replica context:
+inline const CallFunction kAllReduce("mdist_all_reduce", Pattern::kReduce);
+inline const CallFunction kBroadcast("mdist_broadcast", Pattern::kBroadcast);
+inline const CallFunction kAllGather("mdist_all_gather", Pattern::kGather);
+inline const CallFunction kReduceScatter("mdist_reduce_scatter", Pattern::kReduceScatter);
+inline const CallFunction kAllToAll("mdist_all_to_all", Pattern::kTranspose);
+inline const CallFunction kBarrier("mdist_barrier", Pattern::kMeet);
+inline const CallFunction kReduceToRoot("mdist_reduce_to_root", Pattern::kReduceToRoot);
+inline const CallFunction kGatherToRoot("mdist_gather_to_root", Pattern::kToRoot);
+inline const CallFunction kScatter("mdist_scatter", Pattern::kFromRoot);
+inline const CallFunction kMerge("mdist_merge_call", Pattern::kMeet);
+inline const CallFunction kOpenMerge("mdist_merge_begin", Pattern::kMeet);
+inline const CallFunction kCreateVariable("mdist_replica_variable_create", Pattern::kMeet);
+inline const CallFunction kAssign("mdist_replica_assign", Pattern::kFirst);
+inline const CallFunction kAllReduceRows("mdist_all_reduce_rows", Pattern::kGather);
+inline const CallFunction kAssignRows("mdist_replica_assign_rows", Pattern::kGather);
+inline const CallFunction kAverageLoss("mdist_average_loss", Pattern::kMeet);
+inline const CallFunction kGradients("mdist_gradients_wait", Pattern::kMeet); // buckets, and the terms of the norm
+inline const CallFunction kGraph("mdist_replica_graph", Pattern::kLaunch);
+
+// In cross-replica context, between workers:
+inline const CallFunction kStrategyAllReduce("mdist_strategy_all_reduce", Pattern::kMeet);
+inline const CallFunction kReduce("mdist_reduce", Pattern::kMeet);
+inline const CallFunction kReduceTo("mdist_reduce_to", Pattern::kMeet);
+inline const CallFunction kBatchReduceTo("mdist_batch_reduce_to", Pattern::kMeet);
+inline const CallFunction kGather("mdist_gather", Pattern::kMeet);
+inline const CallFunction kReadVariable("mdist_variable_read", Pattern::kMeet);
+inline const CallFunction kCreateVariableOutside("mdist_variable_create", Pattern::kMeet);
+inline const CallFunction kCheckPreemption("mdist_preemption_check", Pattern::kMeet);
+inline const CallFunction kSaveCheckpoint("mdist_checkpoint_save", Pattern::kMeet);
+inline const CallFunction kRestoreCheckpoint("mdist_checkpoint_restore", Pattern::kMeet);
+inline const CallFunction kClearCheckpoints("mdist_checkpoint_clear", Pattern::kMeet);
+inline const CallFunction kServe("mdist_serve", Pattern::kMeet);
+inline const CallFunction kRunSteps("mdist_run_steps", Pattern::kMeet);
+inline const CallFunction kDistributeDataset("mdist_distribute_dataset", Pattern::kMeet);
+inline const CallFunction kDistributeFromFunction("mdist_distribute_from_function", Pattern::kMeet);
+inline const CallFunction kNextElement("mdist_iterator_next", Pattern::kMeet);
+
+// Before there are replicas:
+inline const CallFunction kCreateStrategy("mdist_strategy_create", Pattern::kMeet);
+
+} // namespace mdist::calls

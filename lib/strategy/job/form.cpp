@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms a job: opens devices, then joins the other workers, then chooses how collectives move GPU memory.
+#include "strategy/job/form.h"
+
+#include "cluster/config.h"
+#include "comm/device/nccl_start.h"
+#include "comm/workers/workers.h"
+#include "device/gpu/gpu.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/job/job.h"
+#include "strategy/job/lines.h"
+#include "util/cpus.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+namespace {
+
+Packing packing_of(const Config &config) {
+    const Packing packing = {config.bytes("communication.bytes_per_pack"),
+                             static_cast<uint32_t>(config.count("communication.num_packs"))};
+    if (packing.bytes != 0 && packing.count != 1)
+        throw Failure(MDIST_ERR_CONFIG,
+                      text("communication.bytes_per_pack is ", packing.bytes, " (",
+                           config.origin("communication.bytes_per_pack"), ") and communication.num_packs ",
+                           packing.count, " (", config.origin("communication.num_packs"), "); set only one of the two"))
+            .reason("contradiction");
+    return packing;
+}
+
+/// Logs who takes part, on which devices, and how workers communicate.
+void log_job(const Job &job, const Workers *workers) {
+    if (!log::enabled(MDIST_LOG_INFO)) return;
+    const uint32_t locals = job.local_replica_count(), first = job.first_replica_id();
+    std::string devices;
+    for (uint32_t local = 0; local < locals; ++local) devices += text(local == 0 ? "" : ", ", job.device(local).name());
+    const std::string replicas =
+        locals == 1 ? text("replica ", first) : text("replicas ", first, "-", first + locals - 1);
+    const std::string who =
+        workers == nullptr ? "one worker" : text(workers->name(workers->self()), " of ", workers->count(), " workers");
+    log_info("job: ", who, "; ", replicas, " of ", job.replica_count(), " on ", devices,
+             "; links: ", workers == nullptr ? "none, as there are no other workers" : workers->links());
+}
+
+} // namespace
+
+Job::Job(const Config &config)
+    : devices_(open_devices(config)),
+      concurrent_(config.text("executor") == "threads"),
+      in_graph_(config.text("strategy") == "in_graph"),
+      packing_(packing_of(config)),
+      spans_(Spans::even(1, local_replica_count())),
+      group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
+             config.duration_ns("communication.timeout")) {
+    const uint32_t threads = concurrent_ ? local_replica_count() : 1;
+    team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
+    join(config);
+}
+
+/// Joins the other workers, if there are any.
+void Job::join(const Config &config) {
+    const Resolved resolved = resolve(config, process_environment());
+    gather_gpus();
+    choose_reducer(config, resolved.size);
+    for (uint32_t local = 0; in_graph_ && local < local_replica_count(); ++local)
+        device_names_.push_back(devices_[local]->name());
+    if (resolved.size == 1) {
+        choose_nccl(config);
+        return log_job(*this, nullptr);
+    }
+    workers_ = join_workers(config, resolved, local_replica_count(), devices_[0]->kind());
+    worker_ = workers_->self();
+    spans_ = workers_->spans();
+    executors_.set_workers(*workers_, first_replica_id());
+    memory_ = workers_->memory();
+    workers_->when_failed([this](const Failure &cause) {
+        const bool well = in_graph_ && client_has_left(cause);
+        group_.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
+        changes_.advance();
+    });
+    choose_nccl(config);
+    if (in_graph_) learn_device_names();
+    log_job(*this, workers_.get());
+}
+
+/// Learns the device names of all replicas, from all workers.
+void Job::learn_device_names() {
+    Call call;
+    call.kind = &calls::kServe;
+    call.subject_text = "devices";
+    const std::vector<std::string> own = std::exchange(device_names_, {});
+    for (const auto &lines : gather_lines(*other_workers(), call, own, timeout_or_own(0)))
+        device_names_.insert(device_names_.end(), lines.begin(), lines.end());
+    device_names_.resize(replica_count());
+}
+
+/// Chooses by `cross_device_ops`.
+void Job::choose_reducer(const Config &config, uint32_t workers) {
+    const bool one_device = config.text("cross_device_ops") == "one_device";
+    if (!one_device && config.is_set("reduce_to_device"))
+        throw Failure(MDIST_ERR_CONFIG,
+                      text("reduce_to_device is set (", config.origin("reduce_to_device"), ") and cross_device_ops is ",
+                           config.text("cross_device_ops"), " (", config.origin("cross_device_ops"),
+                           "); reduce_to_device works only with one_device"))
+            .reason("contradiction");
+    if (!one_device) return;
+    if (workers > 1)
+        throw Failure(MDIST_ERR_UNSUPPORTED, text("cross_device_ops is one_device (", config.origin("cross_device_ops"),
+                                                  "), which works only within one process, but this job has ", workers,
+                                                  " workers; leave it at auto"))
+            .reason("not_built");
+    group_.set_reducer(0);
+    if (gpus_) gpus_->lanes().set_reducer(0);
+    if (!config.is_set("reduce_to_device")) return;
+    const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
+    uint32_t reducer = 0;
+    while (reducer < devices_.size() && devices_[reducer]->name() != device_text(named[0])) ++reducer;
+    if (named.size() != 1 || reducer == devices_.size())
+        throw Failure(MDIST_ERR_CONFIG,
+                      text("reduce_to_device is ", config.text("reduce_to_device"), " (",
+                           config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
+            .reason("bad_value");
+    group_.set_reducer(reducer);
+    if (gpus_) gpus_->lanes().set_reducer(reducer);
+}
+
+/// Chooses by `communication.implementation` and `cross_device_ops`.
+void Job::choose_nccl(const Config &config) {
+    if (!gpus_) return;
+    const std::string_view implementation = config.text("communication.implementation");
+    const std::string_view ops = config.text("cross_device_ops");
+    const bool asked = implementation == "nccl" || ops == "nccl";
+    const bool open = implementation == "auto" && ops == "auto" && replica_count() > 1;
+    if (!asked && !open) return;
+    std::string obstacle;
+    gpus_->set_nccl(start_nccl(&calls::kCreateStrategy, group_, workers_.get(), gpus_->lanes(),
+                               config.duration_ns("communication.join_timeout"), obstacle));
+    if (gpus_->uses_nccl()) return log_info("collectives of GPU memory go by NCCL");
+    if (asked)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text(implementation == "nccl" ? "communication.implementation" : "cross_device_ops",
+                           " is nccl, but NCCL cannot be used: ", obstacle))
+            .reason("no_nccl");
+    if (workers_)
+        log_warn("collectives of GPU memory go by way of the host, which is slow: ", obstacle);
+    else
+        log_info("collectives of GPU memory go without NCCL: ", obstacle);
+}
+
+/// Forms the group of GPUs, if the devices are GPUs. Either all devices are GPUs or none is.
+void Job::gather_gpus() {
+    std::vector<Gpu *> gpus;
+    for (const auto &device : devices_)
+        if (Gpu *const gpu = device->gpu()) gpus.push_back(gpu);
+    if (gpus.size() != devices_.size()) return;
+    gpus_ = std::make_unique<GpuGroup>(std::move(gpus));
+    executors_.set_gpus(*gpus_);
+}
+
+} // namespace mdist

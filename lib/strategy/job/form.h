@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms a job from the configuration and the environment: opens its devices and joins its workers.
+#pragma once
+
+#include "cluster/resolve.h"
+#include "device/device.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace mdist {
+
+class Workers;
+
+/// Opens one device for each local replica, all on the CPU or all on GPUs. Throws CONFIG if the two are mixed or a
+/// device does not exist, and UNSUPPORTED (reason no_gpu) if GPUs are named and there are none.
+std::vector<std::shared_ptr<Device>> open_devices(const Config &config);
+
+/// Joins the other workers of a job with more than one. Returns when all workers have joined. All must have devices of
+/// the same kind and the same number of replicas; only a test may ask for different numbers. Throws what Membership
+/// throws.
+std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, uint32_t local_replicas,
+                                      mdist_device_kind_t kind);
+
+} // namespace mdist

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/job/job.h"
+
+#include "comm/device/gpu_group.h"
+#include "comm/workers/workers.h"
+#include "device/gpu/gpu.h"
+#include "strategy/job/context.h"
+#include "util/text.h"
+
+#include <utility>
+
+namespace mdist {
+
+bool client_has_left(const Failure &failure) {
+    return failure.status() == MDIST_ERR_PEER_LOST && failure.reason() == "left" && failure.worker() == 0;
+}
+
+Job::~Job() = default;
+
+bool Job::commands() const {
+    return in_graph_ && !Context::in_part_of(*this);
+}
+
+Failure Job::not_the_client(const char *function) const {
+    return Failure(MDIST_ERR_WRONG_CONTEXT,
+                   text(function, " may be called only by the client, worker 0 (strategy: in_graph); worker ", worker_,
+                        " must call mdist_serve, which runs the client's commands"))
+        .reason("in_graph");
+}
+
+Failure Job::not_a_command(const char *function, const char *instead) const {
+    if (worker_ != 0) return not_the_client(function);
+    return Failure(MDIST_ERR_UNSUPPORTED,
+                   text(function, " cannot run on other workers' replicas (strategy: in_graph): ", instead))
+        .reason("in_graph");
+}
+
+View Job::view() const {
+    if (worker_ == 0 && commands()) return {0, replica_count(), 1, 0};
+    return {first_replica_id(), local_replica_count(), worker_count(), worker_};
+}
+
+Device &Job::place(uint32_t replica) const {
+    return replica < devices_.size() ? *devices_[replica] : *host();
+}
+
+std::string Job::place_name(uint32_t replica) const {
+    if (replica < devices_.size()) return devices_[replica]->name();
+    return text("worker:", spans_.worker_of(replica), "/", device_names_[replica]);
+}
+
+uint32_t Job::device_index(const std::string &name) const {
+    std::string known;
+    for (uint32_t replica = 0; replica < view().replicas; ++replica) {
+        if (place_name(replica) == name) return replica;
+        known += text(replica == 0 ? "" : ", ", place_name(replica));
+    }
+    throw invalid(text("destination is \"", name, "\"; the devices of this strategy are ", known));
+}
+
+Failure Job::not_concurrent(const char *function) {
+    return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                   text(function,
+                        " in a step needs executor: threads; with executor: caller the replicas run one after "
+                        "another, so reduce between runs (mdist_strategy_all_reduce, mdist_reduce)"))
+        .reason("executor_caller");
+}
+
+void Job::require_sound() const {
+    if (!group_.failed()) return;
+    const Failure first = group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+    throw Failure(MDIST_ERR_ABORTED,
+                  text("an earlier failure ended all collectives of this strategy: ", first.message()))
+        .replica(first.replica())
+        .worker(first.worker())
+        .reason("strategy_failed");
+}
+
+void Job::check_health() const {
+    if (group_.failed()) throw group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+}
+
+void Job::require_open() const {
+    if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
+}
+
+void Job::finish_devices() const {
+    for (const auto &device : devices_) device->finish();
+}
+
+Memory Job::allocate_shared(uint32_t local, std::size_t bytes) {
+    Device &own = device(local);
+    if (own.gpu() != nullptr) return own.gpu()->allocate_zeros(bytes);
+    if (memory_) {
+        try {
+            return memory_->allocate(bytes);
+        } catch (const Failure &failure) {
+            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
+        }
+    }
+    Memory memory = own.allocate(bytes);
+    own.zero(memory.get(), bytes);
+    return memory;
+}
+
+Workers *Job::workers() {
+    Workers *const others = other_workers();
+    return view().workers == 1 ? nullptr : others;
+}
+
+Workers *Job::other_workers() {
+    if (worker_count() == 1) return nullptr;
+    require_open();
+    require_sound();
+    return workers_.get();
+}
+
+void Job::fail_workers(const char *function, const Failure &failure) noexcept {
+    if (worker_count() == 1 || group_.failed()) return;
+    try {
+        Failure told = Failure(failure).about(function);
+        if (told.operation().empty()) std::move(told).operation(function);
+        group_.fail(told);
+    } catch (const std::exception &) {
+        group_.fail(failure);
+    }
+}
+
+void Job::abort() noexcept {
+    fail("mdist_strategy_abort was called", "aborted");
+}
+
+void Job::fail(const char *sentence, const char *reason) noexcept {
+    try {
+        group_.fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
+    } catch (const std::bad_alloc &) {
+        group_.fail(Failure(MDIST_ERR_ABORTED, "aborted"));
+    }
+    changes_.advance();
+}
+
+void Job::begin_close() noexcept {
+    // Each side writes its own flag before it reads the other's flag, so at least one of them sees both.
+    closed_ = true;
+    // A thread that has the turn stops the team when it is done.
+    if (busy_ || open_runs_ != 0) fail("the strategy was destroyed", "destroyed");
+}
+
+void Job::stop_if_free() noexcept {
+    std::unique_ptr<Team> team;
+    {
+        const std::lock_guard lock(stop_mutex_);
+        if (busy_ || open_runs_ != 0 || !team_) return;
+        team = std::move(team_);
+    }
+    if (workers_) workers_->leave();
+    stopped();
+}
+
+} // namespace mdist

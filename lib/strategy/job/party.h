@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Party: a local replica as the other replicas see it, with its place in the collectives of its job.
+//
+// While a step runs, only the step's thread uses this object. If the replica was entered (steps/open_runs.h), the
+// holder of its handle uses it, one thread at a time.
+#pragma once
+
+#include "strategy/job/job.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class Party;
+
+/// Work that a step begins in one call and ends in another.
+class Unfinished {
+  public:
+    virtual ~Unfinished() = default;
+    /// Called when the party's step is over. Returns a sentence about what is left open; "" if nothing is, or if it
+    /// failed before.
+    virtual std::string leave(const Party &party) = 0;
+};
+
+class Party {
+  public:
+    Party(Job &job, uint32_t local_index)
+        : job_(job), local_index_(local_index), id_(job.first_replica_id() + local_index) {}
+    Party(const Party &) = delete;
+    Party &operator=(const Party &) = delete;
+
+    Job &job() const { return job_; }
+    uint32_t local_index() const { return local_index_; }
+    /// Id over all workers.
+    uint32_t id() const { return id_; }
+    Device &device() const { return job_.device(local_index_); }
+
+    /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION if that cannot work (executor `caller`).
+    void require_concurrent(const char *function) const {
+        if (!entered.load(std::memory_order_relaxed)) job_.require_concurrent(function);
+    }
+    /// The same for calls that wait. Returns when everything that the party has started is over.
+    void await_turn(const char *function);
+    /// Waits for the work given to its device, as leaving replica context requires. Throws DEVICE, TIMEOUT.
+    void finish_device() const;
+
+    /// Entered by mdist_replica_enter: the handle is its context, on any thread.
+    std::atomic<bool> entered{false};
+    /// Work that its step has begun and not ended.
+    std::vector<std::shared_ptr<Unfinished>> unfinished;
+    std::unique_ptr<Attachment> attachment;
+
+  protected:
+    ~Party() = default;
+
+  private:
+    Job &job_;
+    const uint32_t local_index_;
+    const uint32_t id_;
+};
+
+} // namespace mdist

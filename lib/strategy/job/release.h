@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports a replica's failure to its group, which ends the run for all replicas. The failure carries a sentence if
+// there is memory for one. Any thread.
+#pragma once
+
+#include "util/function_ref.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mdist {
+
+class Failure;
+class Group;
+
+/// Reports the failure of a user's function, as CALLBACK with that sentence.
+void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
+                      FunctionRef<std::string()> sentence) noexcept;
+/// Reports a failure. Adds the operation and replica if it has none.
+void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept;
+/// Reports a step that ended its thread.
+void release_ended(Group &group, uint32_t replica) noexcept;
+
+} // namespace mdist

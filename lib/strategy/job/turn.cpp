@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/job/turn.h"
+
+#include "strategy/job/context.h"
+#include "strategy/job/job.h"
+#include "util/text.h"
+
+namespace mdist {
+
+Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : job_(job), taken_(false) {
+    if (const Context *context = Context::of(job)) {
+        if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
+        throw Failure(MDIST_ERR_WRONG_CONTEXT, text(function, " cannot be called in a step. Call ", instead));
+    }
+    if (!serves && job.in_graph() && job.worker() != 0) throw job.not_the_client(function);
+    if (job.busy_.exchange(true))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      job.open_runs_ != 0
+                          ? text(function, ": a run of this strategy is open (mdist_run_begin): in its steps call ",
+                                 instead, "; elsewhere, end the run first")
+                          : text(function, ": another thread is working with this strategy; one at a time"))
+            .reason("busy");
+    taken_ = true;
+}
+
+Turn::~Turn() {
+    if (!taken_) return;
+    job_.busy_ = false;
+    if (job_.closed_) job_.stop_if_free();
+}
+
+void Turn::keep_for_run() noexcept {
+    ++job_.open_runs_;
+    taken_ = false;
+}
+
+void Turn::end_run(Job &job) noexcept {
+    --job.open_runs_;
+    job.busy_ = false;
+    if (job.closed_) job.stop_if_free();
+}
+
+void Turn::lend(Job &job) noexcept {
+    job.busy_ = false;
+}
+
+bool Turn::take_back(Job &job) noexcept {
+    return !job.busy_.exchange(true);
+}
+
+} // namespace mdist

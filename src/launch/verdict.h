@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdict: which failed worker brought the job down. When one worker fails, the others soon detect that and fail too,
+// and some may end before it does. The evidence, strongest first:
+// - a worker was killed, within a moment of the first failure;
+// - a worker left the others before they failed;
+// - a worker ended first.
+// Main thread.
+#pragma once
+
+#include "launch/ending.h"
+#include "launch/worker.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class Verdict {
+  public:
+    /// `patience`: how long after the first failure a killed worker may be its cause.
+    explicit Verdict(Clock::duration patience) : patience_(patience) {}
+
+    /// Adds a worker that failed without having been told to end. Call it in the order in which they ended.
+    void add(const Worker &failed, Time now) {
+        if (failed_.empty()) due_ = now + patience_;
+        failed_.push_back(&failed);
+        if (killed_ == nullptr && failed.was_killed() && (failed_.size() == 1 || now < due_)) killed_ = &failed;
+    }
+    bool has_failed() const { return !failed_.empty(); }
+    /// Whether the verdict is final, once a worker has failed.
+    bool is_due(Time now) const { return killed_ != nullptr || now >= due_; }
+    Time due() const { return due_; }
+    /// Returns the cause; null if no worker failed. `first_gone`: the rank of the worker that left the others, or -1.
+    const Worker *cause(int32_t first_gone) const {
+        if (killed_ != nullptr) return killed_;
+        for (const Worker *failed : failed_)
+            if (first_gone >= 0 && failed->place().rank == static_cast<uint32_t>(first_gone)) return failed;
+        return failed_.empty() ? nullptr : failed_.front();
+    }
+
+  private:
+    Clock::duration patience_;
+    Time due_;
+    const Worker *killed_ = nullptr;
+    std::vector<const Worker *> failed_;
+};
+
+} // namespace mdist

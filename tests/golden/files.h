@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that pipelines read: README.md has the sets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace golden {
+
+void write_files(const std::string &folder);
+void remove_files(const std::string &folder);
+
+/// Paths of the files of a set.
+std::vector<std::string> names_of(const std::string &folder, const std::string &kind, const std::string &set);
+
+} // namespace golden

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker that waits long for others logs that: for which worker it waits, in which call, and when the wait is over.
+// In these scenarios, the late worker comes once the log of another worker has reported the wait.
+#include "multi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/// Returns the name of a pipe. Opening it to read waits until another worker has logged a long wait.
+static const char *pipe_name(void) {
+    return getenv("TEST_PIPE");
+}
+
+static const char *words[2]; // words of the expected line; on a slow machine, others come before it
+static atomic_int told, over;
+
+static void keep(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    (void)user_data, (void)length;
+    if (level != MDIST_LOG_WARN) return;
+    if (strstr(text, "; the wait has ended") != NULL) ++over;
+    if (strstr(text, " has waited ") == NULL || strstr(text, words[0]) == NULL || strstr(text, words[1]) == NULL)
+        return;
+    if (told++ != 0) return;
+    const int file = open(pipe_name(), O_WRONLY | O_CLOEXEC);
+    if (file >= 0) close(file);
+}
+
+/// Returns when another worker has logged its wait.
+static void await_other(void) {
+    const int file = open(pipe_name(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(file >= 0);
+    close(file);
+}
+
+static void listen_for(const char *where, const char *whom) {
+    words[0] = where;
+    words[1] = whom;
+    GIVES(MDIST_OK, mdist_log_set_sink(keep, NULL, NULL, &error));
+}
+
+static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return mdist_barrier(replica, NULL, NULL) == MDIST_OK ? 0 : 1;
+}
+
+static void barrier(mdist_strategy_t *strategy) {
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+}
+
+static void late_in_a_collective(void) {
+    mdist_strategy_t *strategy = join();
+    barrier(strategy);
+    if (rank == victim)
+        await_other();
+    else
+        listen_for(" in mdist_barrier(), operation 2 of the job, for worker 1", "which has entered 1");
+    barrier(strategy);
+    REQUIRE(rank == victim || (told > 0 && over > 0));
+    mdist_strategy_destroy(strategy);
+}
+
+static void late_in_joining(void) {
+    if (rank == victim)
+        await_other();
+    else
+        listen_for(" in mdist_strategy_create for ", "1 of 2 workers have joined; missing: 1");
+    mdist_strategy_t *strategy = join();
+    REQUIRE(rank == victim || (told > 0 && over > 0));
+    barrier(strategy);
+    mdist_strategy_destroy(strategy);
+}
+
+static void no_store(void) {
+    mdist_strategy_t *strategy = NULL;
+    listen_for(" in mdist_strategy_create for ", "the store at 127.0.0.1:1, which has not answered");
+    GIVES(MDIST_ERR_TIMEOUT, mdist_strategy_create(NULL, &strategy, &error));
+    REQUIRE(told > 0 && over > 0);
+}
+
+// --- the tests
+
+#define SOON "MDIST_LOG_WAIT_AFTER=50ms"
+
+static void check(const Workers *workers) {
+    if (run_workers(workers) == 0) return;
+    print_error("%s, %s\n", workers->scenario, workers->environment[2]);
+    fail();
+}
+
+/// Runs the scenario once with shared memory, once with sockets.
+static void check_links(const char *scenario) {
+    static const char *const links[] = {"auto", "tcp"};
+    for (int i = 0; i < 2; ++i) {
+        char folder[] = "/tmp/mdist_waits_XXXXXX", path[64], line[80], link[64];
+        assert_non_null(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/told", folder);
+        snprintf(line, sizeof line, "TEST_PIPE=%s", path);
+        snprintf(link, sizeof link, "MDIST_COMMUNICATION_IMPLEMENTATION=%s", links[i]);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        const char *const environment[] = {SOON, line, link, NULL};
+        check(
+            &(Workers){.scenario = scenario, .count = 2, .devices = "cpu*1", .environment = environment, .victim = 1});
+        unlink(path);
+        rmdir(folder);
+    }
+}
+
+static void a_worker_that_comes_late_to_a_collective_is_named(void **unused) {
+    (void)unused;
+    check_links("late_in_a_collective");
+}
+
+static void a_worker_that_comes_late_to_the_job_is_named(void **unused) {
+    (void)unused;
+    check_links("late_in_joining");
+}
+
+static void a_store_that_cannot_be_reached_is_named(void **unused) {
+    (void)unused;
+    static const char *const environment[] = {SOON, "TEST_PIPE=/dev/null", "MDIST_COMMUNICATION_JOIN_TIMEOUT=1s", NULL};
+    check(&(Workers){
+        .scenario = "no_store", .count = 2, .devices = "cpu*1", .environment = environment, .store = "127.0.0.1:1"});
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_that_comes_late_to_a_collective_is_named),
+        cmocka_unit_test(a_worker_that_comes_late_to_the_job_is_named),
+        cmocka_unit_test(a_store_that_cannot_be_reached_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argument_count, char **arguments) {
+    static const NamedScenario scenarios[] = {
+        {"late_in_a_collective", late_in_a_collective},
+        {"late_in_joining", late_in_joining},
+        {"no_store", no_store},
+    };
+    return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}

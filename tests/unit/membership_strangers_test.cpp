@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strangers are told, what they can pass themselves off as, and what of them is logged.
+#include "membership_support.h"
+
+#include "membership/data_sockets.h"
+#include "membership/datagrams.h"
+#include "membership/dialer.h"
+#include "membership/store.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <cstring>
+#include <memory>
+
+#include <sys/epoll.h>
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+Hello hello_to(uint32_t called, Role role, uint32_t rank) {
+    Hello hello;
+    hello.role = role;
+    hello.rank = rank;
+    hello.called = called;
+    hello.size = 2;
+    hello.job = "job";
+    return hello;
+}
+
+/// Calls, greets and proves itself without a key, as far as it gets.
+Visitor visit(FakeWorld &world, Store &store, ConnectionId id, const Hello &hello, const std::string &agreement) {
+    store.accepted(id, "10.0.0.9");
+    Visitor guest{world, store, id};
+    Caller caller(hello, SessionId{}, "");
+    guest.say(caller.hello(guest.channel));
+    if (guest.last() != FrameKind::kChallenge) return guest;
+    const std::string body = PayloadWriter().number(uint16_t{5000}).number(uint8_t{1}).text(agreement).take();
+    guest.say(caller.answer(guest.channel, guest.heard.back(), body, "it"));
+    guest.listen();
+    return guest;
+}
+
+void a_refusal_names_no_session_no_other_job_and_no_setting(void **) {
+    FakeWorld world;
+    Store store(world, StoreOptions{2, 0, "job", ""});
+    const std::string agreement = "a = 1\nb = 2\n";
+    Hello other = hello_to(kStoreRank, Role::kJoin, 1);
+    other.job += "x";
+    Visitor stranger = visit(world, store, 1, other, agreement);
+    assert_int_equal(stranger.last(), FrameKind::kRefused);
+    assert_null(std::strstr(decode_failure(stranger.heard.back().payload)->message().c_str(), "\"job\""));
+
+    Visitor zero = visit(world, store, 2, hello_to(kStoreRank, Role::kJoin, 0), agreement);
+    Visitor differs = visit(world, store, 3, hello_to(kStoreRank, Role::kJoin, 1), "a = 3\n");
+    const std::string words = decode_failure(differs.heard.back().payload)->message();
+    assert_non_null(std::strstr(words.c_str(), "\"a = 1\" there, \"a = 3\" here"));
+    assert_null(std::strstr(words.c_str(), "b = 2"));
+
+    Visitor one = visit(world, store, 4, hello_to(kStoreRank, Role::kJoin, 1), agreement);
+    assert_int_equal(one.last(), FrameKind::kRoster);
+    assert_true(one.heard.back().session != SessionId{});
+    Visitor late = visit(world, store, 5, hello_to(kStoreRank, Role::kJoin, 1), agreement);
+    world.now += kLateNs;
+    store.tick();
+    assert_int_equal(late.last(), FrameKind::kRefused);
+    for (const ControlFrame &frame : late.heard) assert_true(frame.session == SessionId{});
+}
+
+void a_worker_tells_no_stranger_its_session(void **) {
+    FakeWorld world;
+    Lobby lobby(world, "worker 0", 0, 64);
+    SessionId session = {};
+    session[3] = 9;
+    lobby.open_for("", session);
+    lobby.accepted(1, "10.0.0.9");
+    Channel channel(1 << 16);
+    std::string_view words;
+    const std::string hello = Caller(hello_to(0, Role::kData, 1), SessionId{}, "").hello(channel);
+    for (words = hello; !words.empty();) {
+        const std::string_view piece = words.substr(0, lobby.wanted(1));
+        words.remove_prefix(piece.size());
+        lobby.received(1, piece);
+    }
+    std::vector<ControlFrame> heard;
+    feed_all(channel.reader, world.sent[1], &heard);
+    assert_int_equal(heard.at(0).kind, FrameKind::kRefused);
+    assert_true(heard.at(0).session == SessionId{});
+    assert_string_equal(decode_failure(heard.at(0).payload)->reason().c_str(), "stale_session");
+}
+
+/// A dialer that has said HELLO to somebody, with that key.
+struct Call {
+    explicit Call(const std::string &key) {
+        Dial dial;
+        dial.to = {{"10.0.0.1", 1}};
+        dial.who = "the store";
+        dial.hello = hello_to(kStoreRank, Role::kJoin, 1);
+        dial.key = key;
+        dial.most_payload = 1000;
+        dialer = std::make_unique<Dialer>(world, std::move(dial));
+        dialer->tick();
+        dialer->connected();
+    }
+    /// What the dialer passes on of this.
+    std::optional<ControlFrame> hear(FrameKind kind, const std::string &payload, uint8_t version = kProtocolVersion) {
+        Channel channel(1000);
+        std::string bytes = channel.pack(kind, {}, payload);
+        bytes[kVersionAt] = static_cast<char>(version);
+        std::optional<ControlFrame> frame;
+        for (std::string_view rest = bytes; !rest.empty() && dialer->connection() != 0;) {
+            const std::string_view piece = rest.substr(0, dialer->channel().reader.wanted());
+            rest.remove_prefix(piece.size());
+            frame = dialer->received(piece);
+        }
+        return frame;
+    }
+    FakeWorld world;
+    std::unique_ptr<Dialer> dialer;
+};
+
+void who_answers_and_proves_nothing_can_only_refuse(void **) {
+    for (const bool challenged : {false, true}) {
+        for (const std::string key : {"", "key"}) {
+            if (!key.empty() && !secrets_are_built()) continue;
+            const std::string challenge =
+                PayloadWriter().number(static_cast<uint8_t>(!key.empty())).bytes(Digest{}).take();
+            for (const FrameKind kind : {FrameKind::kRoster, FrameKind::kWelcome, FrameKind::kGo}) {
+                Call call(key);
+                if (challenged) assert_false(call.hear(FrameKind::kChallenge, challenge).has_value());
+                assert_false(call.hear(kind, "").has_value());
+                assert_int_equal(call.dialer->connection(), 0);
+            }
+            Call call(key);
+            if (challenged) assert_false(call.hear(FrameKind::kChallenge, challenge).has_value());
+            assert_true(call.hear(FrameKind::kRefused, "").has_value());
+        }
+    }
+}
+
+void who_answers_in_another_version_is_told_apart(void **) {
+    Call call("");
+    std::optional<Failure> failure;
+    try {
+        call.hear(FrameKind::kRefused, "", kProtocolVersion + 1);
+    } catch (const Failure &caught) {
+        failure = caught;
+    }
+    assert_true(failure.has_value());
+    assert_int_equal(failure->status(), MDIST_ERR_CONFIG);
+    assert_string_equal(failure->reason().c_str(), "different_version");
+    const std::string numbers = text("version ", kProtocolVersion + 1,
+                                     " of the protocol between workers, but this worker speaks version ",
+                                     kProtocolVersion);
+    assert_non_null(std::strstr(failure->message().c_str(), numbers.c_str()));
+}
+
+void who_has_proved_itself_may_wait_long_for_an_answer(void **) {
+    Call call("");
+    call.hear(FrameKind::kChallenge, PayloadWriter().number(uint8_t{0}).bytes(Digest{}).take());
+    const ConnectionId connection = call.dialer->connection();
+    call.world.now += 20'000'000'000; // the answer may be on its way, and the other side may count on this connection
+    call.dialer->tick();
+    assert_int_equal(call.dialer->connection(), connection);
+    call.hear(FrameKind::kProof, PayloadWriter().bytes(Digest{}).take());
+    call.world.now += 20'000'000'000;
+    call.dialer->tick();
+    assert_true(call.hear(FrameKind::kWelcome, "").has_value());
+    assert_int_equal(call.dialer->connection(), connection);
+}
+
+void a_hello_counts_only_where_it_is_meant_to_go(void **) {
+    FakeWorld world;
+    Lobby lobby(world, "worker 0", 0, 64);
+    lobby.open_for("", SessionId{});
+    for (const uint32_t called : {0u, 1u, kStoreRank}) {
+        const ConnectionId id = called + ConnectionId{1};
+        lobby.accepted(id, "10.0.0.9");
+        Channel channel(1 << 16);
+        const std::string hello = Caller(hello_to(called, Role::kControl, 1), SessionId{}, "").hello(channel);
+        for (std::string_view rest = hello; !rest.empty();) {
+            const std::string_view piece = rest.substr(0, lobby.wanted(id));
+            rest.remove_prefix(piece.size());
+            lobby.received(id, piece);
+        }
+        assert_int_equal(world.closed.count(id), called == 0 ? 0 : 1);
+    }
+}
+
+/// Worker 0 of two, at work.
+struct Formation {
+    Formation() {
+        options.size = 2;
+        options.job = "job";
+        options.heartbeat_timeout_ns = 1'000'000'000;
+        Formed formed;
+        formed.session[0] = 5;
+        formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
+        formed.peers.resize(2);
+        formed.peers[1].connection = 7;
+        formed.peers[1].channel.emplace(std::size_t{1} << 17);
+        peers = std::make_unique<Peers>(world, options, std::move(formed));
+        sockets = std::make_unique<DataSockets>(world, options, *peers);
+    }
+    /// The tokens that worker 1 was offered, by number.
+    std::vector<Digest> offered() {
+        std::vector<ControlFrame> frames;
+        Channel far(1 << 17);
+        feed_all(far.reader, world.sent[7], &frames);
+        std::vector<Digest> tokens;
+        for (const ControlFrame &frame : frames) {
+            if (frame.kind != FrameKind::kOffer) continue;
+            PayloadReader payload(frame.payload);
+            assert_int_equal(payload.number<uint32_t>(), tokens.size());
+            tokens.push_back(payload.bytes<sizeof(Digest)>());
+        }
+        return tokens;
+    }
+    /// Whether worker 1, or who claims to be, is let in with this.
+    bool comes(uint32_t number, const std::string &body) {
+        const ConnectionId id = ++world.last_id;
+        Guest guest{id, "10.0.0.2", hello_to(0, Role::kData, 1), body, Channel(1000)};
+        guest.hello.number = number;
+        sockets->arrived(std::move(guest));
+        assert_int_equal(world.closed.count(id) + world.sent.count(id), 1);
+        return world.closed.count(id) == 0;
+    }
+    FakeWorld world;
+    MembershipOptions options;
+    std::unique_ptr<Peers> peers;
+    std::unique_ptr<DataSockets> sockets;
+};
+
+void a_data_connection_comes_in_by_its_own_token_alone(void **) {
+    Formation here;
+    const auto text_of = [](const Digest &token) { return PayloadWriter().bytes(token).take(); };
+    assert_false(here.comes(0, text_of(Digest{}))); // nobody asked for one
+    const DataSockets::Wanted first = here.sockets->begin({1});
+    const DataSockets::Wanted second = here.sockets->begin({1});
+    const std::vector<Digest> tokens = here.offered();
+    assert_int_equal(tokens.size(), 2);
+    assert_true(tokens[0] != tokens[1]);
+    for (const std::string &wrong :
+         {std::string(), text_of(Digest{}), text_of(tokens[1]), text_of(tokens[0]) + "x", text_of(tokens[0]).substr(1)})
+        assert_false(here.comes(0, wrong));
+    assert_false(here.sockets->take(first).has_value());
+    assert_true(here.comes(0, text_of(tokens[0])));
+    const ConnectionId good = here.world.last_id;
+    assert_false(here.comes(0, text_of(Digest{}))); // does not take its place
+    assert_int_equal(here.world.released.back(), good);
+    assert_true(here.comes(1, text_of(tokens[1])));
+    assert_true(here.comes(1, text_of(tokens[1]))); // the peer saw its first attempt fail
+    assert_true(here.sockets->take(first).has_value());
+    assert_true(here.sockets->take(second).has_value());
+    assert_false(here.comes(0, text_of(tokens[0]))); // used up
+    assert_false(here.comes(1, text_of(tokens[1])));
+}
+
+void what_cannot_be_sent_as_a_datagram_is_lost_and_no_more(void **) {
+    const Descriptor epoll(list_descriptor(epoll_create1(EPOLL_CLOEXEC)));
+    Datagrams datagrams(epoll.get(), 1);
+    assert_true(datagrams.open_at({"127.0.0.1", 0}));
+    datagrams.send({"fe80::1%no-such-device", 9}, "x");
+    datagrams.send({"no address", 9}, "x");
+}
+
+std::vector<std::string> lines;
+
+void keep_line(mdist_log_level_t, const char *message, std::size_t, void *) {
+    lines.emplace_back(message);
+}
+
+void refusals_are_logged_a_few_times_and_then_counted(void **) {
+    lines.clear();
+    log::set_sink(keep_line, nullptr, nullptr);
+    log::set_level(MDIST_LOG_DEBUG);
+    FakeWorld world;
+    Store store(world, StoreOptions{2, 3, "job", ""});
+    ConnectionId id = 0;
+    Hello other_job = hello_to(kStoreRank, Role::kJoin, 1), stale = other_job, elsewhere = other_job;
+    other_job.job += "x";
+    elsewhere.called = 0;
+    for (int i = 0; i < 1000; ++i) {
+        visit(world, store, ++id, other_job, "");
+        visit(world, store, ++id, stale, "");
+        visit(world, store, ++id, elsewhere, "");
+        world.now += 1'000'000;
+        store.tick();
+    }
+    assert_int_equal(lines.size(), 3 * kFirstLogged);
+    world.now += kLogPauseNs;
+    assert_true(store.next_tick_ns() <= world.now);
+    store.tick();
+    assert_int_equal(lines.size(), 3 * kFirstLogged + 3);
+    const auto counts = [](const std::string &line) { return line.find("(997 like this since") != std::string::npos; };
+    assert_int_equal(std::count_if(lines.begin(), lines.end(), counts), 3);
+    world.now += kLogPauseNs;
+    store.tick();
+    visit(world, store, ++id, other_job, ""); // news after a quiet while
+    assert_int_equal(lines.size(), 3 * kFirstLogged + 4);
+    log::set_level(MDIST_LOG_OFF);
+    log::set_sink(nullptr, nullptr, nullptr);
+}
+
+} // namespace
+
+int main() {
+    log::set_level(MDIST_LOG_OFF);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_names_no_session_no_other_job_and_no_setting),
+        cmocka_unit_test(a_worker_tells_no_stranger_its_session),
+        cmocka_unit_test(who_answers_and_proves_nothing_can_only_refuse),
+        cmocka_unit_test(who_answers_in_another_version_is_told_apart),
+        cmocka_unit_test(who_has_proved_itself_may_wait_long_for_an_answer),
+        cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
+        cmocka_unit_test(a_data_connection_comes_in_by_its_own_token_alone),
+        cmocka_unit_test(what_cannot_be_sent_as_a_datagram_is_lost_and_no_more),
+        cmocka_unit_test(refusals_are_logged_a_few_times_and_then_counted),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
