@@ -4,7 +4,7 @@
  *
  *   cc 01_all_reduce.c $(pkg-config --cflags --libs mdist) -o 01_all_reduce && ./01_all_reduce
  *
- * Each replica brings 1, 2, 3, 4; each leaves with 10.
+ * Each replica starts with 1, 2, 3 or 4. All end with the sum, 10.
  */
 #include <mdist/mdist.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     float number = (float)(id + 1);
     const mdist_buffer_t buffer = {.data = &number, .elements = 1, .dtype = MDIST_FLOAT32};
 
-    // In place: the sum replaces what the replica brought. Everybody waits here until everybody has come.
+    // In place: the sum replaces the replica's number. Every replica waits here for all others.
     if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
 
     float *const sums = user_data;

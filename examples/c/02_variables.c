@@ -2,9 +2,10 @@
 /*
  * State that lives on every replica: a mirrored variable follows the mean of what the replicas write.
  *
- * Each of two replicas has its own measurements of one quantity. In every step each computes how far the estimate is
- * from its own, and takes half of that away. The variable's aggregation makes the mean of both, and applies it to both
- * copies, so that they stay equal and end at the mean of all measurements: 3.
+ * Two replicas each have their own measurements of one quantity. In every step, each replica computes how far the
+ * estimate is from its own measurement, and subtracts half of that difference. The variable's aggregation takes the
+ * mean of both writes and applies it to both copies. The copies therefore stay equal, and end at the mean of all
+ * measurements: 3.
  */
 #include <mdist/mdist.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Input cut over replicas, and what they found put together again.
+ * Input divided over replicas, and their results reduced to one.
  *
- * Ten numbers are shuffled and come in batches of four, each cut over two replicas. The last batch has two rows only.
- * A run takes a batch as its argument and gives the squares as its result; mdist_reduce makes one mean of them, over
- * the rows that there are: 4, 4 and 2. Weighted by these, the means give that of all ten squares: 38.5.
+ * Ten numbers are shuffled and come in batches of four. Each batch is divided over two replicas; the last batch has
+ * only two rows. A run takes a batch as its argument and returns the squares as its result. mdist_reduce computes one
+ * mean over the rows of a batch: 4, 4 and 2 rows. Weighted by these counts, the means give the mean of all ten squares:
+ * 38.5.
  */
 #include "check.h"
 
@@ -22,7 +23,7 @@ static int32_t square(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_set_result(replica, 0, &squares, NULL) != MDIST_OK;
 }
 
-// Numbers in memory, in another order every time they are iterated, in batches, cut over the replicas.
+// Numbers in memory, in a new order for each iteration, in batches divided over the replicas.
 static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
     mdist_dataset_t *rows = NULL, *shuffled = NULL, *batches = NULL, *distributed = NULL;
     mdist_tensor_t tensor;
@@ -31,13 +32,13 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
     must(mdist_dataset_shuffle(rows, NUMBERS, 7, 1, &shuffled, &problem));
     must(mdist_dataset_batch(shuffled, BATCH, 0, &batches, &problem));
     must(mdist_distribute_dataset(strategy, batches, &distributed, NULL, &problem));
-    mdist_dataset_destroy(rows); // each keeps what it is made from
+    mdist_dataset_destroy(rows); // each dataset keeps its source alive
     mdist_dataset_destroy(shuffled);
     mdist_dataset_destroy(batches);
     return distributed;
 }
 
-// The mean over all rows on all replicas; rows receives how many those are.
+// Returns the mean over all rows on all replicas. Stores the number of rows in `rows`.
 static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch, uint64_t *rows) {
     mdist_value_t *squares = NULL, *mean = NULL;
     mdist_tensor_t tensor;

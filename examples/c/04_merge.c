@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A decision taken once for all: in the middle of a step, both replicas pause, one function sees what both brought, and
- * each goes on with what it decided.
+ * One decision for all replicas: in the middle of a step, both replicas pause. One function sees the values of both,
+ * and each replica continues with its decision.
  *
- * Here it is the learning rate, halved whenever the mean loss got worse. Were each replica to judge by its own loss,
- * they would not agree: in round 2 only one of them is worse off.
+ * Here the decision is the learning rate, which is halved whenever the mean loss got worse. If each replica judged by
+ * its own loss, they would not agree: in round 2 only one of them got worse.
  */
 #include "check.h"
 
 enum { REPLICAS = 2, ROUNDS = 4 };
 
-// What the replicas would compute from their parts of the data.
+// The losses that the replicas would compute from their parts of the data.
 static const float losses[ROUNDS][REPLICAS] = {{8, 6}, {5, 3}, {4, 6}, {4, 2}};
 
 typedef struct Training {
     float best_loss;
     float rate;
-    float rates[REPLICAS]; // what each replica was told in the end
+    float rates[REPLICAS]; // the rate that each replica got last
 } Training;
 
 static void say(const Training *self, float loss) {
     printf("mean loss %g: rate %g\n", (double)loss, (double)self->rate);
 }
 
-// Runs once, not once per replica, and outside of the step: functions that take the strategy are the right ones.
+// Runs once, not once per replica, and outside of the step: call functions that take the strategy here.
 static int32_t decide(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                       mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count;

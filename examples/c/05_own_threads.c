@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A run on threads of one's own, without callbacks: for programs that have their threads already.
+ * A run on your own threads, without callbacks: for programs that have threads already.
  *
- * The strategy is told not to start any (`executor: caller`). Three threads enter one replica each, gather what all
- * bring, and exit. Errors need no way of their own from thread to thread: mdist_run_end tells the first of them.
+ * The strategy is told to start no threads (`executor: caller`). Three threads each enter one replica, gather the
+ * values of all, and exit. Threads need not pass errors to each other: mdist_run_end returns the first one.
  */
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ typedef struct Worker {
     uint32_t local_replica;
 } Worker;
 
-// Between enter and exit: replica context, as in a step. Results are the replicas' parts of a value.
+// Between enter and exit a thread is in replica context, as in a step. Results are the replicas' parts of a value.
 static int32_t gather(mdist_replica_t *replica) {
     const int32_t id = mdist_replica_id(replica);
     int32_t mine = 10 * (id + 1), all[REPLICAS];
@@ -33,7 +33,7 @@ static void *work(void *argument) {
     const Worker *const self = argument;
     mdist_replica_t *replica = NULL;
     if (mdist_replica_enter(self->strategy, self->local_replica, &replica, NULL) != MDIST_OK) return NULL;
-    mdist_replica_exit(replica, gather(replica), NULL); // a code other than 0 releases the others, and fails the run
+    mdist_replica_exit(replica, gather(replica), NULL); // a nonzero code releases the others and fails the run
     return NULL;
 }
 

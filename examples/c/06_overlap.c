@@ -2,9 +2,9 @@
 /*
  * Computing while a collective is under way.
  *
- * Gradients come layer by layer, the last layer first. As soon as those of one layer are there, their sum over all
- * replicas is started, and while it is under way the next layer's are computed. Nothing happens behind one's back: the
- * sum moves on inside mdist_work_test, so that is called now and then between pieces of work.
+ * Gradients are computed layer by layer, from the last layer to the first. When a layer's gradients are ready, their
+ * sum over all replicas is started, and the next layer is computed meanwhile. The library does no work in the
+ * background: the sum moves on inside mdist_work_test, so call that now and then between pieces of work.
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@ enum { REPLICAS = 2, LAYERS = 3, WEIGHTS = 4096, PIECE = 512 };
 
 static float gradients[REPLICAS][LAYERS][WEIGHTS];
 
-// Stands for the backward pass: a replica's gradients of one layer, piece by piece.
+// Stands in for the backward pass: computes a replica's gradients of one layer, piece by piece.
 static int compute_layer(float *layer, float value, mdist_work_t *under_way) {
     for (int start = 0; start < WEIGHTS; start += PIECE) {
         for (int i = start; i < start + PIECE; ++i) layer[i] = value;
@@ -22,7 +22,7 @@ static int compute_layer(float *layer, float value, mdist_work_t *under_way) {
     return 0;
 }
 
-// Waits for the sum and frees it. A replica has one operation under way at most.
+// Waits for the sum and frees it. Here a replica has at most one operation under way.
 static int finish(mdist_work_t *work) {
     int32_t done = 1;
     const mdist_status_t status = work ? mdist_work_wait(work, MDIST_FOREVER, &done, NULL) : MDIST_OK;
@@ -33,13 +33,13 @@ static int finish(mdist_work_t *work) {
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     const int32_t id = mdist_replica_id(replica);
-    mdist_work_t *work = NULL; // the sum of the layer before
+    mdist_work_t *work = NULL; // the sum of the previous layer
     for (int layer = LAYERS - 1; layer >= 0; --layer) {
         float *const mine = gradients[id][layer];
         const int failed = compute_layer(mine, (float)((layer + 1) * (id + 1)), work);
         if (finish(work) != 0 || failed) return 1;
 
-        // Until it is done, the layer's memory belongs to the operation.
+        // The layer's memory belongs to the operation until it is done.
         const mdist_buffer_t buffer = {.data = mine, .elements = WEIGHTS, .dtype = MDIST_FLOAT32};
         work = NULL;
         if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;

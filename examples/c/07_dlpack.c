@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tensors from another library and back to it, without copying a byte: both sides look at the same memory.
+ * Tensors from another library and back, without copying a byte: both sides use the same memory.
  *
- * DLPack is the layout in which NumPy, PyTorch, JAX and others hand tensors to each other: a description, and a
- * function that its receiver calls when done. The other library is a pretended one here, a few lines long.
+ * DLPack is the layout in which NumPy, PyTorch, JAX and others pass tensors to each other. It consists of a description
+ * and a function that the receiver calls when done. The other library is only simulated here, in a few lines.
  */
 #include <string.h>
 
 #include "check.h"
 
-// As <dlpack/dlpack.h> defines them; include that if you have it.
+// Defined as in <dlpack/dlpack.h>. Include that header if you have it.
 typedef struct DLDevice {
     int32_t device_type; // 1: CPU
     int32_t device_id;
@@ -34,7 +34,7 @@ typedef struct DLManagedTensor {
     void (*deleter)(struct DLManagedTensor *self);
 } DLManagedTensor;
 
-// ---- The other library: arrays of floats, counted.
+// ---- The other library: arrays of floats, which it counts.
 
 typedef struct Array {
     DLManagedTensor managed;
@@ -81,15 +81,15 @@ static int32_t twice(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
 }
 
-// Theirs becomes an argument of a run.
+// Makes one of their arrays an argument of a run.
 static mdist_value_t *bring_in(Array *array) {
     mdist_value_t *value = NULL;
-    must(mdist_value_from_dlpack(&array->managed, &value, &problem)); // from here on the library's to delete
+    must(mdist_value_from_dlpack(&array->managed, &value, &problem)); // from here on the library calls its deleter
     printf("in: %s memory\n", memory_of(value) == array->numbers ? "their" : "another");
     return value;
 }
 
-// What the run gave becomes theirs, and outlives the value that it was part of.
+// Gives the run's result to the other library. It outlives the value that it was part of.
 static DLManagedTensor *hand_out(mdist_value_t *value) {
     DLManagedTensor *managed = NULL;
     must(mdist_value_to_dlpack(value, 0, &managed, &problem));

@@ -2,9 +2,9 @@
 /*
  * Gradients reduced while the step computes.
  *
- * A line y = a x + b is fitted to points; each replica has its own. The gradients lie in memory of the library. As soon
- * as one is there the step says so, and its sum over all replicas is on its way while the next is computed. Two small
- * batches are added up before anything is reduced, and the norm of it all is kept below 1.
+ * A line y = a x + b is fitted to points; each replica has its own points. The gradients lie in memory of the library.
+ * The step reports each gradient as soon as it is ready, and its sum over all replicas is under way while the next one
+ * is computed. Two small batches are accumulated before anything is reduced. The norm of all gradients is clipped to 1.
  */
 #include "check.h"
 
@@ -12,11 +12,11 @@ enum { REPLICAS = 2, POINTS = 4, ROUNDS = 2, STEPS = 60 };
 
 typedef struct Fit {
     mdist_gradients_t *gradients; // 0: of a, 1: of b
-    double line[REPLICAS][2];     // a and b: every replica makes the same of the same gradients
-    double norm;                  // of the last step, before clipping
+    double line[REPLICAS][2];     // a and b; the same on every replica, since the gradients are
+    double norm;                  // of the last step's gradients, before clipping
 } Fit;
 
-// A replica's part of the gradients, for the points of one round; gradient 1 is complete before gradient 0.
+// Computes a replica's gradients for the points of one round. Gradient 1 is complete before gradient 0.
 static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2], int round) {
     const int32_t id = mdist_replica_id(replica);
     double error[POINTS], x[POINTS];
@@ -49,7 +49,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         if (mdist_gradients_wait(replica, self->gradients, &norm, &finite, NULL) != MDIST_OK) return 1;
     }
     if (id == 0) self->norm = norm;
-    if (!finite) return 0; // all replicas leave this step out
+    if (!finite) return 0; // all replicas skip this step
     self->line[id][0] -= 0.05 * *gradient[0];
     self->line[id][1] -= 0.5 * *gradient[1];
     return 0;

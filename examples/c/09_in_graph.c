@@ -2,8 +2,8 @@
 /*
  * One program that leads the replicas of all workers (in-graph).
  *
- * Each worker runs this same program and registers the step. Worker 0 goes on as if all replicas were its own; the
- * others serve it. Alone it works too:
+ * Each worker runs this same program and registers the step. Worker 0 continues as if all replicas were its own; the
+ * others serve it. The program also works on one worker alone:
  *
  *   mdist launch -n 2 -- 09_in_graph
  */
@@ -12,8 +12,8 @@
 enum { ROWS = 24, STEPS = 20 };
 static const float rate = 0.5f;
 
-// The weight's gradient of the mean square of (weight x - y), for this replica's rows; then one step down the mean
-// gradient of all replicas, which is what assigning to this variable does.
+// Computes the weight's gradient of the mean square of (weight x - y) for this replica's rows. Assigning it to this
+// variable then takes one step along the mean gradient of all replicas.
 static int32_t train(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *weight = NULL;
     mdist_tensor_t x, y, copy;
@@ -46,7 +46,7 @@ static float number_of(mdist_value_t *value) {
     return number;
 }
 
-// All rows, cut over all replicas of the job, again and again.
+// All rows, divided over all replicas of the job, repeated.
 static mdist_iterator_t *rows_of(mdist_strategy_t *strategy) {
     static float x[ROWS], y[ROWS];
     for (int i = 0; i < ROWS; ++i) y[i] = 3 * (x[i] = (float)(i + 1) / ROWS);
@@ -92,7 +92,7 @@ int main(void) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
     must(mdist_config_create(&config, &problem));
-    must(mdist_config_load_environment(config, &problem)); // who the workers are
+    must(mdist_config_load_environment(config, &problem)); // which workers there are
     must(mdist_config_set(config, "strategy", "in_graph", &problem));
     must(mdist_config_set(config, "devices", "cpu*2", &problem));
     must(mdist_strategy_create(config, &strategy, &problem));
@@ -103,6 +103,6 @@ int main(void) {
         lead(strategy);
     else
         must(mdist_serve(strategy, NULL, &problem));
-    mdist_strategy_destroy(strategy); // ends the others' serving
+    mdist_strategy_destroy(strategy); // lets the others stop serving
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Records in files, and each worker reading files of its own:
+ * Records in files. Each worker reads its own files:
  *
  *     10_records /tmp/numbers
  *     mdist launch -n 4 -- 10_records /tmp/numbers
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "check.h"
 
-enum { FILES = 4, RECORDS = 6, BATCH = 8, MOST_REPLICAS = 64 }; // a batch is a step of all replicas of the job
+enum { FILES = 4, RECORDS = 6, BATCH = 8, MOST_REPLICAS = 64 }; // BATCH: records per step, over all replicas of the job
 
 static void write_files(const char *const *paths) {
     for (int file = 0; file < FILES; ++file) {
@@ -18,12 +18,12 @@ static void write_files(const char *const *paths) {
             const float number = (float)(file * RECORDS + i);
             must(mdist_record_writer_write(writer, &number, sizeof number, &problem));
         }
-        must(mdist_record_writer_close(writer, &problem)); // now the file has its name
+        must(mdist_record_writer_close(writer, &problem)); // now the file has its final name
         mdist_record_writer_destroy(writer);
     }
 }
 
-// What is no number ends the iteration, on all workers.
+// A record that is not a number ends the iteration on all workers.
 static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                      size_t output_count, void *user_data) {
     (void)input_count, (void)output_count, (void)user_data;
@@ -32,17 +32,17 @@ static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdi
     return 0;
 }
 
-// Waits for all workers, so that files which the first one writes before are there.
+// Waits for all workers, so that the files that the first worker wrote are there.
 static mdist_dataset_t *input(mdist_strategy_t *strategy, const char *const *paths) {
     const mdist_tensor_t number = {.dtype = MDIST_FLOAT32};
-    // The step adds on the CPU, so elements stay in memory of the host where replicas have GPUs, too.
+    // The step adds on the CPU, so elements stay in host memory even if replicas have GPUs.
     const mdist_input_options_t on_host = {.struct_size = sizeof on_host, .fetch_to_device = -1};
     mdist_dataset_t *names = NULL, *records = NULL, *numbers = NULL, *batches = NULL, *dealt = NULL;
-    must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are read
+    must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are first read
     must(mdist_dataset_tfrecords(names, NULL, &records, &problem));
     must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, &problem));
     must(mdist_dataset_batch(numbers, BATCH, 0, &batches, &problem));
-    must(mdist_distribute_dataset(strategy, batches, &dealt, &on_host, &problem)); // policy AUTO: by file
+    must(mdist_distribute_dataset(strategy, batches, &dealt, &on_host, &problem)); // policy AUTO divides by file here
     mdist_dataset_destroy(names);
     mdist_dataset_destroy(records);
     mdist_dataset_destroy(numbers);
@@ -55,12 +55,12 @@ static int32_t sum(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t numbers;
     float total = 0;
     if (mdist_replica_argument(replica, 0, &numbers, NULL) != MDIST_OK) return 1;
-    for (uint64_t i = 0; i < numbers.shape[0]; ++i) total += ((const float *)numbers.data)[i]; // perhaps of none
+    for (uint64_t i = 0; i < numbers.shape[0]; ++i) total += ((const float *)numbers.data)[i]; // may be empty
     const mdist_tensor_t result = {.data = &total, .dtype = MDIST_FLOAT32};
     return mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
 }
 
-// The sum over all replicas of what they have in `batch`; destroys it.
+// Returns the sum of `batch` over all replicas. Destroys the batch.
 static float sum_of(mdist_strategy_t *strategy, mdist_value_t *batch) {
     mdist_value_t *sums = NULL, *all = NULL;
     mdist_tensor_t tensor;
@@ -90,7 +90,7 @@ int main(int count, char **arguments) {
 
     mdist_dataset_t *dataset = input(strategy, paths);
     must(mdist_dataset_explain(dataset, how, sizeof how, NULL, &problem));
-    if (first) fputs(how, stderr); // who reads what, and why
+    if (first) fputs(how, stderr); // who reads which files, and why
 
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *batch = NULL;
@@ -98,7 +98,7 @@ int main(int count, char **arguments) {
     uint64_t rows[MOST_REPLICAS], seen = 0;
     float total = 0;
     must(mdist_iterator_create(dataset, &iterator, &problem));
-    while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) { // all workers end at once
+    while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) { // ends on all workers at once
         must(mdist_iterator_rows(iterator, rows, replicas, &problem));
         for (uint32_t i = 0; i < replicas; ++i) seen += rows[i];
         total += sum_of(strategy, batch);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: the shortest honest way to treat errors in a program of a screen: say what is wrong, and end. For main and the
-// thread it runs on; steps return non-zero instead, and the run tells why.
+// Check: the shortest error handling for a short program. It prints what went wrong and ends the program. Use it in
+// main, on the main thread. Steps return non-zero instead; the run then reports why.
 #pragma once
 
 #include <mdist/mdist.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static mdist_error_t *problem; // where the library writes the story: must(mdist_something(..., &problem))
+static mdist_error_t *problem; // where the library stores the error: must(mdist_something(..., &problem))
 
 static inline void must(mdist_status_t status) {
     if (status == MDIST_OK) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a run costs that does nothing, in both ways to run: nanoseconds, the best of five blocks.
+ * The cost of a run that does nothing, for both ways to run: nanoseconds per run, the best of five blocks.
  *
  *   overhead --replicas 2 --runs 10000
  */
@@ -12,7 +12,7 @@
 
 enum { BLOCKS = 5, MAX_REPLICAS = 256 };
 
-// Returns when as many threads as there are have come.
+// A barrier: each thread returns when all threads have come.
 typedef struct Barrier {
     pthread_mutex_t mutex;
     pthread_cond_t all_have_come;
@@ -67,11 +67,11 @@ static void run_by_callback(Bench *self) {
 static void enter_and_exit(const Bench *self, uint32_t local_replica) {
     mdist_replica_t *replica = NULL;
     if (mdist_replica_enter(self->strategy, local_replica, &replica, NULL) == MDIST_OK)
-        mdist_replica_exit(replica, 0, NULL); // what goes wrong is told by mdist_run_end
+        mdist_replica_exit(replica, 0, NULL); // mdist_run_end reports any failure
 }
 
-// All replicas but the first stay on threads of their own from run to run. The hand-over to them, two barriers, is part
-// of what is measured: the library's own threads have to be woken and waited for as well.
+// All replicas but the first stay on their own threads from run to run. The measured time includes the hand-over to
+// them, two barriers. The library's own threads must be woken and waited for, too.
 static void *work(void *argument) {
     const Worker *const self = argument;
     for (;;) {
@@ -118,7 +118,7 @@ static void measure_entered(Bench *self) {
     for (uint32_t i = 1; i < self->replicas; ++i) pthread_join(workers[i].thread, NULL);
 }
 
-// The number behind an option, or 0 if it is none within bounds.
+// Returns the number after an option, or 0 if it is not a number within bounds.
 static long number(const char *text, long largest) {
     char *end;
     const long result = strtol(text, &end, 10);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training of ../fashion_mnist with the same options, and to the same bits: the arithmetic, the files and the
-// options are taken from there, so what is left to read is how the library is used.
+// The training of ../fashion_mnist in C++, with the same options and bit-identical results. It uses the arithmetic,
+// files and options of that program, so this file shows only how to use the library.
 #include <cblas.h>
 
 #include <array>
@@ -24,7 +24,7 @@ namespace {
 using Parts = std::array<float *, MODEL_PARTS>;
 using Totals = std::array<double, MODEL_TOTALS>;
 
-// ---- Memory of the C parts, owned.
+// ---- Owners of the C parts' memory.
 
 struct Images : MnistSet {
     Images(const char *folder, const char *prefix) : MnistSet{} {
@@ -57,7 +57,7 @@ struct PartVectors {
     }
 };
 
-// ---- The model on a strategy: mirrored variables, and what each replica works with.
+// ---- The model on a strategy: mirrored variables, and the memory that each replica works with.
 
 struct ReplicaState {
     Parts parameters{}, momentum{}; // its copies of the variables
@@ -84,7 +84,7 @@ class Trainer {
         }
     }
 
-    // One step of all replicas on a batch {images, labels}; totals are over all replicas' rows.
+    // Runs one step of all replicas on a batch {images, labels}. Totals are over all replicas' rows.
     const Totals &train(const mdist::Values &batch, float rate) {
         strategy_.run(
             [&](mdist::Replica &replica) {
@@ -116,7 +116,7 @@ class Trainer {
         return replicas_[0]->totals;
     }
 
-    // Checksum over all variables, which must be that of every replica.
+    // A checksum over all variables, which must be the same on every replica.
     uint64_t digest() const {
         const uint64_t first = digest_of(*replicas_[0]);
         for (const auto &replica : replicas_)
@@ -146,7 +146,7 @@ class Trainer {
     std::vector<std::unique_ptr<ReplicaState>> replicas_;
 };
 
-// ---- Input: batches {float32 images, uint8 labels}, cut over the replicas. The images must outlive it.
+// ---- Input: batches {float32 images, uint8 labels}, divided over the replicas. The images must outlive it.
 
 mdist::Dataset input(mdist::Strategy &strategy, const Images &set, uint64_t batch, uint64_t shuffle_seed) {
     const auto normalise = [](mdist::ConstTensors in, mdist::Tensors out) {
@@ -165,7 +165,8 @@ mdist::Dataset input(mdist::Strategy &strategy, const Images &set, uint64_t batc
         .distribute(strategy);
 }
 
-// Where the devices come from, later ones winning: the environment, --config, --replicas; two replicas if none says.
+// Chooses the devices: the environment, then --config, then --replicas, where the last one given wins. The default is
+// two replicas.
 mdist::Config configure(const Options &options) {
     mdist::Config config;
     config.load_environment();
@@ -181,7 +182,7 @@ void train(Trainer &trainer, const mdist::Dataset &batches, const Options &optio
     for (uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
         Progress progress;
         progress_start(&progress, stdout, static_cast<int>(epoch), static_cast<int>(options.epochs), images);
-        for (const mdist::Values &batch : batches.iterator()) { // another order every time
+        for (const mdist::Values &batch : batches.iterator()) { // in a new order each time
             const float rate = 0.1f * (1.0f - static_cast<float>(steps) / static_cast<float>(all_steps));
             const Totals &seen = trainer.train(batch, rate);
             progress_add(&progress, static_cast<uint64_t>(seen[TOTAL_ROWS]), seen[TOTAL_LOSS], seen[TOTAL_CORRECT]);
@@ -204,7 +205,7 @@ double accuracy(Trainer &trainer, const mdist::Dataset &batches) {
 
 void work(const Options &options) {
     if (options.checkpoint) throw std::runtime_error("--checkpoint is for the program in C");
-    openblas_set_num_threads(1); // a sum over more threads would have another order, and other bits
+    openblas_set_num_threads(1); // with more threads, sums have another order and other bits
     const Images training(options.data, "train"), test(options.data, "t10k");
     mdist::Strategy strategy(configure(options));
     Trainer trainer(strategy, options.batch);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmdist for C++17: a thin, header-only layer over <mdist/mdist.h>. Copy it into your project, with the folder mdist/
-// beside it; it is no part of the library's ABI.
+// libmdist for C++17: a thin, header-only layer over <mdist/mdist.h>. Copy it into your project with the folder mdist/
+// beside it. It is not part of the library's ABI.
 //
-// - Classes own what they are named after and give it back when they go, in any order and on any thread, without
-//   failing. They move and do not copy. `get()` is the C handle, for functions that are not bound here.
-// - What fails throws mdist::Error. Constants are those of C (MDIST_SUM, MDIST_ERR_MISMATCH ...).
-// - Steps, merges, maps and updates are lambdas. What one throws, on whichever thread, comes out of the call that ran
-//   it, as it was thrown; the other replicas are released. Ending a thread inside of one (pthread_exit) ends the
+// - Ownership: each class owns the object that it is named after, and releases it when destroyed. Objects may be
+//   destroyed in any order and on any thread; this never fails. Classes can be moved, not copied. `get()` returns the C
+//   handle, for functions that have no C++ form here.
+// - Errors: a failure throws mdist::Error. Constants are those of C (MDIST_SUM, MDIST_ERR_MISMATCH ...).
+// - Callbacks: steps, merges, maps and updates are lambdas. An exception from one, on any thread, is rethrown unchanged
+//   by the call that ran it; the other replicas are released. Ending a thread inside a lambda (pthread_exit) ends the
 //   program.
-// - Threads: as in the C headers. A strategy does one thing at a time; a Replica belongs to the thread of its step;
-//   values may be read from everywhere; iterators and started collectives are used by one thread at a time.
+// - Threads: as in the C headers. A strategy does one thing at a time. A Replica belongs to the thread of its step. Any
+//   thread may read values. Iterators and started collectives are used by one thread at a time.
 #pragma once
 
 #include "mdist/checkpoint.hpp"

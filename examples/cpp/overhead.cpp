@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run costs that does nothing, in both ways to run: nanoseconds, the best of five blocks.
+// The cost of a run that does nothing, for both ways to run: nanoseconds per run, the best of five blocks.
 //
 //     overhead --replicas 2 --runs 10000
 #include <chrono>
@@ -17,7 +17,7 @@ struct Options {
     uint32_t runs = 10000;
 };
 
-// Returns when as many threads as there are have come.
+// A barrier: each thread returns when all threads have come.
 class Barrier {
   public:
     explicit Barrier(uint32_t threads) : threads_(threads) {}
@@ -57,11 +57,11 @@ void measure(const char *way, const Options &options, OneRun run) {
 
 void nothing(mdist::Replica &) {}
 
-// All replicas but the first stay on threads of their own from run to run. The hand-over to them, two barriers, is part
-// of what is measured: the library's own threads have to be woken and waited for as well.
+// All replicas but the first stay on their own threads from run to run. The measured time includes the hand-over to
+// them, two barriers. The library's own threads must be woken and waited for, too.
 void measure_entered(mdist::Strategy &strategy, const Options &options) {
     Barrier start(options.replicas), finish(options.replicas);
-    mdist::Run *run = nullptr; // of the moment; none: it is over
+    mdist::Run *run = nullptr; // the current run; none: measuring is over
     std::vector<std::thread> threads;
     for (uint32_t i = 1; i < options.replicas; ++i)
         threads.emplace_back([&, i] {

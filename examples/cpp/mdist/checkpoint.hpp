@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoint: variables and texts in files (safetensors), and back. Preemption: when all workers are to save.
+// Checkpoint: saves variables and texts to files (safetensors), and restores them. Preemption: lets all workers decide
+// together when to save before one of them must end.
 #pragma once
 
 #include <optional>
@@ -13,17 +14,17 @@ namespace mdist {
 class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
   public:
     using Handle::Handle;
-    // The newest `keep` files stay; 0: all do.
+    // The newest `keep` files stay; 0: all stay.
     Checkpoint(Strategy &strategy, const std::string &folder, uint32_t keep = 0)
         : Handle(create(strategy, folder, keep)) {}
 
-    // Keeps the variable. Its name in files is its own unless there is another.
+    // Adds a variable and keeps it alive. Its name in files is `name`, or the variable's own if that is empty.
     Checkpoint &add(const Variable &variable, const std::string &name = "") {
         detail::call(mdist_checkpoint_add, get(), name.empty() ? nullptr : name.c_str(), variable.get());
         return *this;
     }
 
-    // A text that is saved along; the chief's is.
+    // Adds a text to save with the variables. The chief's text is saved.
     Checkpoint &set_text(const std::string &key, const std::string &text) {
         detail::call(mdist_checkpoint_set_text, get(), key.c_str(), text.c_str());
         return *this;
@@ -39,13 +40,14 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
         });
     }
 
-    // It is on the disk when this returns.
+    // Returns when the checkpoint is on disk.
     void save(uint64_t number, Timeout timeout = {}) {
         detail::call(mdist_checkpoint_save, get(), number, timeout.options());
     }
 
-    // Which number was restored; nothing if there is none. File and variables must have the same names, unless
-    // `partial`: then variables that the file lacks stay as they are, and what else is in it is passed over.
+    // Returns the number of the restored checkpoint; nothing if there is none. The file must have the same names as the
+    // variables. With `partial`, variables that the file lacks keep their values, and other contents of the file are
+    // ignored.
     std::optional<uint64_t> restore(uint64_t number = MDIST_LATEST, bool partial = false, Timeout timeout = {}) {
         const mdist_restore_options_t options{sizeof options, partial ? uint32_t{MDIST_RESTORE_PARTIAL} : 0,
                                               timeout.options()->timeout_ns};
@@ -56,7 +58,7 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
         });
     }
 
-    // The number of the one in a folder that was saved last.
+    // Returns the number of the checkpoint that was saved last in a folder.
     static std::optional<uint64_t> latest(const std::string &folder) {
         return found<uint64_t>([&] {
             uint64_t number = 0;
@@ -83,16 +85,18 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
     }
 };
 
-// Where a worker is told to go: announce() from anywhere, a signal handler too, and check() after every step.
+// Handles the notice that a worker must end soon. Call announce() from anywhere, even a signal handler, and check()
+// after every step.
 class Preemption : public Handle<mdist_preemption_t, mdist_preemption_destroy> {
   public:
     using Handle::Handle;
-    // grace: between the announcement and the end of the machine; none: end at once.
+    // grace: the time from the announcement until the machine ends; none: end at once.
     explicit Preemption(Strategy &strategy, std::chrono::nanoseconds grace = {}) : Handle(create(strategy, grace)) {}
 
     void announce() noexcept { mdist_preemption_announce(get()); }
 
-    // The same on all workers, which all ask. worker, if not NULL: the rank of the one that is to go, or -1.
+    // Returns the same on all workers; all must call it. If `worker` is not NULL, stores the rank of the worker that
+    // must end, or -1.
     mdist_preemption_verdict_t check(int32_t *worker = nullptr, Timeout timeout = {}) {
         int32_t verdict = MDIST_PREEMPTION_GO_ON;
         detail::call(mdist_preemption_check, get(), &verdict, worker, timeout.options());

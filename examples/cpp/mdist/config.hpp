@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: what kind of strategy, on which devices, with which limits. Timeout: of one call.
+// Config: the kind of strategy, its devices and its limits. Timeout: the timeout of one call.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,7 @@ class Config : public Handle<mdist_config_t, mdist_config_destroy> {
     }
 };
 
-// For each wait for other replicas; none given: what the run or the configuration says.
+// A timeout for each wait for other replicas. The default is that of the run or the configuration.
 class Timeout {
   public:
     Timeout() noexcept = default;

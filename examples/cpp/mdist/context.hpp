@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scope: makes a strategy the current one of this thread, for code that is not handed one.
+// Scope: makes a strategy current on this thread, for code that does not get one as a parameter.
 #pragma once
 
 #include "strategy.hpp"
@@ -18,15 +18,15 @@ class Scope {
     mdist_strategy_t *strategy_;
 };
 
-// The one this thread works for: of its step, merge or update, of a scope, or the default. Borrowed:
-// *current_strategy().
+// Returns the strategy that this thread works for: that of its step, merge or update, of a scope, or the default.
+// Borrowed; use it as *current_strategy().
 inline detail::Borrowed<Strategy> current_strategy() {
     mdist_strategy_t *out = nullptr;
     detail::call(mdist_current_strategy, &out);
     return detail::Borrowed<Strategy>(out);
 }
 
-// What is current where nothing else is; nullptr: the library's own.
+// Sets the strategy that is current if no other is; nullptr: the library's own.
 inline void set_default_strategy(Strategy *strategy) {
     detail::call(mdist_set_default_strategy, strategy != nullptr ? strategy->get() : nullptr);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: a description of elements; each transformation gives a new one. Iterator: the act of producing them.
+// Dataset: describes elements; each transformation makes a new dataset. Iterator: produces the elements.
 //
-//     auto batches = mdist::Dataset::from_tensors({images, labels}).shuffle(1000,
-//     seed).batch(128).distribute(strategy); for (mdist::Values &batch : batches.iterator()) strategy.run(step, batch);
+//     auto batches = mdist::Dataset::from_tensors({images, labels})
+//                        .shuffle(1000, seed).batch(128).distribute(strategy);
+//     for (mdist::Values &batch : batches.iterator()) strategy.run(step, batch);
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@ namespace mdist {
 
 namespace detail {
 
-// A map function as long as the library keeps it, with a share of the place where what it throws is kept.
+// A map function, kept as long as the library needs it, with a share of the object that keeps its exceptions.
 template <typename Map>
 struct MapCall {
     Map map;
@@ -30,7 +31,8 @@ struct MapCall {
 
 namespace detail {
 
-// At the end of a scope a map function must be through with what it refers to, on the prefetching thread too.
+// Closes the iterator first, so that at the end of a scope no map function still uses its references, not even on the
+// prefetching thread.
 inline void end_iteration(mdist_iterator_t *iterator) noexcept {
     mdist_iterator_close(iterator, nullptr);
     mdist_iterator_destroy(iterator);
@@ -40,11 +42,11 @@ inline void end_iteration(mdist_iterator_t *iterator) noexcept {
 
 class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
   public:
-    // As Dataset::iterator() makes them.
+    // Made by Dataset::iterator().
     Iterator(mdist_iterator_t *handle, size_t component_count, std::shared_ptr<detail::Thrown> thrown)
         : Handle(handle), component_count_(component_count), thrown_(std::move(thrown)) {}
 
-    // The next element: a value per component; nothing after the last.
+    // Returns the next element, with one value per component; nothing after the last element.
     std::optional<Values> next() {
         std::vector<mdist_value_t *> handles(component_count_);
         Values values;
@@ -55,14 +57,14 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
         return values;
     }
 
-    // For `for`: what is left, once.
+    // For `for`: iterates once over the remaining elements.
     class End {};
     class Cursor {
       public:
         explicit Cursor(Iterator &iterator) : iterator_(iterator), element_(iterator.next()) {}
         Values &operator*() noexcept { return *element_; }
         Cursor &operator++() {
-            element_.reset(); // before the next one takes memory
+            element_.reset(); // frees memory before the next element takes some
             element_ = iterator_.next();
             return *this;
         }
@@ -82,11 +84,12 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
 
 class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
   public:
-    // Element i is row i of each array. The memory is not copied: it must stay as long as anything made from this does.
+    // Element i is row i of each array. The memory is not copied. It must stay valid as long as anything made from this
+    // dataset.
     static Dataset from_tensors(std::initializer_list<ConstTensor> arrays) {
         return from_tensors(arrays, nullptr, nullptr);
     }
-    // The same, and keeps `owner` (a std::shared_ptr, say) until nothing needs the memory any more.
+    // The same, but keeps `owner` (for example a std::shared_ptr) until the memory is no longer needed.
     template <typename Owner>
     static Dataset from_tensors(std::initializer_list<ConstTensor> arrays, Owner owner) {
         return from_tensors(arrays, new Owner(std::move(owner)), detail::drop<Owner>);
@@ -104,9 +107,9 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     }
     Dataset prefetch(uint64_t elements) const { return make(mdist_dataset_prefetch, elements); }
 
-    // map(ConstTensors inputs, Tensors outputs) computes each element, on the thread that asks for it or on that of a
-    // prefetch that follows. outputs: what it gives, made by Tensor::of<T>(shape). It is kept as long as it is needed,
-    // and not called any more when the iterators are gone.
+    // map(ConstTensors inputs, Tensors outputs) computes each element. It runs on the thread that asks for the element,
+    // or on the thread of a later prefetch. `outputs` describes its results, with tensors made by Tensor::of<T>(shape).
+    // The function is kept as long as needed, and is not called after the iterators are gone.
     template <typename Map>
     Dataset map(Map map, std::initializer_list<Tensor> outputs) const {
         using MapCall = detail::MapCall<Map>;
@@ -114,7 +117,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
                     outputs.begin(), outputs.size());
     }
 
-    // Cuts each batch over the replicas. Comes last.
+    // Divides each batch over the replicas. Must be the last transformation.
     Dataset distribute(Strategy &strategy) const {
         mdist_dataset_t *out = nullptr;
         detail::call(mdist_distribute_dataset, strategy.get(), get(), &out, nullptr);
@@ -147,7 +150,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return Dataset(out, thrown_);
     }
 
-    std::shared_ptr<detail::Thrown> thrown_; // by the maps of this dataset and of those it is made from
+    std::shared_ptr<detail::Thrown> thrown_; // from the maps of this dataset and of its sources
 };
 
 } // namespace mdist

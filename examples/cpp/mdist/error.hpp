@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error: what the library says went wrong. Thrown: what callbacks threw, on its way through the library.
+// Error: an error reported by the library. Thrown: carries exceptions of callbacks through the library.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -14,28 +14,28 @@ namespace mdist {
 
 class Error : public std::exception {
   public:
-    // Takes the error over; it may be NULL.
+    // Takes ownership of the error, which may be NULL.
     Error(mdist_status_t status, mdist_error_t *error) : status_(status), error_(error, mdist_error_free) {}
 
-    // One sentence with the bad value, the place, and what would be right.
+    // One sentence with the bad value, its place, and what would be right.
     const char *what() const noexcept override {
         return error_ ? mdist_error_message(error_.get()) : mdist_status_name(status_);
     }
     mdist_status_t status() const noexcept { return status_; }
     std::string_view reason() const noexcept { return mdist_error_reason(error_.get()); }
     std::string_view operation() const noexcept { return mdist_error_operation(error_.get()); }
-    int32_t replica() const noexcept { return mdist_error_replica(error_.get()); } // id of the one at fault, or -1
-    int32_t worker() const noexcept { return mdist_error_worker(error_.get()); }   // its rank, likewise
+    int32_t replica() const noexcept { return mdist_error_replica(error_.get()); } // the replica at fault, or -1
+    int32_t worker() const noexcept { return mdist_error_worker(error_.get()); }   // rank of the worker at fault, or -1
     int64_t native() const noexcept { return mdist_error_native(error_.get()); }
 
   private:
     mdist_status_t status_;
-    std::shared_ptr<mdist_error_t> error_; // shared: exceptions are copied, and that must not throw
+    std::shared_ptr<mdist_error_t> error_; // shared, since copying an exception must not throw
 };
 
 namespace detail {
 
-// Calls a function of the library, which wants `error` last. Returns MDIST_OK or MDIST_END.
+// Calls a function of the library whose last parameter is `error`. Returns MDIST_OK or MDIST_END.
 template <typename Function, typename... Arguments>
 mdist_status_t call(Function function, Arguments... arguments) {
     mdist_error_t *error = nullptr;
@@ -44,22 +44,27 @@ mdist_status_t call(Function function, Arguments... arguments) {
     return status;
 }
 
-// Exceptions can't pass through C. So each is kept here and gets a number, which the callback returns; the library
-// hands the number of the first cause to its caller, who finds the exception by it. Any thread.
+// Carries exceptions, which cannot pass through C. Each exception is kept here under a number, which the callback
+// returns. The library gives its caller the number of the first cause, and the caller finds the exception by that
+// number. Any thread.
 class Thrown {
   public:
-    // Calls a function and returns 0, or the number of what it threw.
+    // Calls a function. Returns 0, or the number of the exception that it threw. Also tells the library the exception's
+    // message, for errors that other workers get.
     template <typename Function>
     int32_t guard(Function &&function) noexcept {
         try {
             function();
             return 0;
+        } catch (const std::exception &exception) {
+            mdist_fail_because(exception.what());
+            return keep(std::current_exception());
         } catch (...) {
             return keep(std::current_exception());
         }
     }
 
-    // detail::call, for functions that call back.
+    // The same as detail::call, for functions that call back.
     template <typename... Arguments>
     mdist_status_t call(Arguments... arguments) {
         try {
@@ -77,7 +82,7 @@ class Thrown {
             exceptions_.push_back(std::move(exception));
             return static_cast<int32_t>(exceptions_.size());
         } catch (...) {
-            return -1; // no memory: the library's own error has to do
+            return -1; // out of memory: the library's own error must do
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handle: owns a handle of the library. What all classes with a destroy function have in common.
+// Handle: owns a handle of the library. Base of all classes that have a destroy function.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -14,10 +14,10 @@ template <typename T, void (*destroy)(T *)>
 class Handle {
   public:
     Handle() noexcept = default;
-    explicit Handle(T *handle) noexcept : handle_(handle) {} // takes it over
+    explicit Handle(T *handle) noexcept : handle_(handle) {} // takes ownership
 
     T *get() const noexcept { return handle_.get(); }
-    T *release() noexcept { return handle_.release(); } // the caller's to destroy
+    T *release() noexcept { return handle_.release(); } // the caller must destroy it
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
   private:
@@ -29,7 +29,7 @@ class Handle {
 
 namespace detail {
 
-// A handle that is somebody else's, as an object of the class that usually owns it.
+// A borrowed handle, as an object of the class that usually owns it.
 template <typename Class>
 class Borrowed {
   public:
@@ -45,7 +45,7 @@ class Borrowed {
     Class object_;
 };
 
-// For free_user_data: deletes what the library kept.
+// For free_user_data: deletes an object that the library kept.
 template <typename T>
 void drop(void *kept) noexcept {
     delete static_cast<T *>(kept);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: vectors whose elements lie where the library likes them best, at multiples of 64 bytes.
+// Memory: vectors whose elements are aligned to 64 bytes, which the library prefers.
 #pragma once
 
 #include <mdist/mdist.h>

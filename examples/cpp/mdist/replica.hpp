@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replica: what a step is given. It dies when the step returns. Every replica makes the same calls in the same order.
+// Replica: the parameter of a step, valid until the step returns. Every replica makes the same calls in the same order.
 #pragma once
 
 #include <tuple>
@@ -14,8 +14,8 @@ namespace mdist {
 
 class Strategy;
 
-// A replica's part of a loss, and how many examples all replicas have together: the gradient of an example is its
-// weight divided by that.
+// A replica's part of a loss, and the number of examples on all replicas. The gradient of an example is its weight
+// divided by that number.
 struct Loss {
     double part;
     uint64_t examples;
@@ -32,7 +32,7 @@ class Replica {
     uint32_t local_index() const noexcept { return static_cast<uint32_t>(mdist_replica_local_index(handle_)); }
     uint32_t count() const noexcept { return mdist_replica_count(handle_); }
 
-    // This replica's tensor of an argument of the run, or of a leaf of it.
+    // This replica's tensor of an argument of the run, or of one leaf of the argument.
     ConstTensor argument(size_t index, const char *path = "") {
         mdist_tensor_t out;
         detail::call(mdist_replica_argument_at, handle_, index, path, &out);
@@ -41,7 +41,7 @@ class Replica {
     void set_result(size_t index, ConstTensor tensor) {
         detail::call(mdist_replica_set_result, handle_, index, &tensor);
     }
-    // A structure.
+    // Sets a result that is a structure.
     void set_result(size_t index, const Leaves &leaves) {
         for (const auto &[path, leaf] : leaves) {
             const ConstTensor tensor = leaf.tensor();
@@ -69,14 +69,14 @@ class Replica {
     void broadcast(uint32_t root, Buffers buffers, Timeout timeout = {}) {
         detail::call(mdist_broadcast, handle_, root, buffers.data(), buffers.size(), timeout.options());
     }
-    // Rows (Value::rows) of all replicas, one after another; MEAN divides them by the number of replicas.
+    // Gathers the rows (Value::rows) of all replicas, one after another. MEAN divides them by the number of replicas.
     Value all_reduce_rows(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, Timeout timeout = {}) {
         mdist_value_t *out = nullptr;
         detail::call(mdist_all_reduce_rows, handle_, op, &indices, &values, &out, timeout.options());
         return Value(out);
     }
-    // With a result for replica root alone. The others' outputs, and on the others the inputs of scatter, are not
-    // looked at: an empty container does.
+    // Collectives with a root. The library ignores the outputs of the other replicas, and for scatter their inputs.
+    // Pass an empty container there.
     void reduce_to_root(mdist_reduce_op_t op, uint32_t root, Buffers buffers, Timeout timeout = {}) {
         detail::call(mdist_reduce_to_root, handle_, op, root, buffers.data(), buffers.data(), buffers.size(),
                      timeout.options());
@@ -93,7 +93,7 @@ class Replica {
     }
     void barrier(Timeout timeout = {}) { detail::call(mdist_barrier, handle_, timeout.options()); }
 
-    // ---- The same, started: the work takes the containers over, and gives them back in wait().
+    // ---- The same, started. The work takes ownership of the containers, and returns them from wait().
 
     template <typename Data>
     Work<Data> all_reduce_start(mdist_reduce_op_t op, Data data, Timeout timeout = {}) {
@@ -144,9 +144,9 @@ class Replica {
                 }};
     }
 
-    // ---- Losses: a sum over replicas is the mean over all examples, or a term that all have once.
+    // ---- Losses. A sum over replicas gives the mean over all examples, or a term that counts once.
 
-    // The examples are counted, on all replicas together, unless global_batch says how many there are.
+    // Counts the examples of all replicas, unless global_batch gives their number.
     Loss average_loss(ConstTensor per_example, uint64_t global_batch = 0, Timeout timeout = {}) {
         return average_loss(per_example, nullptr, global_batch, timeout);
     }
@@ -161,9 +161,9 @@ class Replica {
 
     // ---- Merges.
 
-    // Pauses every local replica, calls replica 0's merge(Strategy &, const Values &) once with the replicas' tensors
-    // regrouped, and gives each replica its own part of the Value that it returns, borrowed until the next merge.
-    // A merge that returns nothing, or a tuple of N values, makes this give nothing, or a std::array of N tensors.
+    // Pauses every local replica, and regroups their tensors. Calls replica 0's merge(Strategy &, const Values &) once.
+    // Returns to each replica its own part of the merge's result, borrowed until the next merge. If the merge returns
+    // nothing, this returns nothing; for a tuple of N values it returns a std::array of N tensors.
     template <typename Merge>
     auto merge(Merge &&merge, std::initializer_list<ConstTensor> arguments = {}, Timeout timeout = {});
 

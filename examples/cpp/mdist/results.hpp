@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results: what a lambda returns are those of the step or merge. None for void, N for a std::tuple of N, else one.
+// Results: turns what a lambda returns into the results of its step or merge: none for void, N for a std::tuple of N,
+// else one.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ inline constexpr bool is_tuple = false;
 template <typename... Parts>
 inline constexpr bool is_tuple<std::tuple<Parts...>> = true;
 
-// Calls `function`, and then `take` with the index and each result.
+// Calls `function`, and then `take` with the index and value of each result.
 template <typename Function, typename Take>
 void for_each_result(Function function, Take take) {
     using Returned = std::invoke_result_t<Function>;
@@ -39,7 +40,7 @@ void for_each_result(Function function, Take take) {
     }
 }
 
-// What the caller gets for what was returned: nothing, a std::array of Result, or one Result, each made from a handle.
+// What the caller gets for the results: nothing, a std::array of Result, or one Result, each made from a handle.
 template <typename Returned, typename Result, typename Handle>
 auto make_results(const std::array<Handle, result_count<Returned>> &handles) {
     if constexpr (is_tuple<Returned>) {

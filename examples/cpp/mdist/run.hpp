@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run: a run on threads of one's own.
+// Run: a run on your own threads.
 //
 //     mdist::Run run(strategy);
 //     // on each of as many threads as there are local replicas:
@@ -7,7 +7,7 @@
 //     // when all are back:
 //     run.end();
 //
-// Until it has ended, the strategy is busy. With `executor: caller` the library has no replica threads at all.
+// The strategy is busy until the run has ended. With `executor: caller` the library has no replica threads at all.
 #pragma once
 
 #include "strategy.hpp"
@@ -26,14 +26,14 @@ class Run {
     Run(const Run &) = delete;
     Run &operator=(const Run &) = delete;
 
-    // Closes a run that nobody ended. Every replica must have left.
+    // Closes a run that was not ended. Every replica must have left.
     ~Run() {
         if (open_ && mdist_run_end(strategy_, results_.data(), results_.size(), nullptr) == MDIST_OK)
             for (mdist_value_t *result : results_) mdist_value_destroy(result);
     }
 
-    // Takes the step of a local replica on this thread. What the step throws comes out of end(), so that threads need
-    // no catch of their own; this throws only if the replica can't be entered.
+    // Runs the step of a local replica on this thread. Exceptions from the step come out of end(), so threads need not
+    // catch them. This function itself throws only if the replica cannot be entered.
     template <typename Step>
     void enter(uint32_t local_replica, Step &&step) {
         mdist_replica_t *handle = nullptr;
@@ -43,7 +43,7 @@ class Run {
         mdist_replica_exit(handle, code, nullptr); // a failure here fails the run, too
     }
 
-    // Closes the run, when every replica has left: throws the first cause if it failed, else returns the results.
+    // Closes the run after every replica has left. Throws the first cause if the run failed, else returns the results.
     Values end() {
         Values values;
         values.reserve(results_.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy: this process's replicas, the step that runs on each of them, and what is done with their values outside.
+// Strategy: this process's replicas, the step that runs on each of them, and functions for their values outside of
+// steps.
 #pragma once
 
 #include <string>
@@ -14,53 +15,55 @@ namespace mdist {
 class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
   public:
     using Handle::Handle;
-    Strategy() : Handle(create(nullptr)) {} // as the environment says
+    Strategy() : Handle(create(nullptr)) {} // from the environment
     explicit Strategy(const Config &config) : Handle(create(config.get())) {}
 
     uint32_t replica_count() const noexcept { return mdist_strategy_replica_count(get()); }
     uint32_t local_replica_count() const noexcept { return mdist_strategy_local_replica_count(get()); }
     uint32_t worker_count() const noexcept { return mdist_strategy_worker_count(get()); }
-    int32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this one's rank, from 0
-    // Whether it is this worker that does what is done once for all: writes checkpoints, prints.
+    int32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this worker's rank, from 0
+    // Whether this worker does the work needed only once: writes checkpoints, prints.
     bool is_chief() const noexcept { return mdist_strategy_is_chief(get()) != 0; }
     void abort() noexcept { mdist_strategy_abort(get()); }
-    // Throws what ended all collectives, such as a worker that was lost; waits for nobody.
+    // Throws the failure that ended all collectives, such as a lost worker. Waits for no other worker.
     void check_health() const { detail::call(mdist_strategy_check_health, get()); }
 
-    // Name of the device under a local replica.
+    // Name of the device of a local replica.
     std::string device(uint32_t local_replica) const {
         char text[64];
         detail::call(mdist_strategy_device, get(), local_replica, text, sizeof text, nullptr);
         return text;
     }
 
-    // Calls step(Replica &) once per local replica, all at the same time. What it returns (a number, a container, a
-    // ConstTensor) is the replica's part of the Value that this returns; of a std::array of N with a tuple of N.
+    // Calls step(Replica &) once per local replica, all at the same time. What the step returns (a number, a container,
+    // a ConstTensor) is the replica's part of the returned Value. If the step returns a tuple of N, this returns a
+    // std::array of N.
     template <typename Step>
     auto run(Step &&step, const Values &arguments = {}, Timeout timeout = {});
 
-    // Calls function(Replica &, uint64_t element) for elements 0 to count - 1, each on one replica, all replicas of the
-    // job at the same time. Results are stacked, a row for each element of a replica.
+    // Calls function(Replica &, uint64_t element) for elements 0 to count - 1. Each element runs on one replica; all
+    // replicas of the job work at the same time. Results are stacked, with a row for each element of a replica.
     template <typename Function>
     auto map(uint64_t count, Function &&function, const Values &arguments = {}, Timeout timeout = {});
 
-    // ---- With the replicas' values.
+    // ---- Functions for the replicas' values.
 
-    // To a plain value. With axes, replicas may differ in length along them, and MEAN counts the true number of rows.
+    // Reduces to a plain value. With axes, replicas may differ in length along them, and MEAN divides by the true
+    // number of rows.
     Value reduce(mdist_reduce_op_t op, const Value &value, std::initializer_list<int32_t> axes = {},
                  Timeout timeout = {}) {
         return make([&](mdist_value_t **out) {
             detail::call(mdist_reduce, get(), op, value.get(), axes.begin(), axes.size(), out, timeout.options());
         });
     }
-    // To the devices it came from, or to the one that is named.
+    // Reduces to the devices that the value came from, or to the named one.
     Value reduce_to(mdist_reduce_op_t op, const Value &value, const std::string &destination = "",
                     Timeout timeout = {}) {
         return make([&](mdist_value_t **out) {
             detail::call(mdist_reduce_to, get(), op, value.get(), destination.c_str(), out, timeout.options());
         });
     }
-    // Many reduce_to in one operation; without destinations, all to the devices they came from.
+    // Does many reduce_to in one operation. Without destinations, all go to the devices that they came from.
     Values batch_reduce_to(mdist_reduce_op_t op, const Values &values,
                            const std::vector<std::string> &destinations = {}, Timeout timeout = {}) {
         if (!destinations.empty() && destinations.size() != values.size())
@@ -82,22 +85,23 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     Value broadcast_to(ConstTensor tensor) {
         return make([&](mdist_value_t **out) { detail::call(mdist_broadcast_to, get(), &tensor, out); });
     }
-    // Copies of tensors, one per local replica.
+    // Copies tensors, one per local replica.
     Value per_replica(const std::vector<ConstTensor> &tensors) {
         return make([&](mdist_value_t **out) {
             detail::call(mdist_value_per_replica, get(), tensors.data(), tensors.size(), out);
         });
     }
-    // What function(replica_id, replica_count) returns for each local replica: a Value, or what one is made of.
+    // Makes a value of what function(replica_id, replica_count) returns for each local replica: a Value, or anything
+    // that a Value can be made of.
     template <typename Function>
     Value values_from_function(Function &&function);
-    // The content of a plain or mirrored value in memory of the host, or on the device that is named.
+    // Copies the content of a plain or mirrored value to host memory, or to the named device.
     Value fetch(const Value &value, const std::string &destination = "") {
         return make([&](mdist_value_t **out) {
             detail::call(mdist_fetch, get(), value.get(), destination.c_str(), nullptr, nullptr, out);
         });
     }
-    // What function(ConstTensor) makes of it where it lies.
+    // The same for the result of function(ConstTensor), which is called with the tensor where it lies.
     template <typename Function>
     Value fetch(const Value &value, const std::string &destination, Function &&function);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Span, tensors and buffers: typed views of memory that own nothing.
 //
-// A Tensor is the C struct with constructors: made from anything that lies in one piece (vectors, arrays, spans; one
-// dimension) or from a single number (none), or with a shape. Tensor is for memory that is written, ConstTensor for
-// memory that is read; likewise Buffer and ConstBuffer. Functions take them by value, so that one passes the vector.
+// A Tensor is the C struct with constructors. It can be made from contiguous memory (vectors, arrays, spans; one
+// dimension), from a single number (no dimensions), or with a shape. Use Tensor for memory that is written and
+// ConstTensor for memory that is read, and likewise Buffer and ConstBuffer. Functions take them by value, so you can
+// pass a vector directly.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -47,7 +48,7 @@ constexpr mdist_dtype_t find_dtype() {
 template <typename T>
 inline constexpr mdist_dtype_t dtype_of = detail::find_dtype<T>();
 
-// A piece of memory, as std::span of C++20.
+// A piece of memory, like std::span of C++20.
 template <typename T>
 class Span {
   public:
@@ -74,7 +75,7 @@ class Span {
 
 namespace detail {
 
-// The memory behind something: one number, or a container of numbers.
+// The memory of an object: one number, or a container of numbers.
 template <typename T>
 std::enable_if_t<dtype_of<std::remove_cv_t<T>> != MDIST_DTYPE_NONE, Span<T>> memory_of(T &number) {
     return {&number, 1};
@@ -84,7 +85,7 @@ std::enable_if_t<dtype_of<std::remove_cv_t<T>> != MDIST_DTYPE_NONE, Span<T>> mem
     return {std::data(container), std::size(container)};
 }
 
-// Holds if Data has memory that may be seen through Void *, which is `void *` to write and `const void *` to read.
+// Checks that Data has memory that converts to Void *: `void *` for writing, `const void *` for reading.
 template <typename Data, typename Void, typename Memory = decltype(memory_of(std::declval<Data &>()))>
 using EnableIfMemory = std::enable_if_t<std::is_convertible_v<decltype(std::declval<Memory>().data()), Void *>>;
 
@@ -117,7 +118,8 @@ class BasicTensor : public mdist_tensor_t {
     template <typename Other, typename = std::enable_if_t<std::is_same_v<Other, void> && std::is_const_v<Void>>>
     BasicTensor(const BasicTensor<Other> &writable) : mdist_tensor_t(writable) {}
 
-    // A type and shape without memory: zeros as an initial value; what a map gives (MDIST_ROWS may come first there).
+    // A type and shape without memory. Use it for an initial value of zeros, or for a map's result, which may have
+    // MDIST_ROWS as its first dimension.
     template <typename T>
     static BasicTensor of(Shape dimensions) {
         BasicTensor result(dtype_of<T>);
@@ -127,7 +129,7 @@ class BasicTensor : public mdist_tensor_t {
 
     uint64_t elements() const noexcept { return mdist_tensor_elements(this); }
 
-    // Its elements, if T is what they are, and the host can touch them. On a GPU a kernel takes `data`.
+    // Its elements. Throws unless their type is T and they are in host memory. On a GPU, pass `data` to a kernel.
     template <typename T>
     auto as() const {
         if (dtype != dtype_of<T>) {
@@ -163,7 +165,7 @@ class BasicTensor : public mdist_tensor_t {
 using Tensor = BasicTensor<void>;
 using ConstTensor = BasicTensor<const void>;
 
-// Tensors that the library shows a callback.
+// Tensors that the library passes to a callback.
 template <typename Void>
 class BasicTensors {
   public:

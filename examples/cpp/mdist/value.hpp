@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: owned tensors that go into a run and come out of it; one, or one per local replica. They never change.
-// Structures have several values, their leaves, each at a path: "loss", "grads.0".
+// Value: tensors that a run takes and returns: one, or one per local replica. A value owns its tensors and never
+// changes. A structure is a value made of several values, its leaves, each at a path: "loss", "grads.0".
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
   public:
     using Handle::Handle;
 
-    // A plain value with a copy.
+    // Makes a plain value with a copy of the tensor.
     Value(ConstTensor tensor) : Handle(create(tensor)) {}
     template <typename Data, typename = detail::EnableIfMemory<Data, const void>>
     Value(Data &&data) : Value(ConstTensor(data)) {}
 
-    // A plain value around a container that it takes over and keeps; what is in it is not copied.
+    // Makes a plain value from a container, which it takes ownership of. The contents are not copied.
     template <typename Container>
     static Value wrap(Container container) {
         const size_t size = std::size(container);
@@ -37,10 +37,12 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
         return Value(out);
     }
 
-    // A structure. It shares the tensors of its leaves; one that is a structure brings its own, below its path.
+    // Makes a structure. It shares the tensors of its leaves. A leaf that is a structure adds its own leaves below its
+    // path.
     explicit Value(const std::map<std::string, Value> &leaves) : Handle(create(leaves)) {}
 
-    // Rows of larger tensors: tensor i of values holds rows, and tensor i of indices, int64, says which ones.
+    // Makes a value of rows of larger tensors. Tensor i of `values` holds rows; tensor i of `indices`, int64, says
+    // which rows.
     static Value rows(const Value &indices, const Value &values) {
         mdist_value_t *out = nullptr;
         detail::call(mdist_value_rows, indices.get(), values.get(), &out);
@@ -57,7 +59,7 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
         return ConstTensor(out);
     }
 
-    // Which rows it has, where it has not all; borrowed likewise.
+    // The indices of its rows, if it is a value of rows; borrowed from the value.
     std::optional<ConstTensor> indices(size_t index = 0) const {
         mdist_tensor_t out;
         detail::call(mdist_value_indices, get(), index, &out);
@@ -65,13 +67,13 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
         return ConstTensor(out);
     }
 
-    // Those of the leaves; "" alone where there is no structure.
+    // The paths of its leaves; only "" if it is not a structure.
     std::vector<std::string> paths() const {
         std::vector<std::string> result(mdist_value_leaf_count(get()));
         for (size_t i = 0; i < result.size(); ++i) result[i] = mdist_value_leaf_path(get(), i);
         return result;
     }
-    // A leaf, or what lies below the path. It shares the tensors, and may outlive this.
+    // Returns a leaf, or the structure below the path. It shares the tensors, and may outlive this value.
     Value at(const std::string &path) const {
         mdist_value_t *out = nullptr;
         detail::call(mdist_value_at, get(), path.c_str(), &out);
@@ -102,7 +104,7 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
     }
 };
 
-// An element of a dataset; arguments of a run.
+// An element of a dataset, or the arguments of a run.
 using Values = std::vector<Value>;
 
 template <typename... Parts>
@@ -113,8 +115,7 @@ Values values(Parts &&...parts) {
     return result;
 }
 
-// Leaves by their paths: leaves("loss", 0.5f, "grads.0", gradients). A Value is made of them, and a step may return
-// them.
+// Leaves by path: leaves("loss", 0.5f, "grads.0", gradients). A Value can be made of them, and a step may return them.
 using Leaves = std::map<std::string, Value>;
 
 inline void add_leaves(Leaves &) {}
@@ -139,7 +140,7 @@ inline std::vector<mdist_value_t *> handles(const Values &values) {
     return result;
 }
 
-// Values that are the library's, for as long as a callback may look at them.
+// Values that belong to the library, for a callback to read while it runs.
 class BorrowedValues {
   public:
     BorrowedValues(mdist_value_t *const *handles, size_t count) {

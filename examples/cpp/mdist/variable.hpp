@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable: state with one copy per replica. Steps compute straight on their copy, whose memory never moves.
+// Variable: state with one copy per replica. Steps compute directly on their copy, whose memory never moves.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace mdist {
 
 namespace detail {
 
-// An update, of a variable's copies or (non-slot) of none; what it returns are its results.
+// An update of a variable's copies, or of no variable (non-slot). What it returns are its results.
 
 template <typename Update>
 struct UpdateCall {
@@ -51,7 +51,8 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
                         {sizeof(mdist_variable_options_t), synchronization, aggregation, 0,
                          colocate_with != nullptr ? colocate_with->get() : nullptr})) {}
 
-    // The variable whose memory a tensor's is, in a handle of its own, and which local replica's copy that is.
+    // Finds the variable that a tensor's memory belongs to. Returns a new handle of it, and the local replica whose
+    // copy it is.
     static std::pair<Variable, uint32_t> of(const Strategy &strategy, ConstTensor tensor) {
         mdist_variable_t *out = nullptr;
         uint32_t local_replica = 0;
@@ -69,18 +70,19 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
     }
     Tensor tensor(const Replica &replica) const { return tensor(replica.local_index()); }
 
-    // In a step: what the replicas write is reduced by the variable's aggregation, and applied to every copy.
+    // Assigns in a step. The variable's aggregation reduces what the replicas write, and every copy gets the result.
     void assign(Replica &replica, mdist_assign_t assign, ConstTensor tensor, Timeout timeout = {}) {
         detail::call(mdist_replica_assign, replica.get(), get(), assign, &tensor, timeout.options());
     }
 
-    // In a step: row i of values goes into row indices[i], of all replicas by the variable's aggregation.
+    // Assigns rows in a step. Row i of `values` goes into row indices[i]; the variable's aggregation combines all
+    // replicas.
     void assign_rows(Replica &replica, mdist_assign_t assign, ConstTensor indices, ConstTensor values,
                      Timeout timeout = {}) {
         detail::call(mdist_replica_assign_rows, replica.get(), get(), assign, &indices, &values, timeout.options());
     }
 
-    // Outside of steps.
+    // Assigns outside of steps.
     void assign(mdist_assign_t assign, const Value &value) {
         detail::call(mdist_variable_assign, get(), assign, value.get());
     }
@@ -90,8 +92,8 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         return Value(out);
     }
 
-    // Calls update(local_replica, Tensor copy, ConstTensors arguments) for each local copy, one after another. What it
-    // returns (what a Value is made of, or a tuple of such) comes back as from Strategy::run.
+    // Calls update(local_replica, Tensor copy, ConstTensors arguments) for each local copy, one after another. Returns
+    // its results as Strategy::run does. A result is anything that a Value can be made of, or a tuple of such.
     template <typename Update>
     auto update(Update &&update, const Values &arguments = {}) {
         using Returned = std::invoke_result_t<Update &, uint32_t, Tensor, ConstTensors>;
@@ -112,7 +114,7 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
     }
 };
 
-// Variable::update for state that belongs to no variable, such as an optimizer's step counter: calls
+// The same as Variable::update for state that belongs to no variable, such as an optimizer's step counter. Calls
 // update(local_replica, ConstTensors arguments) for each local device.
 template <typename Update>
 auto update_non_slot(Strategy &strategy, Update &&update, const Values &arguments = {}) {

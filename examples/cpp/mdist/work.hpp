@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work: a collective under way. It owns the memory that takes part, since that belongs to the operation until it is
-// done, and gives it back in the end:
+// Work: a collective under way. The operation uses the memory until it is done. The work therefore owns that memory,
+// and returns it at the end:
 //
 //     auto sum = replica.all_reduce_start(MDIST_SUM, std::move(gradients));
 //     while (!sum.test()) something_else();
@@ -17,7 +17,7 @@ namespace mdist {
 template <typename Data>
 class [[nodiscard]] Work {
   public:
-    // start(data, out) starts the operation on data where it lies from now on.
+    // Calls start(data, out), which starts the operation. `data` does not move afterwards.
     template <typename Start>
     Work(Data data, Start start) : state_(new State{std::move(data), {}}) {
         mdist_work_t *out = nullptr;
@@ -25,23 +25,23 @@ class [[nodiscard]] Work {
         state_->handle = Handle<mdist_work_t, mdist_work_destroy>(out);
     }
 
-    // Moves the operation on, and says whether it is done.
+    // Moves the operation on. Returns whether it is done.
     bool test() {
         int32_t done = 0;
         detail::call(mdist_work_test, get(), &done);
         return done != 0;
     }
 
-    // Waits for that long at most, and says whether it is done.
+    // Waits at most this long. Returns whether it is done.
     bool wait_for(std::chrono::nanoseconds duration) { return wait(static_cast<uint64_t>(duration.count())); }
 
-    // Waits until it is done, and gives the memory back. Once.
+    // Waits until it is done, and returns the memory. Call it once.
     Data wait() {
         wait(uint64_t{MDIST_FOREVER});
         return std::move(state_->data);
     }
 
-    // A descriptor for poll, yours to close: when it is readable, test().
+    // A descriptor for poll; the caller must close it. When it is readable, call test().
     int descriptor() {
         int32_t out = -1;
         detail::call(mdist_work_descriptor, get(), &out);
@@ -59,9 +59,9 @@ class [[nodiscard]] Work {
 
     struct State {
         Data data;
-        Handle<mdist_work_t, mdist_work_destroy> handle; // goes first: only then is the memory free to go
+        Handle<mdist_work_t, mdist_work_destroy> handle; // destroyed first; after that the memory may be freed
     };
-    std::unique_ptr<State> state_; // where data doesn't move when the work does
+    std::unique_ptr<State> state_; // keeps `data` in place when the work moves
 };
 
 } // namespace mdist

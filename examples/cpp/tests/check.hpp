@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: one claim, and the code that proves it: a line "ok - claim", or "not ok - claim" with the reason.
+// Check: one claim, and the code that proves it. Prints "ok - claim", or "not ok - claim" with the reason.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 inline int checks_failed = 0;
 
-// Throws unless it holds. From any thread whose exceptions come back, such as a step.
+// Throws unless `holds`. Call it on any thread whose exceptions are rethrown, such as in a step.
 inline void require(bool holds, const std::string &reason) {
     if (!holds) throw std::logic_error(reason);
 }
@@ -27,7 +27,8 @@ void check(const std::string &claim, Proof proof) {
     std::fflush(stdout);
 }
 
-// Calls, and returns the exception of this type that comes out; none is a failure, another passes on.
+// Calls a function, and returns the exception of this type that it throws. No exception is a failure. Other exceptions
+// pass through.
 template <typename Exception, typename Function>
 Exception thrown_by(Function function) {
     try {
@@ -42,7 +43,7 @@ inline mdist::Strategy strategy_of(uint32_t replicas, const std::string &executo
     return mdist::Strategy(mdist::Config().set("devices", "cpu*" + std::to_string(replicas)).set("executor", executor));
 }
 
-// Fails unless a strategy can still do what strategies do.
+// Fails unless the strategy still works.
 inline void require_usable(mdist::Strategy &strategy) {
     strategy.run([](mdist::Replica &replica) {
         int64_t sum = 1;

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, which goes in the end.
+// A temporary folder, removed at the end.
 class Folder {
   public:
     Folder() {

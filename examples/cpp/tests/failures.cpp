@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails comes out of the call that ran it: the library's sentence, or the very exception that a lambda threw.
+// Failures come out of the call that ran the lambda: the library's error, or the same exception that a lambda threw.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -87,7 +87,7 @@ void check_throwing_maps() {
             iterator.next();
             const auto error = thrown_by<Unlucky>([&] { iterator.next(); });
             require(error.what() == "three, time " + std::to_string(times), error.what());
-            thrown_by<Unlucky>([&] { iterator.next(); }); // for ever
+            thrown_by<Unlucky>([&] { iterator.next(); }); // every later call throws, too
         }
     });
 }

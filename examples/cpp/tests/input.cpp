@@ -7,7 +7,7 @@
 
 namespace {
 
-// Tells when it goes.
+// Records its destruction.
 struct Owner {
     explicit Owner(int &gone_) : gone(&gone_) {}
     Owner(Owner &&other) noexcept : gone(std::exchange(other.gone, nullptr)) {}

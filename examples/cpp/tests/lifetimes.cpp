@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coming and going: in any order, from any thread, ten thousand times.
+// Creation and destruction: in any order, on any thread, ten thousand times.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace {
 
-// One of each kind, in use: a distributed dataset with a map and a prefetching iterator, an element of it that became a
-// result, a variable, and the strategy under it all.
+// One object of each kind, in use: a distributed dataset with a map and a prefetching iterator, an element of it that
+// became a result, a variable, and their strategy.
 struct Everything {
     std::vector<float> rows{1, 2, 3, 4, 5, 6};
     std::optional<mdist::Strategy> strategy{strategy_of(2)};
@@ -54,7 +54,7 @@ struct Everything {
     }
 };
 
-// A sanitizer holds back what is freed, and finds leaks by itself.
+// A sanitizer delays freeing, and finds leaks by itself.
 #ifdef MDIST_TEST_SANITIZED
 constexpr long kGrowth = 1 << 30;
 #else

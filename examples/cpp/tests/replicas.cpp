@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What replicas do together: arguments and results, collectives of every kind, merges, variables, started collectives.
+// Replicas working together: arguments and results, collectives of every kind, merges, variables, started collectives.
 #include <array>
 #include <atomic>
 #include <thread>

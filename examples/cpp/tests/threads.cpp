@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on threads of one's own.
+// Runs on the test's own threads.
 #include <thread>
 
 #include "check.hpp"
 
 namespace {
 
-// A run with a thread per replica. With the library's threads or without makes no difference.
+// Performs a run with one thread per replica. Works the same with or without the library's threads.
 template <typename Step>
 void enter_all(mdist::Run &run, uint32_t replicas, Step step) {
     std::vector<std::thread> threads;

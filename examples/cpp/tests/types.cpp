@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler promises, and what typed views refuse.
+// What the compiler checks, and what typed views refuse.
 #include <array>
 #include <cstring>
 

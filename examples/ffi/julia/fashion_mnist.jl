@@ -118,7 +118,7 @@ function main(arguments::Vector{String})
     train!(trainer, input(strategy, training, options.batch; seed = 1234), count_of(training), options)
     right = accuracy(trainer, input(strategy, test, options.batch))
     digests = map(digest, trainer.replicas)
-    allequal(digests) || error("replicas ended with different weights: $digests")
+    all(==(digests[1]), digests) || error("replicas ended with different weights: $digests")
     @printf("weights digest: %016x\ntest accuracy: %.4f\n", digests[1], right)
     return nothing
 end

@@ -6,7 +6,7 @@
 
     def step(replica, x):  # runs on every replica at the same time
         total = x * (replica.id + 1)
-        replica.all_reduce(mdist.ReduceOp.SUM, total)  # in place
+        replica.all_reduce("sum", total)  # in place
         return total
 
     with mdist.Strategy(devices="cpu*2") as strategy:
@@ -14,11 +14,16 @@
         print(total.numpy(0))  # [3. 3. 3.]
 
 Needs CPython 3.9 or later, 64-bit Linux and libmdist (MDIST_LIBRARY says where, if the loader does not know). NumPy is
-optional: without it arrays are flat memoryviews, and anything with a C-contiguous buffer goes in (array.array, ctypes).
+optional: without it arrays are flat memoryviews.
 
-Memory. Arrays go in and come out without copies, except where a docstring says "a copy". What the library keeps, it
-keeps alive; an array that looks into the library keeps that memory alive. Dtypes are those of the array, exactly;
-Typed(array, "bfloat16") says that 16-bit elements are something else than their dtype tells.
+Arrays. Whatever has a buffer (NumPy, array.array, ctypes), __dlpack__ (tensors of PyTorch on the CPU) or
+__cuda_array_interface__ goes in as an array. Where it is only read, so do numbers and lists of numbers, whose elements
+are int64 if all are whole, else float64.
+
+Memory. Arrays go in and come out without copies, except where a docstring says "a copy", and except for arrays that are
+not C-contiguous: of these the library reads a copy. What the library keeps, it keeps alive; an array that looks into
+the library keeps that memory alive. Dtypes are those of the array, exactly; Typed(array, "bfloat16") says that
+16-bit elements are something else than their dtype tells.
 
 Threads. The interpreter's lock is released in every call, so replicas compute in parallel wherever NumPy does. Steps
 run on threads of the library, replica 0 on the caller's; with Strategy.run_begin they run on threads of your own. Any
@@ -32,11 +37,14 @@ import atexit
 import contextlib
 import ctypes
 import itertools
+import operator
 import os
+import re
 import sys
 import threading
 import traceback
 import weakref
+from array import array as Array
 from collections import deque, namedtuple
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32,
                     c_uint64, c_void_p, py_object)
@@ -220,6 +228,19 @@ class RestoreOptions(Structure):
     ]
 
 
+class ConfigKey(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_char_p),
+        ("environment", c_char_p),
+        ("kind", c_char_p),
+        ("choices", c_char_p),
+        ("default_text", c_char_p),
+        ("help", c_char_p),
+    ]
+
+
 class ReadOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -390,6 +411,8 @@ FUNCTIONS = {
     "mdist_broadcast_to": (c_int32, [c_void_p, POINTER(Tensor), c_void_pp, c_void_pp]),
     "mdist_fetch": (c_int32, [c_void_p, c_void_p, c_char_p, FetchFn, c_void_p, c_void_pp, c_void_pp]),
     "mdist_gather": (c_int32, [c_void_p, c_void_p, c_int32, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_config_key_count": (c_size_t, []),
+    "mdist_config_key_describe": (c_int32, [c_size_t, POINTER(ConfigKey), c_void_pp]),
     "mdist_config_create": (c_int32, [c_void_pp, c_void_pp]),
     "mdist_config_set": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
     "mdist_config_get": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
@@ -512,6 +535,7 @@ FUNCTIONS = {
     "mdist_error_replica": (c_int32, [c_void_p]),
     "mdist_error_worker": (c_int32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
+    "mdist_fail_because": (None, [c_char_p]),
     "mdist_error_free": (None, [c_void_p]),
     "mdist_run_begin": (c_int32, [c_void_p, c_void_pp, c_size_t, c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_run_end": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
@@ -523,6 +547,7 @@ FUNCTIONS = {
     "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
     "mdist_store_progress": (c_int32, [c_void_p, POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_store_first_gone": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_store_destroy": (None, [c_void_p]),
     "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_strategy_abort": (None, [c_void_p]),
@@ -658,8 +683,9 @@ class Error(Exception):
     def __str__(self):
         text = self.args[0]
         if self.status == Status.CALLBACK and self.__cause__ is not None:
-            cause = f"{type(self.__cause__).__name__}: {self.__cause__}"
-            text = text.replace(f"returned {self.native}", f"raised {cause}")
+            said = f"returned {self.native}: "
+            cause = "" if said in text else f"{type(self.__cause__).__name__}: {self.__cause__}"
+            text = text.replace(said if said in text else said[:-2], f"raised {cause}")
         return f"{text} ({self.status.name})"
 
     @classmethod
@@ -676,10 +702,32 @@ class Error(Exception):
 def _call(function, *arguments):
     """Any function that ends in `error`: its status, or Error."""
     error = c_void_p()
-    status = function(*arguments, byref(error))
+    try:
+        status = function(*arguments, byref(error))
+    except ctypes.ArgumentError as refused:
+        raise _refusal(function, arguments, refused) from None
     if status < 0:
         raise Error._take(error)
     return status
+
+
+_SORTS = {c_int32: "a whole number", c_uint32: "a whole number", c_int64: "a whole number", c_uint64: "a whole number",
+          c_size_t: "a whole number", c_double: "a number", c_char_p: "a text"}
+
+
+def _refusal(function, arguments, refused):
+    """What ctypes has against the arguments, in words of this module."""
+    found = re.match(r"argument (\d+)", str(refused))
+    if found is None:
+        return TypeError(f"{function.__name__}: {refused}")
+    index = int(found.group(1)) - 1
+    given, wanted = arguments[index], function.argtypes[index]
+    return TypeError(f"{function.__name__.removeprefix('mdist_')}: {_kind(given)} {given!r:.60}, where "
+                     f"{_SORTS.get(wanted, 'an object of this module')} belongs")
+
+
+def _kind(thing):
+    return type(thing).__name__
 
 
 def _new(function, *arguments, options=()):
@@ -698,6 +746,16 @@ def _text(function, *arguments):
     return text.value.decode()
 
 
+def _fail_because(exception):
+    """Tells the library in words why a function fails, for the errors that other workers get."""
+    try:
+        # What the library has said itself it recognizes.
+        words = exception.args[0] if isinstance(exception, Error) else f"{type(exception).__name__}: {exception}"
+        _lib.mdist_fail_because(words.split("\0")[0].encode(errors="backslashreplace"))
+    except Exception:  # of their __str__
+        _lib.mdist_fail_because(type(exception).__name__.encode())
+
+
 class _Failures(dict):
     """Exceptions of callbacks, by the number that the callback returned: the library tells which came first."""
 
@@ -712,8 +770,10 @@ class _Failures(dict):
             return self.add(exception)
 
     def add(self, exception):
+        """The number of an exception, which is for the library to get next, from this thread."""
         code = next(self._codes) % 0x7FFFFFFF + 1
         self[code] = exception
+        _fail_because(exception)
         return code
 
     def cause(self, error):
@@ -819,6 +879,34 @@ def _dtype(name):
         raise TypeError(f"no dtype {text}; there are {_KNOWN}") from None
 
 
+def _choice(kind, given, what):
+    """A member of an IntEnum, which may be given as its name: ReduceOp.SUM, "sum"."""
+    names = ", ".join(f'"{one.name.lower()}"' for one in kind)
+    if not isinstance(given, (str, int)):
+        raise TypeError(f"{_kind(given)} is no {what}; there are {names}")
+    try:
+        return kind[given.upper()] if isinstance(given, str) else kind(given)
+    except (KeyError, ValueError):
+        raise ValueError(f"{given!r} is no {what}; there are {names}") from None
+
+
+def _op(given):
+    return _choice(ReduceOp, given, "operation")
+
+
+def _handle(thing, kind):
+    """The handle of a Variable, a Strategy ..., and of nothing else."""
+    if not isinstance(thing, kind):
+        raise TypeError(f"{_kind(thing)} {thing!r:.60}, where a {kind.__name__} belongs")
+    return thing._handle
+
+
+def _name(text):
+    if not isinstance(text, str):
+        raise TypeError(f"{_kind(text)} {text!r:.60}, where a name (str) belongs")
+    return text.encode()
+
+
 def _on_host(tensor):
     if tensor.device_kind != DeviceKind.CPU:
         raise BufferError(f"the tensor lies on {_place(tensor)}, and an array is memory of the host; mdist.copy, in a "
@@ -882,32 +970,89 @@ def _need_numpy():
         raise ImportError("numpy() needs NumPy, which is not installed; memory() does without")
 
 
-def _tensor(thing, writable=False):
-    """Describes an array: (Tensor, what must live as long as that is in use)."""
-    array, dtype = thing if isinstance(thing, Typed) else (thing, None)
+def _is_plain(thing):
+    """Numbers, and lists and tuples of numbers alone, nested: arrays that have no memory yet."""
+    if isinstance(thing, (list, tuple)) and not isinstance(thing, Typed):
+        return bool(thing) and all(map(_is_plain, thing))
+    return type(thing) in (int, float)
+
+
+def _memory_of(plain):
+    """A new array with these numbers: int64 if all are whole, else float64."""
+    if numpy:
+        array = numpy.array(plain)  # refuses rows of different lengths
+        if array.dtype == object or array.dtype == numpy.uint64:
+            raise ValueError("a number does not fit in int64; pass numpy.array(numbers, 'uint64'), or 'float64'")
+        return array.astype(numpy.int64, copy=False) if array.dtype.kind == "i" else array
+    numbers = list(plain) if isinstance(plain, (list, tuple)) else [plain]
+    if any(isinstance(one, (list, tuple)) for one in numbers):
+        raise TypeError("a nested list needs NumPy, which is not installed; pass a memoryview with a shape")
+    form = "q" if all(isinstance(one, int) for one in numbers) else "d"
+    view = memoryview(Array(form, numbers))
+    return view if isinstance(plain, (list, tuple)) else view.cast("B").cast(form, ())
+
+
+def _view(array, writable=False):
+    """(memoryview, its Dtype if the elements do not say) of an array of the host; None for one on a GPU."""
     try:
-        view = memoryview(array)
+        return memoryview(array), None
     except TypeError:
-        if hasattr(array, "__cuda_array_interface__"):
-            return _gpu_tensor(array, dtype, writable), array
-        raise TypeError(f"{type(array).__name__} is no array: it has no buffer of memory") from None
-    found = _FORMATS.get(f"{view.format.lstrip('<@=')}{view.itemsize}")
+        pass
+    except (ValueError, BufferError) as error:
+        raise TypeError(f"{_kind(array)} {array!r:.60}: {error}; there are {_KNOWN}") from None
+    if hasattr(array, "__cuda_array_interface__"):
+        return None
+    if hasattr(array, "__dlpack__"):
+        return _dlpack_view(array)
+    if _is_plain(array):
+        if writable:
+            raise TypeError(f"a result cannot be written into a {_kind(array)}; pass an array, as "
+                            "numpy.array(...) makes one, and look at that afterwards")
+        return memoryview(_memory_of(array)), None
+    if numpy and not writable and (hasattr(array, "__array__") or hasattr(array, "__array_interface__")):
+        return memoryview(numpy.asarray(array)), None
+    raise TypeError(f"{_kind(array)} {array!r:.60} is no array; arrays are NumPy's, and whatever has a buffer "
+                    "(array.array), __dlpack__ or __cuda_array_interface__, and for what is only read numbers and "
+                    "lists of numbers")
+
+
+def _tensor(thing, writable=False, exact=False):
+    """Describes an array: (Tensor, what must live as long as that is in use).
+
+    Of one that is only read and has no dense memory, that is a copy; `exact` refuses such, as `writable` does."""
+    array, dtype = thing if isinstance(thing, Typed) else (thing, None)
+    seen = _view(array, writable)
+    if seen is None:
+        return _gpu_tensor(array, dtype, writable), array
+    view, found = seen
+    found = found or _FORMATS.get(f"{view.format.lstrip('<@=')}{view.itemsize}")
     if dtype is not None:
         found = _dtype(dtype)
         if _lib.mdist_dtype_size(found) != view.itemsize:
             raise TypeError(f"elements of {view.itemsize} bytes are not {found.name.lower()}")
     if found is None:
         raise TypeError(f"elements of {getattr(array, 'dtype', repr(view.format))}; there are {_KNOWN}")
-    if not view.c_contiguous:
-        raise ValueError(f"an array of shape {view.shape} that is not C-contiguous; numpy.ascontiguousarray gives one")
     if writable and view.readonly:
         raise ValueError(f"a read-only array of shape {view.shape}, where results are to be written")
+    if not view.c_contiguous:
+        if writable or exact:
+            raise ValueError(f"an array of shape {view.shape} and strides {view.strides} is not C-contiguous, and this "
+                             "call works on its memory; give it one that is (numpy.empty(shape, dtype)), and copy from "
+                             "or to that: x[...] = result")
+        view = _dense(view)
     tensor = _described(found, view.shape)
     raw = (c_void_p * 16)()  # a Py_buffer, whose first field is the address
     _get_buffer(view, raw, 0)
     tensor.data = raw[0]
     _release_buffer(raw)
-    return tensor, view
+    return tensor, (view, array)
+
+
+def _dense(view):
+    """A C-contiguous copy."""
+    if numpy:
+        return memoryview(numpy.ascontiguousarray(view))
+    return memoryview(bytearray(view.tobytes())).cast(view.format.lstrip("<@="), view.shape)
 
 
 def _gpu_tensor(array, dtype, writable):
@@ -923,7 +1068,8 @@ def _gpu_tensor(array, dtype, writable):
         dense = int(form[2:])
         for length, stride in zip(reversed(shape), reversed(seen["strides"])):
             if length != 1 and stride != dense:
-                raise ValueError(f"an array of shape {shape} on a GPU that is not C-contiguous; take a copy that is")
+                raise ValueError(f"an array of shape {shape} on a GPU that is not C-contiguous; work on one that is, "
+                                 "and copy from or to that")
             dense *= length
     if writable and readonly:
         raise ValueError(f"a read-only array of shape {shape}, where results are to be written")
@@ -940,10 +1086,14 @@ def _described(dtype, shape):
 
 
 def _count(number):
-    """ctypes would take -1 for the largest number there is."""
-    if number < 0:
-        raise ValueError(f"{number} is below 0")
-    return number
+    """ctypes would take -1 for the largest number there is, and forget what lies beyond 64 bits."""
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{_kind(number)} {number!r:.60}, where a whole number belongs") from None
+    if not 0 <= whole < 2**64:
+        raise ValueError(f"{whole} is {'below 0' if whole < 0 else 'too large'}")
+    return whole
 
 
 def _tensors(things, writable=False):
@@ -952,16 +1102,50 @@ def _tensors(things, writable=False):
 
 
 def _listed(things):
-    """One array, or a list or tuple of them."""
-    return things if isinstance(things, (list, tuple)) and not isinstance(things, Typed) else [things]
+    """One array, or a list or tuple of them. A list of numbers alone is one array."""
+    return things if _is_tree(things) and not isinstance(things, dict) and not _is_plain(things) else [things]
 
 
-def _buffers(things, writable):
-    if things is None:
-        return None, []
-    pairs = [_tensor(thing, writable) for thing in _listed(things)]
-    filled = ((tensor.data, _lib.mdist_tensor_elements(byref(tensor)), tensor.dtype, 0) for tensor, _ in pairs)
-    return (Buffer * len(pairs))(*filled), [view for _, view in pairs]
+class _Operands:
+    """The arrays of a collective: what the library is told, what must live meanwhile, and what the caller gets. A call
+    that waits (`waits`) also writes to arrays that are not dense, by way of copies, and makes arrays of numbers and
+    lists for its results."""
+
+    def __init__(self, things, writable, waits):
+        self._results, self.views, self._copies = [], [], []
+        described = [self._described(thing, writable, waits) for thing in things]
+        self.buffers = (Buffer * len(described))(
+            *((tensor.data, _lib.mdist_tensor_elements(byref(tensor)), tensor.dtype, 0) for tensor in described))
+
+    def _described(self, thing, writable, waits):
+        if writable and waits:
+            thing = self._stand_in(thing)
+        tensor, view = _tensor(thing, writable)
+        self.views.append(view)
+        return tensor
+
+    def _stand_in(self, thing):
+        """An array that the library can write to, for one that it cannot."""
+        array, dtype = thing if isinstance(thing, Typed) else (thing, None)
+        if _is_plain(array) or numpy and isinstance(array, numpy.generic):
+            made = _memory_of(array) if _is_plain(array) else numpy.array(array)
+            self._results.append(made)
+            return made if dtype is None else Typed(made, dtype)
+        self._results.append(thing)
+        seen = _view(array, True)
+        if seen is None or seen[0].c_contiguous or seen[0].readonly or not numpy:
+            return thing
+        target = numpy.asarray(seen[0])
+        dense = numpy.ascontiguousarray(target)
+        self._copies.append((target, dense))
+        dtype = dtype or seen[1]
+        return dense if dtype is None else Typed(dense, dtype)
+
+    def results(self):
+        """After the call has gone well."""
+        for target, dense in self._copies:
+            target[...] = dense
+        return self._results
 
 
 def _handles(owned):
@@ -975,7 +1159,12 @@ def _options(timeout):
 
 
 def _nanoseconds(timeout):
-    return FOREVER if timeout is None else min(FOREVER, _count(round(timeout * 1e9)))
+    if timeout is None or timeout == float("inf"):
+        return FOREVER
+    try:
+        return min(FOREVER, _count(round(timeout * 1e9)))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{timeout!r:.60} is no time; it is a number of seconds, 0 or more") from None
 
 
 def _leaves(tree, path=""):
@@ -1038,11 +1227,11 @@ class Config(_Destroyable):
 
     def __setitem__(self, key, value):
         with self._lock:
-            _call(_lib.mdist_config_set, self._handle, key.encode(), str(value).encode())
+            _call(_lib.mdist_config_set, self._handle, _name(key), str(value).encode())
 
     def __getitem__(self, key):
         with self._lock:
-            return _text(_lib.mdist_config_get, self._handle, key.encode())
+            return _text(_lib.mdist_config_get, self._handle, _name(key))
 
     def load(self, path):
         """A YAML file."""
@@ -1246,7 +1435,7 @@ class Variable(_Held):
     def assign(self, value, assign=Assign.SET):
         """Outside of steps, a Value or an array. In a step: Replica.assign."""
         value = _value(value)
-        _call(_lib.mdist_variable_assign, self._handle, assign, value._handle)
+        _call(_lib.mdist_variable_assign, self._handle, _choice(Assign, assign, "assignment"), value._handle)
 
     def read(self, timeout=None):
         """Outside of steps: a Value with a copy, aggregated if the variable is sync-on-read."""
@@ -1332,8 +1521,10 @@ def _VALUE(replica_id, replica_count, out, key):
 
 
 def _variable_options(synchronization, aggregation, colocate_with):
-    return byref(VariableOptions(ctypes.sizeof(VariableOptions), synchronization, aggregation, 0,
-                                 colocate_with and colocate_with._handle))
+    return byref(VariableOptions(ctypes.sizeof(VariableOptions),
+                                 _choice(Synchronization, synchronization, "synchronization"),
+                                 _choice(Aggregation, aggregation, "aggregation"), 0,
+                                 None if colocate_with is None else _handle(colocate_with, Variable)))
 
 
 # ---- Replicas and runs
@@ -1379,7 +1570,12 @@ class Replica:
     """What a step gets first: its place, and what replicas do together. Of use until the step is over.
 
     Collectives take one array or a list of them, each of which becomes one operation with the others. Without outputs
-    they work in place. `timeout` is in seconds. Those that end in _start return a Work.
+    they work in place. An operation is a ReduceOp or its name ("sum"). `timeout` is in seconds.
+
+    They return what they have written: the array, or the list of arrays. So numbers and lists of numbers can go in,
+    too: total = replica.all_reduce("sum", [loss, hits]) makes an array (float64, or int64 of whole numbers). Arrays
+    that are not C-contiguous are copied in and out. Those that end in _start return a Work, and need C-contiguous
+    arrays to write to.
     """
 
     def __init__(self, handle, run):
@@ -1420,70 +1616,77 @@ class Replica:
             del view
 
     def _collective(self, name, head, arrays, timeout):
-        pairs = [_buffers(things, writable) for things, writable in arrays]
-        buffers = [pair[0] for pair in pairs]
+        waits = not name.endswith("_start")
+        operands = []
+        for things, writable in arrays:
+            in_place = operands and things is not None and things is arrays[0][0]
+            operands.append(operands[0] if in_place else
+                            None if things is None else _Operands(_listed(things), writable, waits))
+        buffers = [one and one.buffers for one in operands]
         counts = [len(one) for one in buffers if one is not None]
         if len(set(counts)) > 1:
             raise ValueError(f"{counts[0]} inputs and {counts[1]} outputs; they must be as many")
         count = counts[:1]
         function = getattr(_lib, "mdist_" + name)
         arguments = [self._handle, *head, *buffers, *count]
-        if not name.endswith("_start"):
+        if waits:
             _call(function, *arguments, _options(timeout))
-            return None
-        views = [view for pair in pairs for view in pair[1]]
+            written = operands[-1].results() if operands and operands[-1] else None
+            return written[0] if written and _listed(arrays[-1][0]) is not arrays[-1][0] else written
+        views = [view for one in operands if one for view in one.views]
         return Work(_new(function, *arguments, options=[_options(timeout)]), views)
 
     def all_reduce(self, op, inputs, outputs=None, timeout=None):
-        self._collective("all_reduce", [op], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_reduce", [_op(op)], _in_and_out(inputs, outputs), timeout)
 
     def all_reduce_start(self, op, inputs, outputs=None, timeout=None):
-        return self._collective("all_reduce_start", [op], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_reduce_start", [_op(op)], _in_and_out(inputs, outputs), timeout)
 
     def broadcast(self, root, arrays, timeout=None):
-        self._collective("broadcast", [root], [(arrays, True)], timeout)
+        return self._collective("broadcast", [_count(root)], [(arrays, True)], timeout)
 
     def broadcast_start(self, root, arrays, timeout=None):
-        return self._collective("broadcast_start", [root], [(arrays, True)], timeout)
+        return self._collective("broadcast_start", [_count(root)], [(arrays, True)], timeout)
 
     def all_gather(self, inputs, outputs, timeout=None):
-        self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout)
 
     def all_gather_start(self, inputs, outputs, timeout=None):
         return self._collective("all_gather_start", [], _in_and_out(inputs, outputs), timeout)
 
     def reduce_scatter(self, op, inputs, outputs, timeout=None):
-        self._collective("reduce_scatter", [op], _in_and_out(inputs, outputs), timeout)
+        return self._collective("reduce_scatter", [_op(op)], _in_and_out(inputs, outputs), timeout)
 
     def reduce_scatter_start(self, op, inputs, outputs, timeout=None):
-        return self._collective("reduce_scatter_start", [op], _in_and_out(inputs, outputs), timeout)
+        return self._collective("reduce_scatter_start", [_op(op)], _in_and_out(inputs, outputs), timeout)
 
     def all_to_all(self, inputs, outputs, timeout=None):
-        self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout)
 
     def all_to_all_start(self, inputs, outputs, timeout=None):
         return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout)
 
     def reduce_to_root(self, op, root, inputs, outputs=None, timeout=None):
         """`outputs` are those of replica `root`; without, its inputs become the result."""
-        self._collective("reduce_to_root", [op, root], self._to(root, inputs, outputs), timeout)
+        return self._collective("reduce_to_root", [_op(op), _count(root)], self._to(root, inputs, outputs), timeout)
 
     def reduce_to_root_start(self, op, root, inputs, outputs=None, timeout=None):
-        return self._collective("reduce_to_root_start", [op, root], self._to(root, inputs, outputs), timeout)
+        return self._collective("reduce_to_root_start", [_op(op), _count(root)], self._to(root, inputs, outputs),
+                                timeout)
 
     def gather_to_root(self, root, inputs, outputs=None, timeout=None):
         """`outputs` are those of replica `root`, and may be left out elsewhere."""
-        self._collective("gather_to_root", [root], self._gathered(root, inputs, outputs), timeout)
+        return self._collective("gather_to_root", [_count(root)], self._gathered(root, inputs, outputs), timeout)
 
     def gather_to_root_start(self, root, inputs, outputs=None, timeout=None):
-        return self._collective("gather_to_root_start", [root], self._gathered(root, inputs, outputs), timeout)
+        return self._collective("gather_to_root_start", [_count(root)], self._gathered(root, inputs, outputs), timeout)
 
     def scatter(self, root, inputs, outputs, timeout=None):
         """`inputs` are those of replica `root`; None elsewhere."""
-        self._collective("scatter", [root], self._scattered(root, inputs, outputs), timeout)
+        return self._collective("scatter", [_count(root)], self._scattered(root, inputs, outputs), timeout)
 
     def scatter_start(self, root, inputs, outputs, timeout=None):
-        return self._collective("scatter_start", [root], self._scattered(root, inputs, outputs), timeout)
+        return self._collective("scatter_start", [_count(root)], self._scattered(root, inputs, outputs), timeout)
 
     # The library would take any number of arrays at no address: what is missing is refused, what is not looked at
     # stays out.
@@ -1508,7 +1711,8 @@ class Replica:
     def all_reduce_rows(self, op, indices, values, timeout=None):
         """A Value of the rows of all replicas, one after another; see Value.rows. MEAN divides by the replicas."""
         pairs = [_tensor(indices), _tensor(values)]
-        return Value._of(_new(_lib.mdist_all_reduce_rows, self._handle, op, *(byref(tensor) for tensor, _ in pairs),
+        tensors = [byref(tensor) for tensor, _ in pairs]
+        return Value._of(_new(_lib.mdist_all_reduce_rows, self._handle, _op(op), *tensors,
                               options=[_options(timeout)]))
 
     def average_loss(self, per_example, weights=None, global_batch=0, timeout=None):
@@ -1539,7 +1743,7 @@ class Replica:
         """Every replica makes the same call; each gets a Variable of its own, all of them one. Replica 0's value counts.
         """
         tensor, view = _tensor(initial)
-        handle = _new(_lib.mdist_replica_variable_create, self._handle, name.encode(), byref(tensor),
+        handle = _new(_lib.mdist_replica_variable_create, self._handle, _name(name), byref(tensor),
                       options=[_variable_options(synchronization, aggregation, colocate_with)])
         del view
         return self._run.strategy._has(Variable._of(handle))
@@ -1547,14 +1751,15 @@ class Replica:
     def assign(self, variable, array, assign=Assign.SET, timeout=None):
         """Writes what the replicas' arrays come to by the variable's aggregation."""
         tensor, view = _tensor(array)
-        _call(_lib.mdist_replica_assign, self._handle, variable._handle, assign, byref(tensor), _options(timeout))
+        _call(_lib.mdist_replica_assign, self._handle, _handle(variable, Variable),
+              _choice(Assign, assign, "assignment"), byref(tensor), _options(timeout))
         del view
 
     def assign_rows(self, variable, indices, values, assign=Assign.SET, timeout=None):
         """Writes row i of `values` into row indices[i] (int64), of all replicas by the variable's aggregation."""
         pairs = [_tensor(indices), _tensor(values)]
-        _call(_lib.mdist_replica_assign_rows, self._handle, variable._handle, assign,
-              *(byref(tensor) for tensor, _ in pairs), _options(timeout))
+        _call(_lib.mdist_replica_assign_rows, self._handle, _handle(variable, Variable),
+              _choice(Assign, assign, "assignment"), *(byref(tensor) for tensor, _ in pairs), _options(timeout))
 
     def merge_call(self, function, *arrays, results=0, timeout=None):
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
@@ -1630,6 +1835,8 @@ class Replica:
 
 
 def _in_and_out(inputs, outputs):
+    if inputs is None:
+        raise TypeError("inputs is None; give an array or a list of arrays")
     return [(inputs, outputs is None), (inputs if outputs is None else outputs, True)]
 
 
@@ -1642,9 +1849,10 @@ def _checked(returned, count):
     """What a function returned, as a list of `count` results."""
     if returned is None:
         return [None] * count
-    found = _listed(returned) if count != 1 else [returned]
+    found = [returned] if count == 1 or not _is_tree(returned) or isinstance(returned, dict) else returned
     if len(found) != count:
-        raise TypeError(f"returned {len(found)} results, where results={count} was said")
+        raise TypeError(f"returned {len(found)} results, where results={count} was said; say how many there are, or "
+                        "return None")
     return found
 
 
@@ -1825,7 +2033,7 @@ class Strategy(_Destroyable):
                  colocate_with=None):
         """`initial` is an array, which is copied, or (dtype, shape) for zeros."""
         tensor, view = (_described(*initial), None) if isinstance(initial, tuple) else _tensor(initial)
-        handle = _new(_lib.mdist_variable_create, self._handle, name.encode(), byref(tensor),
+        handle = _new(_lib.mdist_variable_create, self._handle, _name(name), byref(tensor),
                       options=[_variable_options(synchronization, aggregation, colocate_with)])
         del view
         return self._has(Variable._of(handle))
@@ -1849,7 +2057,7 @@ class Strategy(_Destroyable):
 
     def variable_of(self, array):
         """(variable, local replica) of the copy that an array lies in; KeyError if it lies in none."""
-        tensor, view = _tensor(array)
+        tensor, view = _tensor(array, exact=True)
         local_replica = c_uint32()
         try:
             handle = _new(_lib.mdist_variable_of, self._handle, tensor.data, options=[byref(local_replica)])
@@ -1893,42 +2101,48 @@ class Strategy(_Destroyable):
 
     def reduce(self, op, value, axes=(), timeout=None):
         """Over replicas, and first over axes of each array: a plain Value."""
-        numbers = (c_int32 * len(axes))(*axes)
-        return Value._of(_new(_lib.mdist_reduce, self._handle, op, value._handle, numbers, len(axes),
+        numbers, value = (c_int32 * len(axes))(*axes), _value(value)
+        return Value._of(_new(_lib.mdist_reduce, self._handle, _op(op), value._handle, numbers, len(axes),
                               options=[_options(timeout)]))
 
     def reduce_to(self, op, value, destination="", timeout=None):
         """Over replicas, to all devices (a mirrored Value) or to the one named (a plain Value)."""
-        return Value._of(_new(_lib.mdist_reduce_to, self._handle, op, value._handle, destination.encode(),
+        value = _value(value)
+        return Value._of(_new(_lib.mdist_reduce_to, self._handle, _op(op), value._handle, _name(destination),
                               options=[_options(timeout)]))
 
     def batch_reduce_to(self, op, values, destinations=None, timeout=None):
         """Many reduce_to in one operation: a list of Values."""
         if destinations is not None and len(destinations) != len(values):
             raise ValueError(f"{len(values)} values and {len(destinations)} destinations; they must be as many")
-        names = destinations and (c_char_p * len(values))(*(name.encode() for name in destinations))
-        out = (c_void_p * len(values))()
-        _call(_lib.mdist_batch_reduce_to, self._handle, op, _handles(values), names, len(values), out,
+        names = destinations and (c_char_p * len(values))(*map(_name, destinations))
+        out, values = (c_void_p * len(values))(), [*map(_value, values)]
+        _call(_lib.mdist_batch_reduce_to, self._handle, _op(op), _handles(values), names, len(values), out,
               _options(timeout))
         return [Value._of(handle) for handle in out]
 
     def gather(self, value, axis=0, timeout=None):
         """The replicas' arrays, joined: a plain Value."""
+        value = _value(value)
         return Value._of(_new(_lib.mdist_gather, self._handle, value._handle, axis, options=[_options(timeout)]))
 
     def fetch(self, value, destination="", function=None):
         """A plain Value in host memory, or on the device named, of a plain or mirrored one; or of what function(array)
         makes of it (a copy) where it lies."""
         value, made, out = _value(value), _Made(function), c_void_p()
-        made.within(0 if function is None else 1, _lib.mdist_fetch, self._handle, value._handle, destination.encode(),
+        made.within(0 if function is None else 1, _lib.mdist_fetch, self._handle, value._handle, _name(destination),
                     FetchFn() if function is None else _FETCH, _CALLS, byref(out))
         return Value._of(out.value)
 
     def all_reduce(self, op, inputs, outputs=None, timeout=None):
-        """Between runs: `inputs` has a list of arrays for each local replica. In place without outputs."""
-        count = len(_listed(inputs[0])) if inputs else 0
-        pairs = [_buffers(self._flattened(rows, count), writable) for rows, writable in _in_and_out(inputs, outputs)]
-        _call(_lib.mdist_strategy_all_reduce, self._handle, op, pairs[0][0], pairs[1][0], count, _options(timeout))
+        """Between runs: `inputs` has an array, or a list of arrays, for each local replica. In place without outputs.
+        Returns what it has written, in one list, replica by replica."""
+        count = len(_listed(inputs[0])) if len(inputs) else 0
+        given = _Operands(self._flattened(inputs, count), outputs is None, True)
+        written = given if outputs is None else _Operands(self._flattened(outputs, count), True, True)
+        _call(_lib.mdist_strategy_all_reduce, self._handle, _op(op), given.buffers, written.buffers, count,
+              _options(timeout))
+        return written.results()
 
     def _flattened(self, rows, count):
         """The arrays of all replicas, `count` of each: as many as the library will read."""
@@ -1943,7 +2157,8 @@ class Strategy(_Destroyable):
 
     def distribute_dataset(self, dataset):
         """Cuts each batch of the dataset over the replicas."""
-        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, dataset._handle, options=[None],
+        source = _handle(dataset, Dataset)
+        return dataset._derive(_lib.mdist_distribute_dataset, self._handle, source, options=[None],
                                direct=False)
 
 
@@ -1978,7 +2193,7 @@ def current_replica():
 def set_default_strategy(strategy=None):
     """Makes it the current one wherever there is no other, and keeps it; None: the library's own, of one CPU."""
     global _default
-    _call(_lib.mdist_set_default_strategy, strategy and strategy._handle)
+    _call(_lib.mdist_set_default_strategy, None if strategy is None else _handle(strategy, Strategy))
     _default = strategy
 
 
@@ -1995,20 +2210,21 @@ class Checkpoint(_Destroyable):
     _destroy = _lib.mdist_checkpoint_destroy
 
     def __init__(self, strategy, folder, variables=(), keep=0):
-        super().__init__(_new(_lib.mdist_checkpoint_create, strategy._handle, os.fsencode(folder), _count(keep)))
+        super().__init__(_new(_lib.mdist_checkpoint_create, _handle(strategy, Strategy), os.fsencode(folder),
+                              _count(keep)))
         named = variables.items() if isinstance(variables, dict) else ((None, variable) for variable in variables)
         for name, variable in named:
             self.add(variable, name)
 
     def add(self, variable, name=None):
-        _call(_lib.mdist_checkpoint_add, self._handle, name and name.encode(), variable._handle)
+        _call(_lib.mdist_checkpoint_add, self._handle, name and _name(name), _handle(variable, Variable))
 
     def __setitem__(self, key, text):
-        _call(_lib.mdist_checkpoint_set_text, self._handle, key.encode(), str(text).encode())
+        _call(_lib.mdist_checkpoint_set_text, self._handle, _name(key), str(text).encode())
 
     def __getitem__(self, key):
         try:
-            return _text(_lib.mdist_checkpoint_text, self._handle, key.encode())
+            return _text(_lib.mdist_checkpoint_text, self._handle, _name(key))
         except Error as error:
             raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
 
@@ -2059,7 +2275,7 @@ class Preemption(_Destroyable):
 
     def __init__(self, strategy, grace=0):
         options = PreemptionOptions(ctypes.sizeof(PreemptionOptions), 0, _nanoseconds(grace))
-        super().__init__(_new(_lib.mdist_preemption_create, strategy._handle, options=[byref(options)]))
+        super().__init__(_new(_lib.mdist_preemption_create, _handle(strategy, Strategy), options=[byref(options)]))
 
     def announce(self):
         """This worker is to go."""
@@ -2259,7 +2475,8 @@ class _Allocation(_Held):
 def alloc(dtype, shape, strategy=None, local_replica=0):
     """An array of zeros in memory of the library, 64-byte aligned; on a replica's device if there is a strategy: of a
     GPU a GpuArray."""
-    return _allocated(dtype, shape, _lib.mdist_alloc, strategy and strategy._handle, local_replica)
+    return _allocated(dtype, shape, _lib.mdist_alloc,
+                      None if strategy is None else _handle(strategy, Strategy), _count(local_replica))
 
 
 def alloc_pinned(dtype, shape):
@@ -2296,20 +2513,86 @@ _capsule_rename = _python("PyCapsule_SetName", ctypes.c_int, py_object, c_char_p
 
 def from_dlpack(source):
     """A Value around the memory of anything with __dlpack__ (NumPy, PyTorch, JAX ...), not to be changed meanwhile."""
+    capsule, layout, managed = _capsule_of(source)
+    name, used, _, from_dlpack_, _ = _LAYOUTS[layout]
+    _capsule_rename(capsule, used)  # before the call: an interrupt in between costs memory, and not a crash
+    try:
+        return Value._of(_new(from_dlpack_, managed))
+    except Error:
+        _capsule_rename(capsule, name)
+        raise
+
+
+class _DLTensor(Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+
+
+# Where a managed tensor has its DLTensor, and its flags, of which 1 says that it is read-only.
+_DLPACK_TENSORS = {"legacy": (0, None), "versioned": (32, 24)}
+_DLPACK_TYPES = {(0, 8): Dtype.INT8, (0, 32): Dtype.INT32, (0, 64): Dtype.INT64, (1, 8): Dtype.UINT8,
+                 (1, 32): Dtype.UINT32, (1, 64): Dtype.UINT64, (2, 16): Dtype.FLOAT16, (2, 32): Dtype.FLOAT32,
+                 (2, 64): Dtype.FLOAT64, (4, 16): Dtype.BFLOAT16}
+
+
+def _capsule_of(source):
+    """(capsule, its layout, the address in it)"""
     try:
         capsule = source.__dlpack__(max_version=(1, 0))
     except TypeError:  # older than DLPack 1.0
         capsule = source.__dlpack__()
-    for name, used, _, from_dlpack_, _ in _LAYOUTS.values():
+    for layout, (name, *_) in _LAYOUTS.items():
         if _capsule_has_name(capsule, name):
-            managed = _capsule_pointer(capsule, name)
-            _capsule_rename(capsule, used)  # before the call: an interrupt in between costs memory, and not a crash
-            try:
-                return Value._of(_new(from_dlpack_, managed))
-            except Error:
-                _capsule_rename(capsule, name)
-                raise
-    raise TypeError(f"{type(source).__name__}.__dlpack__ gave {capsule!r}, which is no DLPack capsule, or a used one")
+            return capsule, layout, _capsule_pointer(capsule, name)
+    raise TypeError(f"{_kind(source)}.__dlpack__ gave {capsule!r}, which is no DLPack capsule, or a used one")
+
+
+def _dlpack_view(source):
+    """(memoryview, Dtype) of the memory of anything with __dlpack__ on the host. The capsule stays whole: its owner
+    deletes it when the view has gone."""
+    kind, number = source.__dlpack_device__()
+    if kind not in (1, 3):  # the CPU's, and what CUDA has locked
+        raise BufferError(f"{_kind(source)} lies on a device (DLPack's {int(kind)}:{int(number)}) and has no "
+                          "__cuda_array_interface__; bring it to the host first")
+    capsule, layout, managed = _capsule_of(source)
+    at, flags_at = _DLPACK_TENSORS[layout]
+    tensor = _DLTensor.from_address(managed + at)
+    dtype = _DLPACK_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if dtype is None:
+        kinds = dict(enumerate(("int", "uint", "float", "opaque", "bfloat", "complex", "bool")))
+        raise TypeError(f"elements of {kinds.get(tensor.code, f'DLPack type {tensor.code}, ')}{tensor.bits}; there are "
+                        f"{_KNOWN}")
+    shape = tuple(tensor.shape[:tensor.ndim])
+    strides = tuple(one * tensor.bits // 8 for one in tensor.strides[:tensor.ndim]) if tensor.strides else None
+    writable = flags_at is None or not c_uint64.from_address(managed + flags_at).value & 1
+    data = (tensor.data or 0) + tensor.byte_offset
+    if numpy:
+        return memoryview(numpy.asarray(_Foreign(data, dtype, shape, strides, writable, capsule))), dtype
+    return _without_numpy(data, dtype, shape, strides, capsule), dtype
+
+
+class _Foreign:
+    """Memory that a capsule keeps alive, for NumPy to look at."""
+
+    def __init__(self, data, dtype, shape, strides, writable, owner):
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, "typestr": _TYPES[dtype][0], "shape": shape, "strides": strides,
+                                    "data": (data, not writable)}
+
+
+def _without_numpy(data, dtype, shape, strides, owner):
+    _, element, form = _TYPES[dtype]
+    elements, dense = 1, ctypes.sizeof(element)
+    for index in reversed(range(len(shape))):
+        if strides and shape[index] > 1 and strides[index] != dense:
+            raise ValueError(f"a tensor of shape {shape} that is not C-contiguous needs NumPy, which is not installed")
+        elements, dense = elements * shape[index], dense * shape[index]
+    if elements == 0:
+        return memoryview(bytearray()).cast(form)
+    memory = (element * elements).from_address(data)
+    memory.owner = owner
+    return memoryview(memory).cast("B").cast(form, shape)
 
 
 class _Export:
@@ -2377,12 +2660,12 @@ def version():
 
 def has(feature):
     """Whether this build on this host can do "cuda", "shm", "avx2" ..."""
-    return bool(_lib.mdist_has(feature.encode()))
+    return bool(_lib.mdist_has(_name(feature)))
 
 
 def log_set_level(level):
     """Messages above this LogLevel are dropped."""
-    _call(_lib.mdist_log_set_level, level)
+    _call(_lib.mdist_log_set_level, _choice(LogLevel, level, "level"))
 
 
 def log_set_sink(function=None):

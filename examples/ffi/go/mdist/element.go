@@ -47,9 +47,9 @@ func (s *Strategy) Map(elements int, element ElementFunc, arguments ...*Value) (
 //export mdistgoElement
 func mdistgoElement(replica *C.mdist_replica_t, number C.uint64_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*elementCall)
-	return C.int32_t(call.call(func() error {
+	return call.callBack(func() error {
 		return call.element(&Replica{handle: replica, strategy: call.strategy, failures: &call.failures}, int(number))
-	}))
+	})
 }
 
 // valueCall is what a function that makes one value is called back with.
@@ -74,13 +74,13 @@ func (s *Strategy) ValuesFromFunction(function func(id, count int) (*Value, erro
 //export mdistgoValue
 func mdistgoValue(id, count C.uint32_t, out **C.mdist_value_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*valueCall)
-	return C.int32_t(call.call(func() error {
+	return call.callBack(func() error {
 		made, err := call.make(int(id), int(count))
 		if err != nil {
 			return err
 		}
 		return handOver([]*Value{made}, out)
-	}))
+	})
 }
 
 // FetchFunc makes a plain value, which stays its own, of what is fetched, where that lies.
@@ -116,11 +116,11 @@ func (s *Strategy) Fetch(value *Value, destination string, fetch FetchFunc) (*Va
 //export mdistgoFetch
 func mdistgoFetch(source *C.mdist_tensor_t, out **C.mdist_value_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*fetchCall)
-	return C.int32_t(call.call(func() error {
+	return call.callBack(func() error {
 		made, err := call.fetch(libraryTensor(source, nil))
 		if err != nil {
 			return err
 		}
 		return handOver([]*Value{made}, out)
-	}))
+	})
 }

@@ -28,6 +28,9 @@ func TestAnErrorOfAStepComesBackAsItself(t *testing.T) {
 			}
 			equal(t, "replica", failure.Replica, failing)
 			equal(t, "worker", failure.Worker, -1)
+			if !strings.HasSuffix(mdist.Message(failure), fmt.Sprintf(": row %d: the numbers are no good", failing)) {
+				t.Errorf("the library says %q", mdist.Message(failure))
+			}
 			if !strings.HasSuffix(err.Error(), fmt.Sprintf("row %d: the numbers are no good", failing)) {
 				t.Errorf("the message is %q", err)
 			}

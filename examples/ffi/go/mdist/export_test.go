@@ -4,3 +4,6 @@ package mdist
 
 // Steps is RunGoroutines from Begin on.
 func (r *OpenRun) Steps(step Step) ([]*Value, error) { return r.steps(step) }
+
+// Message is what the library says alone, and says to other workers.
+func Message(err *Error) string { return err.message }

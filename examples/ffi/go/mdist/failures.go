@@ -2,9 +2,13 @@
 
 package mdist
 
+// #include "shim.h"
+import "C"
+
 import (
 	"errors"
 	"runtime/debug"
+	"strings"
 	"sync"
 )
 
@@ -37,6 +41,30 @@ func (f *failures) call(function func() error) (code int32) {
 		return f.add(err)
 	}
 	return 0
+}
+
+// callBack is call on behalf of the library, which is told the error in words, too, for what other workers get.
+func (f *failures) callBack(function func() error) C.int32_t {
+	code := f.call(function)
+	if code != 0 {
+		why := f.words(code)
+		C.mdist_fail_because(why)
+		freeText(why)
+	}
+	return C.int32_t(code)
+}
+
+// words returns what the error with a number says, for freeText; nil for 0, or if its Error panics.
+func (f *failures) words(code int32) (text *C.char) {
+	if code == 0 {
+		return nil
+	}
+	defer func() { _ = recover() }()
+	f.lock.Lock()
+	err := f.errors[code-1]
+	f.lock.Unlock()
+	whole, _, _ := strings.Cut(err.Error(), "\x00")
+	return C.CString(whole)
 }
 
 // explain joins the library's error with the function's error that caused it, if one did.

@@ -118,7 +118,9 @@ func (r *Replica) Exit(err error) error {
 
 func (r *Replica) exit(code int32) error {
 	var story *C.mdist_error_t
-	err := check(C.mdist_replica_exit(r.handle, C.int32_t(code), &story), &story)
+	why := r.failures.words(code)
+	defer freeText(why)
+	err := check(C.mdistgo_exit(r.handle, C.int32_t(code), why, &story), &story)
 	runtime.KeepAlive(r)
 	return err
 }

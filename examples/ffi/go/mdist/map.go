@@ -36,9 +36,9 @@ func (d *Dataset) Map(transform MapFunc, outputs ...Tensor) (*Dataset, error) {
 func mdistgoMap(inputs *C.mdist_tensor_t, inputCount C.size_t, outputs *C.mdist_tensor_t, outputCount C.size_t,
 	state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*mapState)
-	return C.int32_t(call.failures.call(func() error {
+	return call.failures.callBack(func() error {
 		return call.transform(libraryTensors(inputs, inputCount), libraryTensors(outputs, outputCount))
-	}))
+	})
 }
 
 //export mdistgoRelease

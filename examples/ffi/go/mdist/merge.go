@@ -59,8 +59,10 @@ func (r *Replica) mergeHere(merge MergeFunc, arguments, merged []C.mdist_tensor_
 	code := C.int32_t(-1)
 	end := func() error {
 		handles := valueHandles(given)
-		return check(C.mdist_merge_end(r.handle, code, first(handles), first(merged), C.size_t(len(merged)), &story),
-			&story)
+		why := r.failures.words(int32(code))
+		defer freeText(why)
+		return check(C.mdistgo_merge_end(r.handle, code, why, first(handles), first(merged), C.size_t(len(merged)),
+			&story), &story)
 	}
 	if r.LocalIndex() != 0 {
 		code = 0
@@ -121,11 +123,11 @@ func mdistgoMerge(arguments **C.mdist_value_t, count C.size_t, results **C.mdist
 		values[i] = &Value{handle} // the library closes these
 	}
 	given := make([]*Value, resultCount)
-	return C.int32_t(call.failures.call(func() error {
+	return call.failures.callBack(func() error {
 		made, err := call.merge(call.strategy, values)
 		if err = fill(given, made, err); err != nil {
 			return err
 		}
 		return handOver(given, results)
-	}))
+	})
 }

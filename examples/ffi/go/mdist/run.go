@@ -53,9 +53,9 @@ func (s *Strategy) Run(step Step, arguments ...*Value) ([]*Value, error) {
 //export mdistgoStep
 func mdistgoStep(replica *C.mdist_replica_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*stepCall)
-	return C.int32_t(call.call(func() error {
+	return call.callBack(func() error {
 		return call.step(&Replica{handle: replica, strategy: call.strategy, failures: &call.failures})
-	}))
+	})
 }
 
 // resultValues leaves out the results at the end that nobody set.

@@ -191,3 +191,14 @@ mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t gr
     const mdist_preemption_options_t options = {sizeof options, 0, grace_ns};
     return mdist_preemption_create(strategy, out, &options, error);
 }
+
+mdist_status_t mdistgo_exit(mdist_replica_t *replica, int32_t code, const char *why, mdist_error_t **error) {
+    mdist_fail_because(why);
+    return mdist_replica_exit(replica, code, error);
+}
+
+mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const char *why, mdist_value_t *const *values,
+                                 mdist_tensor_t *results, size_t count, mdist_error_t **error) {
+    mdist_fail_because(why);
+    return mdist_merge_end(replica, code, values, results, count, error);
+}

@@ -43,6 +43,10 @@ mdist_status_t mdistgo_run(mdist_strategy_t *strategy, uintptr_t run, mdist_valu
                            mdist_value_t **results, size_t result_count, mdist_error_t **error);
 mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t merge, const mdist_tensor_t *arguments,
                                   size_t count, mdist_tensor_t *results, size_t result_count, mdist_error_t **error);
+// Why, or NULL, is said on the thread that the number comes from: between two calls a goroutine may change threads.
+mdist_status_t mdistgo_exit(mdist_replica_t *replica, int32_t code, const char *why, mdist_error_t **error);
+mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const char *why, mdist_value_t *const *values,
+                                 mdist_tensor_t *results, size_t count, mdist_error_t **error);
 // Of what belongs to no variable if that is NULL.
 mdist_status_t mdistgo_update(mdist_strategy_t *strategy, mdist_variable_t *variable, uintptr_t update,
                               mdist_value_t *const *arguments, size_t count, mdist_value_t **results,

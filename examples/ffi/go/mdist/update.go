@@ -73,7 +73,7 @@ func (s *Strategy) update(variable *C.mdist_variable_t, results int, update Upda
 func mdistgoUpdate(local C.uint32_t, variable, arguments *C.mdist_tensor_t, count C.size_t,
 	results **C.mdist_value_t, resultCount C.size_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*updateCall)
-	return C.int32_t(call.call(func() error {
+	return call.callBack(func() error {
 		var own Tensor
 		if variable != nil {
 			own = libraryTensor(variable, nil)
@@ -84,7 +84,7 @@ func mdistgoUpdate(local C.uint32_t, variable, arguments *C.mdist_tensor_t, coun
 			return err
 		}
 		return handOver(given, results)
-	}))
+	})
 }
 
 func libraryTensors(list *C.mdist_tensor_t, count C.size_t) []Tensor {

@@ -21,8 +21,9 @@ end
 
 "The array that a tensor describes, in memory that `owner` keeps."
 function LibraryArray{T,N}(tensor::mdist_tensor_t, owner) where {T,N}
-    tensor.device_kind == 0 || error("the tensor lies on $(device(tensor)), and an array is memory of the host; \
-        copyto!, in a step copyto!(replica, ...), brings it there from Mdist.device_tensor or Mdist.device_argument")
+    tensor.device_kind == 0 || error(
+        "the tensor lies on $(device(tensor)), and an array is memory of the host; copyto!, in a step " *
+        "copyto!(replica, ...), brings it there from Mdist.device_tensor or Mdist.device_argument")
     sizes = ntuple(i -> Int(tensor.shape[N + 1 - i]), N)
     array = prod(sizes) == 0 ? Array{T,N}(undef, sizes) : unsafe_wrap(Array, Ptr{T}(tensor.data), sizes)
     return LibraryArray{T,N}(array, owner)

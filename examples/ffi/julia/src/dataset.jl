@@ -40,7 +40,7 @@ end
 
 "Copies tensors into one piece of memory, each at a multiple of 64 bytes, and points them there."
 function copy_together!(tensors::Vector{mdist_tensor_t}, sizes::Vector{Int})
-    memory = allocate(sum(size -> cld(size, 64) * 64, sizes; init = 0))
+    memory = allocate(mapreduce(size -> cld(size, 64) * 64, +, sizes; init = 0))
     address = Ptr{UInt8}(memory)
     for (i, size) in enumerate(sizes)
         from = tensors[i]

@@ -38,3 +38,20 @@ function check(call::F) where {F}
     status < 0 && throw(MdistError(status, error[]))
     return Status(status)
 end
+
+"""
+    fail_because(exception)
+
+Says in words why what this thread does fails, for the errors that other workers get. The number must follow at once: a
+task that waits may go on another thread.
+"""
+function fail_because(exception)
+    words = try
+        exception isa MdistError ? exception.message : sprint(showerror, exception)
+    catch
+        string(typeof(exception))
+    end
+    text = replace(words, '\0' => ' ')
+    @ccall libmdist.mdist_fail_because(text::Cstring)::Cvoid
+    return nothing
+end

@@ -40,8 +40,8 @@ function alloc(::Type{T}, dims::Integer...; strategy = nothing, local_replica::I
     dtype(T)
     place = strategy === nothing ? "cpu" : device(strategy, local_replica)
     startswith(place, "cpu") ||
-        error("local replica $local_replica is on $place, and an array is memory of the host; copyto! reaches \
-            variables there")
+        error("local replica $local_replica is on $place, and an array is memory of the host; " *
+              "copyto! reaches variables there")
     memory = Allocation(allocate(prod(sizes) * sizeof(T), strategy, local_replica))
     return LibraryArray{T,length(sizes)}(unsafe_wrap(Array, Ptr{T}(memory.address), sizes), memory)
 end

@@ -27,6 +27,7 @@ function merge_call(
         end
     end
     try
+        failure === nothing || fail_because(failure.ex)
         GC.@preserve keep begin
             return end_merge(replica, failure === nothing ? 0 : 1, given)
         end

@@ -52,14 +52,15 @@ function perform(step::F, strategy::Strategy, local_replica::Int, arguments::Vec
         return nothing
     catch exception
         failure = Failure(id, exception, catch_backtrace())
-        replica === nothing || leave_failed(replica)
+        replica === nothing || leave_failed(replica, exception)
         return failure
     end
 end
 
 "Tells the library that the step failed. If it knows (the replica has left already), its refusal is no news."
-function leave_failed(replica::Replica)
+function leave_failed(replica::Replica, exception)
     try
+        fail_because(exception)
         exit_replica(replica, 1)
     catch
     end

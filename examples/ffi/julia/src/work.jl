@@ -36,10 +36,15 @@ function test(work::Work)
     return true
 end
 
+const POLLS_BEFORE_SLEEP = 10_000
+
 "Waits until the operation is done, and lets other tasks run meanwhile."
 function Base.wait(work::Work)
+    polls = 0
     while !test(work)
-        yield()
+        # yield() gives way to tasks that have run on this thread before. One that has not run yet may need this thread
+        # to go back to the scheduler, which sleeping does.
+        (polls += 1) % POLLS_BEFORE_SLEEP == 0 ? sleep(0.001) : yield()
     end
     return nothing
 end

@@ -23,6 +23,11 @@ end
     @test isempty(run(replica -> barrier(replica), strategy))
 end
 
+# Julia 1.7 has current_exceptions; before that catch_stack gave the same pairs without names.
+exceptions_now() =
+    isdefined(Base, :current_exceptions) ? Base.current_exceptions() :
+    [(exception = first(pair), backtrace = last(pair)) for pair in Base.catch_stack()]
+
 @testset "run throws what the step of replica $guilty threw" for guilty in 0:2
     strategy = strategy_of(3)
     stack = try
@@ -31,7 +36,7 @@ end
             barrier(replica) # the others wait here, and are released
         end
     catch
-        current_exceptions()
+        exceptions_now()
     end
     @test stack[end].exception == DomainError(guilty, "a step that fails")
     sentence = stack[end - 1].exception.ex

@@ -4,6 +4,16 @@
 using Mdist
 using Test
 
+"What it throws, in words. (@test_throws takes a pattern from Julia 1.8 on.)"
+function thrown(call)
+    try
+        call()
+    catch exception
+        return sprint(showerror, exception)
+    end
+    return ""
+end
+
 gpu_strategy() = Strategy("devices" => "gpu:0,gpu:1")
 
 @testset "which GPUs there are" begin
@@ -20,9 +30,9 @@ end
     same = Mdist.DeviceTensor(Float32, Mdist.address(there), 2; owner = variable)
     @test Mdist.device(same) == "gpu:1"
     for look in (() -> tensor(variable, 1), () -> Value(same)[1])
-        @test_throws r"gpu:1.*copyto!" look()
+        @test occursin(r"gpu:1.*copyto!", thrown(look))
     end
-    @test_throws r"memory of the host" Mdist.alloc(Float32, 2; strategy = gpu_strategy(), local_replica = 1)
+    @test occursin("memory of the host", thrown(() -> Mdist.alloc(Float32, 2; strategy = gpu_strategy(), local_replica = 1)))
 end
 
 @testset "copies go both ways" begin

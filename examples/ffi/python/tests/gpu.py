@@ -60,7 +60,7 @@ class Places(WithGpus):
         there, other = self.on_gpu(numbers, 1), mdist.alloc("int64", (2, 3), self.strategy, 0)
         mdist.copy(other, there)
         self.assertEqual(self.back(other), numbers.tolist())
-        self.assertRaisesRegex(mdist.Error, "must be alike", mdist.copy, there, numbers.ravel())
+        self.assertRaisesRegex(mdist.Error, "must have the same type and shape", mdist.copy, there, numbers.ravel())
         self.assertEqual(self.back(mdist.alloc("float32", (0, 3), self.strategy)), [])
 
     def test_memory_of_a_gpu_outlives_its_strategy(self):

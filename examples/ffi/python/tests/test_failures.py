@@ -35,6 +35,18 @@ class Failures(WithStrategy):
             self.assertIs(error.__cause__, original)
             self.assertEqual((error.status, error.replica, error.worker), (mdist.Status.CALLBACK, bad, -1))
             self.assertEqual(str(error), f"the step of replica {bad} raised LookupError: on {bad} (CALLBACK)")
+            self.assertTrue(error.args[0].endswith(f": LookupError: on {bad}"))  # what other workers get
+
+    def test_the_library_is_told_what_an_exception_says(self):
+        class Mute(Exception):
+            def __str__(self):
+                raise LookupError
+
+        for exception, words in ((LookupError("a\ud800b\0c"), "LookupError: a\\ud800b"), (Mute(), "Mute")):
+            def step(replica):
+                raise exception
+
+            self.assertTrue(self.fails(step).args[0].endswith(f": {words}"))
 
     def test_the_first_of_many_wins(self):
         def step(replica):

@@ -45,14 +45,18 @@ class Cycles(unittest.TestCase):
             strategy.itself = strategy  # for the garbage collector
 
     def test_ten_thousand_create_run_destroy_leave_nothing(self):
-        for index in range(1000):
+        for index in range(5000):  # until Python's and the C library's allocators have what they keep
             self.cycle(index)
-        before, memory = held(), resident()
-        for index in range(9000):
-            self.cycle(index)
-        self.assertEqual(held(), before)
-        self.assertLess(slot(), 5000)
-        self.assertLess(resident() - memory, 2 << 20, "bytes more after 9000 cycles")
+        before, grown = held(), []
+        # What threads that meet in the allocator make it keep comes now and then; a leak comes in every round.
+        while len(grown) < 5 and min(grown, default=1 << 20) >= 1 << 20:
+            memory = resident()
+            for index in range(5000):
+                self.cycle(index)
+            self.assertEqual(held(), before)
+            self.assertLess(slot(), 5000)
+            grown.append(resident() - memory)
+        self.assertLess(min(grown), 1 << 20, f"bytes more after each 5000 cycles: {grown}")
 
 
 class Stress(WithStrategy):

@@ -20,19 +20,24 @@ pub type __int32_t = ::std::os::raw::c_int;
 pub type __uint32_t = ::std::os::raw::c_uint;
 pub type __int64_t = ::std::os::raw::c_long;
 pub type __uint64_t = ::std::os::raw::c_ulong;
-#[doc = " Releases what a callback was registered with. Called exactly once for every registration that took it, also when the"]
-#[doc = " registration failed, as soon as nothing that kept it is left. May run on a thread of the library. May call `_destroy`"]
-#[doc = " functions and mdist_free, nothing else of the library; must not throw or end its thread."]
+#[doc = " Releases the user_data of a registration."]
+#[doc = ""]
+#[doc = " - The library calls it exactly once for every registration that took it, even if the registration failed. The call"]
+#[doc = "   comes as soon as nothing keeps the user_data any more, possibly on a thread of the library."]
+#[doc = " - The function may call `_destroy` functions and mdist_free, and nothing else of the library."]
+#[doc = " - The function must not throw or end its thread."]
 pub type mdist_free_fn =
     ::std::option::Option<unsafe extern "C" fn(user_data: *mut ::std::os::raw::c_void)>;
 extern "C" {
-    #[doc = " Version of the library that is running, as MDIST_VERSION counts."]
+    #[doc = " Returns the version of the running library, in the format of MDIST_VERSION."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_version() -> u32;
 }
 extern "C" {
-    #[doc = " Whether this build and this host can do something: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"secret\" (of a job), \"avx2\" ..."]
-    #[doc = " Unknown names, and NULL, answer 0."]
+    #[doc = " Returns 1 if this build and this host support @p feature, else 0."]
+    #[doc = ""]
+    #[doc = " Known features: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"tcp\", \"avx2\", \"avx512\" and \"secret\" (of a job). Unknown names, and"]
+    #[doc = " NULL, give 0."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_has(feature: *const ::std::os::raw::c_char) -> i32;
 }
@@ -58,61 +63,91 @@ pub const MDIST_ERR_CALLBACK: mdist_status = -17;
 pub const MDIST_ERR_DEVICE: mdist_status = -18;
 pub const MDIST_ERR_INTERNAL: mdist_status = -19;
 pub const MDIST_STATUS_PIN_INT32: mdist_status = -2147483648;
-#[doc = " 0: ok. Positive: not an error. Negative: an error. The list is closed and its numbers never change."]
+#[doc = " The result of a call. 0: ok. Positive: not an error. Negative: an error."]
+#[doc = ""]
+#[doc = " The list is closed and its numbers never change."]
 pub type mdist_status = ::std::os::raw::c_int;
-#[doc = " 0: ok. Positive: not an error. Negative: an error. The list is closed and its numbers never change."]
+#[doc = " The result of a call. 0: ok. Positive: not an error. Negative: an error."]
+#[doc = ""]
+#[doc = " The list is closed and its numbers never change."]
 pub use self::mdist_status as mdist_status_t;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_error {
     _unused: [u8; 0],
 }
-#[doc = " What went wrong, in full. Yours; free with mdist_error_free."]
+#[doc = " Describes one failure in full. You own it; free it with mdist_error_free."]
 pub type mdist_error_t = mdist_error;
 extern "C" {
-    #[doc = " The constant's name, such as \"MDIST_ERR_TIMEOUT\"; \"MDIST_ERR_?\" for a number that is none. Static text."]
+    #[doc = " Returns the name of a status constant, such as \"MDIST_ERR_TIMEOUT\"; \"MDIST_ERR_?\" for an unknown number."]
+    #[doc = ""]
+    #[doc = " The text is static."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_status_name(status: mdist_status_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " The status that the failing call returned. NULL: MDIST_OK."]
+    #[doc = " Returns the status of the failed call; MDIST_OK for NULL."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_status(error: *const mdist_error_t) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " One English sentence with the bad value, the place, and what would be right. Borrowed from @p error. NULL: \"\"."]
+    #[doc = " Returns one English sentence with the bad value, the place, and what would be right."]
+    #[doc = ""]
+    #[doc = " It is borrowed from @p error. For NULL it is \"\"."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_message(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " A stable word for programs, such as \"unknown_key\" or \"step_returned\"; \"\" where the status says enough."]
-    #[doc = " Borrowed from @p error. NULL: \"\"."]
+    #[doc = " Returns a stable word for programs, such as \"unknown_key\" or \"step_returned\"."]
+    #[doc = ""]
+    #[doc = " It is \"\" where the status says enough, and for NULL. It is borrowed from @p error."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_reason(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " The call or collective that failed, such as \"mdist_all_reduce\". Borrowed from @p error. NULL: \"\"."]
+    #[doc = " Returns the name of the call or collective that failed, such as \"mdist_all_reduce\"."]
+    #[doc = ""]
+    #[doc = " It is borrowed from @p error. For NULL it is \"\"."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_operation(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " Replica id of the one at fault, or -1 where it is nobody's or not known."]
+    #[doc = " Returns the id of the replica at fault; -1 if no replica is at fault, or if it is unknown."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_replica(error: *const mdist_error_t) -> i32;
 }
 extern "C" {
-    #[doc = " The worker at fault (its rank, from 0), or -1 where it is nobody's or not known: the one that is lost, or late, or"]
-    #[doc = " that called something else."]
+    #[doc = " Returns the rank of the worker at fault, from 0; -1 if no worker is at fault, or if it is unknown."]
+    #[doc = ""]
+    #[doc = " That is the worker that is lost or late, or that made a different call."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_worker(error: *const mdist_error_t) -> i32;
 }
 extern "C" {
-    #[doc = " The number underneath: your callback's return value, errno, a CUDA or NCCL code; 0 where there is none."]
+    #[doc = " Returns the underlying number; 0 if there is none."]
+    #[doc = ""]
+    #[doc = " That is your callback's return value, errno, or a CUDA or NCCL code."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_native(error: *const mdist_error_t) -> i64;
 }
 extern "C" {
-    #[doc = " Frees an error. NULL is fine."]
+    #[doc = " Says why your function that runs on this thread is going to fail."]
+    #[doc = ""]
+    #[doc = " Your function is a step, or any other function that the library calls and that returns 0 or a number. If it then"]
+    #[doc = " returns a number other than 0, mdist_error_message contains the number and @p why, on all workers that hear of the"]
+    #[doc = " failure: \"the step of replica 2 returned 7: the loss is NaN at batch 41\"."]
+    #[doc = ""]
+    #[doc = " - The library copies @p why, at most 511 bytes. \"...\" replaces what is cut off. Bytes that are not UTF-8 are written"]
+    #[doc = "   as numbers."]
+    #[doc = " - The last call counts, and only for the innermost function. NULL or \"\" takes the text back."]
+    #[doc = " - If the function returns 0, the text is forgotten."]
+    #[doc = " - Outside of such functions, the text belongs to the number that this thread passes next to mdist_replica_exit or"]
+    #[doc = "   mdist_merge_end. mdist_replica_enter forgets earlier text."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_fail_because(why: *const ::std::os::raw::c_char);
+}
+extern "C" {
+    #[doc = " Frees an error. NULL is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_free(error: *mut mdist_error_t);
 }
@@ -122,8 +157,189 @@ pub struct mdist_config {
     _unused: [u8; 0],
 }
 pub type mdist_config_t = mdist_config;
+#[doc = " Describes a key and the values that it takes. No text is NULL; all texts are constants of the library."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_config_key {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub name: *const ::std::os::raw::c_char,
+    pub environment: *const ::std::os::raw::c_char,
+    pub kind: *const ::std::os::raw::c_char,
+    pub choices: *const ::std::os::raw::c_char,
+    pub default_text: *const ::std::os::raw::c_char,
+    pub help: *const ::std::os::raw::c_char,
+}
+#[test]
+fn bindgen_test_layout_mdist_config_key() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_config_key>(),
+        56usize,
+        concat!("Size of: ", stringify!(mdist_config_key))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_config_key>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_config_key))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+    fn test_field_name() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).name) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(name)
+            )
+        );
+    }
+    test_field_name();
+    fn test_field_environment() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).environment) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(environment)
+            )
+        );
+    }
+    test_field_environment();
+    fn test_field_kind() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).kind) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(kind)
+            )
+        );
+    }
+    test_field_kind();
+    fn test_field_choices() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).choices) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(choices)
+            )
+        );
+    }
+    test_field_choices();
+    fn test_field_default_text() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).default_text) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(default_text)
+            )
+        );
+    }
+    test_field_default_text();
+    fn test_field_help() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_config_key>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).help) as usize - ptr as usize
+            },
+            48usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_config_key),
+                "::",
+                stringify!(help)
+            )
+        );
+    }
+    test_field_help();
+}
+#[doc = " Describes a key and the values that it takes. No text is NULL; all texts are constants of the library."]
+pub type mdist_config_key_t = mdist_config_key;
 extern "C" {
-    #[doc = " An empty config: every key at its default, the environment not looked at."]
+    #[doc = " Returns the number of keys."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_config_key_count() -> usize;
+}
+extern "C" {
+    #[doc = " Fills @p out with key @p index, in the order of docs/configuration.md."]
+    #[doc = ""]
+    #[doc = " The caller sets struct_size, and sets all other fields to 0. If the caller is newer than the library, fields that the"]
+    #[doc = " library lacks stay 0."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_config_key_describe(
+        index: usize,
+        out: *mut mdist_config_key_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Makes an empty config. Every key has its default, and the environment is not read."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_create(
         out: *mut *mut mdist_config_t,
@@ -131,8 +347,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets one key. The value is checked at once: an unknown key names its nearest neighbour, a bad value says what the key"]
-    #[doc = " takes; both are MDIST_ERR_CONFIG and leave the config as it was."]
+    #[doc = " Sets one key, and checks the value at once."]
+    #[doc = ""]
+    #[doc = " An unknown key and a bad value are MDIST_ERR_CONFIG and leave the config as it was. The message for an unknown key"]
+    #[doc = " names the most similar key. The message for a bad value says what the key takes."]
     #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_set(
         config: *mut mdist_config_t,
@@ -142,8 +360,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads the text of a key (its default where nobody set it) into @p text of @p capacity bytes, NUL included, cut off"]
-    #[doc = " where it does not fit; @p needed (may be NULL) receives the full size, NUL included."]
+    #[doc = " Reads the value of a key as text. If the key is not set, it reads the default."]
+    #[doc = " @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off"]
+    #[doc = " @param needed  receives the full size in bytes, NUL included; may be NULL"]
     #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_get(
         config: *const mdist_config_t,
@@ -155,7 +374,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Loads a YAML file: all of it or, on an error (with line and column), nothing. A regular file of at most 64 KiB."]
+    #[doc = " Loads a YAML file, a regular file of at most 64 KiB."]
+    #[doc = ""]
+    #[doc = " It loads all of the file or, on an error, nothing. The message of an error has line and column."]
     #[doc = " @thread one at a time per config   @blocks on the file   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_load(
         config: *mut mdist_config_t,
@@ -174,8 +395,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Loads what the environment says: the file named by MDIST_CONFIG first, then every `MDIST_*` key over it. An unknown"]
-    #[doc = " `MDIST_*` variable is a warning in the log, not an error, since others may own it."]
+    #[doc = " Loads settings from the environment: first the file that MDIST_CONFIG names, then every `MDIST_*` key over it."]
+    #[doc = ""]
+    #[doc = " An unknown `MDIST_*` variable is a warning in the log and not an error, because it may belong to another program."]
     #[doc = " @thread one at a time per config   @blocks on the file   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_load_environment(
         config: *mut mdist_config_t,
@@ -199,18 +421,18 @@ pub const MDIST_UINT32: mdist_dtype = 8;
 pub const MDIST_INT64: mdist_dtype = 9;
 pub const MDIST_UINT64: mdist_dtype = 10;
 pub const MDIST_DTYPE_PIN_INT32: mdist_dtype = -2147483648;
-#[doc = " Element types. 0 is none of them, so that a forgotten field is found."]
+#[doc = " Element types. 0 is none of them, so that the library notices a forgotten field."]
 pub type mdist_dtype = ::std::os::raw::c_int;
-#[doc = " Element types. 0 is none of them, so that a forgotten field is found."]
+#[doc = " Element types. 0 is none of them, so that the library notices a forgotten field."]
 pub use self::mdist_dtype as mdist_dtype_t;
 pub const MDIST_DEVICE_CPU: mdist_device_kind = 0;
 pub const MDIST_DEVICE_GPU: mdist_device_kind = 1;
 pub const MDIST_DEVICE_PIN_INT32: mdist_device_kind = -2147483648;
-#[doc = " Where memory lies."]
+#[doc = " The kind of device that memory lies on."]
 pub type mdist_device_kind = ::std::os::raw::c_int;
-#[doc = " Where memory lies."]
+#[doc = " The kind of device that memory lies on."]
 pub use self::mdist_device_kind as mdist_device_kind_t;
-#[doc = " A run of elements. Any address will do; 64-byte aligned ones are fastest."]
+#[doc = " A run of elements of one type. It may start at any address; 64-byte aligned addresses are fastest."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_buffer {
@@ -300,7 +522,7 @@ fn bindgen_test_layout_mdist_buffer() {
     }
     test_field_reserved();
 }
-#[doc = " A run of elements. Any address will do; 64-byte aligned ones are fastest."]
+#[doc = " A run of elements of one type. It may start at any address; 64-byte aligned addresses are fastest."]
 pub type mdist_buffer_t = mdist_buffer;
 #[doc = " A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions."]
 #[repr(C)]
@@ -431,19 +653,24 @@ fn bindgen_test_layout_mdist_tensor() {
 #[doc = " A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions."]
 pub type mdist_tensor_t = mdist_tensor;
 extern "C" {
-    #[doc = " Bytes of one element; 0 for a number that is no type."]
+    #[doc = " Returns the size of one element in bytes; 0 for a number that is no type."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dtype_size(dtype: mdist_dtype_t) -> usize;
 }
 extern "C" {
-    #[doc = " \"float32\", \"bfloat16\" ...; \"?\" for a number that is no type. Static text."]
+    #[doc = " Returns the name of a type, such as \"float32\" or \"bfloat16\"; \"?\" for a number that is no type."]
+    #[doc = ""]
+    #[doc = " The text is static."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dtype_name(dtype: mdist_dtype_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " Fills @p out with a description of host memory at @p data (may be NULL: to be filled in, or zeros where a function"]
-    #[doc = " says so; cast away const where it is only read). Checks type, rank and that the size in bytes fits. Without data the"]
-    #[doc = " first dimension may be MDIST_ROWS, for mdist_dataset_map."]
+    #[doc = " Fills @p out with a description of host memory at @p data."]
+    #[doc = ""]
+    #[doc = " It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be MDIST_ROWS,"]
+    #[doc = " for mdist_dataset_map."]
+    #[doc = " @param data   may be NULL: to be filled in later, or zeros where a function says so. Cast away const for memory that"]
+    #[doc = "               is only read."]
     #[doc = " @param shape  @p rank dimensions; may be NULL for a scalar"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_tensor_describe(
@@ -456,7 +683,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Product of the dimensions (1 for a scalar); 0 for NULL or a tensor that mdist_tensor_describe would refuse."]
+    #[doc = " Returns the number of elements, the product of the dimensions (1 for a scalar)."]
+    #[doc = ""]
+    #[doc = " It returns 0 for NULL and for a tensor that mdist_tensor_describe would refuse."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_tensor_elements(tensor: *const mdist_tensor_t) -> u64;
 }
@@ -481,7 +710,9 @@ pub const MDIST_VALUE_PIN_INT32: mdist_value_kind = -2147483648;
 pub type mdist_value_kind = ::std::os::raw::c_int;
 pub use self::mdist_value_kind as mdist_value_kind_t;
 extern "C" {
-    #[doc = " A plain value with a copy of @p tensor where that lies, on the host or a GPU; zeros where its data is NULL."]
+    #[doc = " Makes a plain value with a copy of @p tensor, on the device where the tensor lies."]
+    #[doc = ""]
+    #[doc = " The host and GPUs both work. If the tensor's data is NULL, the value holds zeros."]
     #[doc = " @thread any   @blocks for the copy, on GPUs   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_create(
         tensor: *const mdist_tensor_t,
@@ -490,8 +721,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A plain value around the caller's own memory (kept, not copied). The memory must stay valid and unchanged until"]
-    #[doc = " @p free_user_data runs; with NULL there, for as long as anything may read the value."]
+    #[doc = " Makes a plain value around the caller's own memory (kept, not copied)."]
+    #[doc = ""]
+    #[doc = " The memory must stay valid and unchanged until @p free_user_data runs. If @p free_user_data is NULL, it must stay so"]
+    #[doc = " for as long as anything may read the value."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_wrap(
@@ -503,8 +736,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A per-replica value with copies of @p tensors, one for each local replica in order and on its device, wherever they"]
-    #[doc = " come from. All have one dtype."]
+    #[doc = " Makes a per-replica value with copies of @p tensors, one for each local replica in order."]
+    #[doc = ""]
+    #[doc = " Each copy lies on its replica's device; the tensors may come from anywhere. All have one dtype."]
     #[doc = " @param count  must be the number of local replicas"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_per_replica(
@@ -516,9 +750,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A mirrored value with a copy of a plain one on every local device; of a structure, leaf by leaf. What is mirrored"]
-    #[doc = " already is shared; a per-replica leaf is MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant."]
-    #[doc = " (mdist_broadcast_to does it for one tensor.)"]
+    #[doc = " Makes a mirrored value with a copy of a plain value on every local device."]
+    #[doc = ""]
+    #[doc = " A structure is mirrored leaf by leaf. Leaves that are mirrored already are shared. A per-replica leaf is"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_broadcast_to does this for one"]
+    #[doc = " tensor.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_mirrored(
         strategy: *mut mdist_strategy_t,
@@ -528,18 +764,20 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The kind; MDIST_VALUE_NONE for a bad handle."]
+    #[doc = " Returns the kind of a value; MDIST_VALUE_NONE for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_kind(value: *const mdist_value_t) -> mdist_value_kind_t;
 }
 extern "C" {
-    #[doc = " How many tensors it holds: 1 for a plain value, else the number of local replicas; 0 for a structure or a bad handle."]
+    #[doc = " Returns the number of tensors: 1 for a plain value, 0 for a structure or a bad handle, else the number of local"]
+    #[doc = " replicas."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_count(value: *const mdist_value_t) -> usize;
 }
 extern "C" {
-    #[doc = " Describes tensor @p index of a value that is no structure, and says where it lies (device_kind). Its memory is"]
-    #[doc = " borrowed until the value is destroyed; only read it."]
+    #[doc = " Describes tensor @p index of a value that is no structure."]
+    #[doc = ""]
+    #[doc = " device_kind says where the tensor lies. Its memory is borrowed until the value is destroyed. Only read it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_tensor(
         value: *const mdist_value_t,
@@ -549,10 +787,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A structure of @p count leaves at @p paths; it shares their tensors, and the handles stay yours. A leaf that is a"]
-    #[doc = " structure itself brings its leaves, below its path. Their order does not matter: leaves are sorted by path, positions"]
-    #[doc = " by number. No leaves is fine; one leaf with the path \"\" gives that value itself."]
-    #[doc = " MDIST_ERR_INVALID_ARGUMENT names the path that does not fit."]
+    #[doc = " Makes a structure of @p count leaves at @p paths."]
+    #[doc = ""]
+    #[doc = " - The structure shares the tensors of the leaves. Their handles stay yours."]
+    #[doc = " - A leaf that is a structure itself brings its own leaves, below its path."]
+    #[doc = " - The order of the arguments does not matter: leaves are sorted by path, positions by number."]
+    #[doc = " - No leaves is fine. One leaf with the path \"\" gives that value itself."]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT names the path that does not fit."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_structure(
         paths: *const *const ::std::os::raw::c_char,
@@ -563,13 +804,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Leaves of a structure; 1 for any other value, 0 for a bad handle."]
+    #[doc = " Returns the number of leaves of a structure; 1 for any other value, 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_leaf_count(value: *const mdist_value_t) -> usize;
 }
 extern "C" {
-    #[doc = " Path of leaf @p index, borrowed until the value is destroyed; \"\" where there is no structure, for an index out of"]
-    #[doc = " range, and for a bad handle."]
+    #[doc = " Returns the path of leaf @p index, borrowed until the value is destroyed."]
+    #[doc = ""]
+    #[doc = " It returns \"\" for a value that is no structure, for an index out of range, and for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_leaf_path(
         value: *const mdist_value_t,
@@ -577,8 +819,10 @@ extern "C" {
     ) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " The leaf at @p path, or what lies below it as a structure of its own (\"grads\" of \"grads.0\" and \"grads.1\" has \"0\" and"]
-    #[doc = " \"1\"); \"\" is the whole. It shares the tensors and outlives @p value. MDIST_ERR_NOT_FOUND lists what there is."]
+    #[doc = " Gives the leaf at @p path, or the structure below it."]
+    #[doc = ""]
+    #[doc = " For \"grads.0\" and \"grads.1\", the path \"grads\" gives a structure with the paths \"0\" and \"1\". The path \"\" gives the"]
+    #[doc = " whole value. The result shares the tensors and outlives @p value. MDIST_ERR_NOT_FOUND lists the paths there are."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_at(
         value: *const mdist_value_t,
@@ -587,9 +831,10 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Gives what replica @p replica_id of @p replica_count shall have: a plain value or a structure of such, which it made"]
-#[doc = " and hands over in @p out, also if it fails. Returns 0, or any other number to fail the call, which mdist_error_native"]
-#[doc = " then gives."]
+#[doc = " Makes the value of replica @p replica_id of @p replica_count."]
+#[doc = ""]
+#[doc = " It sets @p out to a plain value, or a structure of plain values, that it makes and hands over, even if it fails. It"]
+#[doc = " returns 0, or any other number to fail the call; mdist_error_native then gives the number."]
 pub type mdist_value_fn = ::std::option::Option<
     unsafe extern "C" fn(
         replica_id: u32,
@@ -599,9 +844,11 @@ pub type mdist_value_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Calls @p function for each local replica, one after another, and regroups what it gives: a per-replica value, also"]
-    #[doc = " with one replica, or a structure of such. Paths and dtypes must be the same for all, else MDIST_ERR_MISMATCH. It"]
-    #[doc = " shares the tensors. (TensorFlow: Strategy.experimental_distribute_values_from_function.)"]
+    #[doc = " Calls @p function for each local replica, one after another, and regroups the results."]
+    #[doc = ""]
+    #[doc = " The result is a per-replica value, even with one replica, or a structure of such values. It shares the tensors. Paths"]
+    #[doc = " and dtypes must be the same for all replicas, else MDIST_ERR_MISMATCH. (TensorFlow:"]
+    #[doc = " Strategy.experimental_distribute_values_from_function.)"]
     #[doc = " @thread any, in cross-replica context   @blocks until the last call has returned   @collective no"]
     #[doc = " @calls-back function, on this thread   @since 0.1"]
     pub fn mdist_values_from_function(
@@ -613,12 +860,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Rows of larger tensors, without those that are not there: tensor i of @p values holds rows (slices along its first"]
-    #[doc = " dimension), and tensor i of @p indices, int64 and as long as that dimension, says which rows of the larger one they"]
-    #[doc = " are; in any order, the same one twice, too. Both values are of one kind. mdist_reduce, mdist_reduce_to,"]
-    #[doc = " mdist_batch_reduce_to and mdist_variable_assign take rows; elsewhere they are MDIST_ERR_UNSUPPORTED."]
-    #[doc = " (TensorFlow: IndexedSlices.)"]
-    #[doc = " @param out  shares the tensors of both, which may be destroyed"]
+    #[doc = " Makes a value of rows: some rows of a larger tensor, with their indices."]
+    #[doc = ""]
+    #[doc = " Tensor i of @p values holds rows (slices along its first dimension). Tensor i of @p indices, int64 and as long as"]
+    #[doc = " that dimension, says which rows of the larger tensor they are. They come in any order, and an index may come twice."]
+    #[doc = " Both values are of one kind."]
+    #[doc = ""]
+    #[doc = " mdist_reduce, mdist_reduce_to, mdist_batch_reduce_to and mdist_variable_assign take rows. Other functions return"]
+    #[doc = " MDIST_ERR_UNSUPPORTED for them. (TensorFlow: IndexedSlices.)"]
+    #[doc = " @param out  shares the tensors of @p indices and @p values; both may be destroyed"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_rows(
         indices: *const mdist_value_t,
@@ -628,8 +878,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes the indices of tensor @p index, which mdist_value_tensor gives the rows of; data NULL and dtype 0 for a"]
-    #[doc = " value of whole tensors. Borrowed until the value is destroyed; only read it."]
+    #[doc = " Describes the indices that belong to tensor @p index of a value of rows."]
+    #[doc = ""]
+    #[doc = " mdist_value_tensor gives the rows themselves. For a value of whole tensors, data is NULL and dtype 0. The memory is"]
+    #[doc = " borrowed until the value is destroyed. Only read it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_indices(
         value: *const mdist_value_t,
@@ -639,7 +891,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a value. NULL is fine."]
+    #[doc = " Frees a value. NULL is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back as mdist_value_wrap and dlpack.h say   @since 0.1"]
     pub fn mdist_value_destroy(value: *mut mdist_value_t);
 }
@@ -648,22 +900,26 @@ extern "C" {
 pub struct mdist_replica {
     _unused: [u8; 0],
 }
-#[doc = " A replica inside its step. The handle dies when the step returns, or by mdist_replica_exit."]
+#[doc = " A replica inside its step. The handle dies when the step returns, or with mdist_replica_exit."]
 pub type mdist_replica_t = mdist_replica;
 pub const MDIST_IMPLEMENTATION_AUTO: mdist_implementation = 0;
 pub const MDIST_IMPLEMENTATION_RING: mdist_implementation = 1;
 pub const MDIST_IMPLEMENTATION_NCCL: mdist_implementation = 2;
 pub const MDIST_IMPLEMENTATION_PIN_INT32: mdist_implementation = -2147483648;
-#[doc = " What moves the bytes of one call."]
+#[doc = " The implementation that moves the bytes of one call."]
 pub type mdist_implementation = ::std::os::raw::c_int;
-#[doc = " What moves the bytes of one call."]
+#[doc = " The implementation that moves the bytes of one call."]
 pub use self::mdist_implementation as mdist_implementation_t;
-#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults. (TensorFlow: CommunicationOptions.)"]
-#[doc = " With packs, a reduction of many buffers or values is cut into several operations, one after another: buffers of one"]
-#[doc = " dtype, in the order of the call, until a pack is larger than @p bytes_per_pack. The result has the same bits. Each"]
-#[doc = " operation is compared with the other replicas' and has the whole timeout; if one fails, those before it are done."]
-#[doc = " mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to and mdist_batch_reduce_to"]
-#[doc = " take packs; collectives that are started refuse them, others have no use for them."]
+#[doc = " Options of one call. NULL, or all fields but struct_size zero: the strategy's defaults. (TensorFlow:"]
+#[doc = " CommunicationOptions.)"]
+#[doc = ""]
+#[doc = " Packs cut a reduction of many buffers or values into several operations, one after another."]
+#[doc = " - A pack takes buffers of one dtype, in the order of the call, until it is larger than @p bytes_per_pack."]
+#[doc = " - The result has the same bits with and without packs."]
+#[doc = " - The library compares each operation with those of the other replicas."]
+#[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
+#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to"]
+#[doc = "   and mdist_batch_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_call_options {
@@ -789,22 +1045,32 @@ fn bindgen_test_layout_mdist_call_options() {
     }
     test_field_reserved();
 }
-#[doc = " Options of one call. NULL, or all zero but struct_size: the strategy's defaults. (TensorFlow: CommunicationOptions.)"]
-#[doc = " With packs, a reduction of many buffers or values is cut into several operations, one after another: buffers of one"]
-#[doc = " dtype, in the order of the call, until a pack is larger than @p bytes_per_pack. The result has the same bits. Each"]
-#[doc = " operation is compared with the other replicas' and has the whole timeout; if one fails, those before it are done."]
-#[doc = " mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to and mdist_batch_reduce_to"]
-#[doc = " take packs; collectives that are started refuse them, others have no use for them."]
+#[doc = " Options of one call. NULL, or all fields but struct_size zero: the strategy's defaults. (TensorFlow:"]
+#[doc = " CommunicationOptions.)"]
+#[doc = ""]
+#[doc = " Packs cut a reduction of many buffers or values into several operations, one after another."]
+#[doc = " - A pack takes buffers of one dtype, in the order of the call, until it is larger than @p bytes_per_pack."]
+#[doc = " - The result has the same bits with and without packs."]
+#[doc = " - The library compares each operation with those of the other replicas."]
+#[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
+#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to"]
+#[doc = "   and mdist_batch_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
 pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
-    #[doc = " Creates a strategy from @p config, or from the environment if it is NULL. The replicas' threads start here, and"]
-    #[doc = " `log.level` takes effect, if it is set."]
-    #[doc = " Where that names other workers (docs/configuration.md; a config that you made looks at the environment only if it was"]
-    #[doc = " loaded with mdist_config_load_environment), this is when they meet: it returns when all have come, or fails on all."]
-    #[doc = " MDIST_ERR_TIMEOUT after `communication.join_timeout` names those who are missing. Workers that are configured"]
-    #[doc = " differently, or have another number of replicas, are MDIST_ERR_CONFIG."]
-    #[doc = " Fails with MDIST_ERR_UNSUPPORTED, saying why, where the config names devices that this build or host lacks; never"]
-    #[doc = " falls back to a smaller world in silence. (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)"]
+    #[doc = " Creates a strategy from @p config, or from the environment if @p config is NULL."]
+    #[doc = ""]
+    #[doc = " The replicas' threads start here. `log.level` takes effect here, if it is set."]
+    #[doc = ""]
+    #[doc = " If the configuration names other workers, the workers meet in this call. It returns when all have come, or fails on"]
+    #[doc = " all of them. (docs/configuration.md says how to name workers. A config that you made looks at the environment only if"]
+    #[doc = " mdist_config_load_environment loaded it.)"]
+    #[doc = ""]
+    #[doc = " - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them"]
+    #[doc = " - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED: the config names devices that this build or host lacks; the message says why. The library"]
+    #[doc = "   never falls back to fewer devices silently."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: MirroredStrategy, MultiWorkerMirroredStrategy.)"]
     #[doc = " @thread any   @blocks for the other workers, and on the config file if NULL   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_strategy_create(
@@ -814,18 +1080,24 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends all collectives of the strategy, on all workers: waiting calls return MDIST_ERR_ABORTED now, and later runs,"]
-    #[doc = " collectives, reductions and gathers at once, as after a timeout. Variables, values and datasets go on working, so"]
-    #[doc = " that one can save what there is. Steps run on to their own end. A bad handle is ignored. Takes a lock: not for"]
-    #[doc = " signal handlers."]
+    #[doc = " Ends all collectives of the strategy, on all workers."]
+    #[doc = ""]
+    #[doc = " - Waiting calls return MDIST_ERR_ABORTED now. Later runs, collectives, reductions and gathers return it at once, as"]
+    #[doc = "   after a timeout."]
+    #[doc = " - Variables, values and datasets keep working, so that you can save them."]
+    #[doc = " - Steps run on to their own end."]
+    #[doc = " - A bad handle is ignored."]
+    #[doc = " - The function takes a lock: do not call it in a signal handler."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_abort(strategy: *mut mdist_strategy_t);
 }
 extern "C" {
-    #[doc = " MDIST_OK while collectives can go on; else what ended them all, as the first call in it was told: MDIST_ERR_PEER_LOST"]
-    #[doc = " with mdist_error_worker, MDIST_ERR_TIMEOUT, MDIST_ERR_ABORTED ... A look at what this worker knows: workers hear of"]
-    #[doc = " each other all the time (`communication.heartbeat_timeout`), so a lost one is seen here without any collective."]
-    #[doc = " (TensorFlow: check_health.)"]
+    #[doc = " Returns MDIST_OK while collectives can go on, else the error that ended them."]
+    #[doc = ""]
+    #[doc = " That error is the one that the first failed call got: MDIST_ERR_PEER_LOST with mdist_error_worker, MDIST_ERR_TIMEOUT,"]
+    #[doc = " MDIST_ERR_ABORTED ... The function only reads what this worker knows. Workers exchange heartbeats all the time"]
+    #[doc = " (`communication.heartbeat_timeout`), so a lost worker shows up here without any collective. (TensorFlow:"]
+    #[doc = " check_health.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_check_health(
         strategy: *const mdist_strategy_t,
@@ -833,40 +1105,47 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives the handle back. Calls under way in other threads are aborted and finish; the last of them frees the rest, so"]
-    #[doc = " this one never waits for them. Variables, values and datasets may be destroyed before or after. NULL is fine."]
+    #[doc = " Destroys the strategy without waiting for anything."]
+    #[doc = ""]
+    #[doc = " Calls under way in other threads are aborted and finish; the last of them frees the rest. You may destroy variables,"]
+    #[doc = " values and datasets before or after the strategy. NULL is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_destroy(strategy: *mut mdist_strategy_t);
 }
 extern "C" {
-    #[doc = " Replicas in the whole job (TensorFlow: num_replicas_in_sync); 0 for a bad handle."]
+    #[doc = " Returns the number of replicas in the whole job (TensorFlow: num_replicas_in_sync); 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_replica_count(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
-    #[doc = " Replicas of this worker; 0 for a bad handle."]
+    #[doc = " Returns the number of replicas on this worker; 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_local_replica_count(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
-    #[doc = " Workers of the job: 1 where this one is alone, also for an evaluator; 0 for a bad handle."]
+    #[doc = " Returns the number of workers in the job: 1 for a worker that is alone, and for an evaluator; 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_worker_count(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
-    #[doc = " This worker's rank, from 0; its replicas have the ids rank * local replicas and following. -1 for a bad handle."]
+    #[doc = " Returns this worker's rank, from 0; -1 for a bad handle."]
+    #[doc = ""]
+    #[doc = " The ids of its replicas start at rank * local replicas."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> i32;
 }
 extern "C" {
-    #[doc = " 1 on the one worker that does for all what is done once: writes checkpoints and summaries, prints (TensorFlow:"]
-    #[doc = " should_checkpoint, should_save_summary). That is rank 0, the chief; a worker that is alone; an evaluator. Else 0,"]
-    #[doc = " also for a bad handle."]
+    #[doc = " Returns 1 on the one worker that does what is done once per job, else 0."]
+    #[doc = ""]
+    #[doc = " That worker writes checkpoints and summaries, and prints (TensorFlow: should_checkpoint, should_save_summary). It is"]
+    #[doc = " rank 0, the chief. A worker that is alone, and an evaluator, get 1 too. A bad handle gives 0."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_is_chief(strategy: *const mdist_strategy_t) -> i32;
 }
 extern "C" {
-    #[doc = " Name of the device under a local replica (\"cpu:1\"); text, capacity and needed as in mdist_config_get."]
+    #[doc = " Writes the name of a local replica's device (\"cpu:1\")."]
+    #[doc = ""]
+    #[doc = " text, capacity and needed work as in mdist_config_get."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_device(
         strategy: *const mdist_strategy_t,
@@ -877,12 +1156,16 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Your computation, once per local replica. With `executor: threads` all run at the same time, local replica 0 on the"]
-#[doc = " thread that called mdist_run and the others on threads of the library; with `executor: caller` one after another on"]
-#[doc = " the calling thread, and whatever waits for other replicas (collectives, merges, creating a variable, assigning to one"]
-#[doc = " that is aggregated) is MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`, unless there is one replica. Returns"]
-#[doc = " 0, or any other number to fail the run, which mdist_error_native then gives if that was the first cause. May call any"]
-#[doc = " function of replica context."]
+#[doc = " Your computation. The library calls it once per local replica."]
+#[doc = ""]
+#[doc = " It returns 0, or any other number to fail the run. If that was the first cause, mdist_error_native gives the number."]
+#[doc = " It may call any function of replica context."]
+#[doc = ""]
+#[doc = " - `executor: threads`: all replicas run at the same time. Local replica 0 runs on the thread that called mdist_run,"]
+#[doc = "   the others on threads of the library."]
+#[doc = " - `executor: caller`: the replicas run one after another on the calling thread. With more than one replica, calls"]
+#[doc = "   that wait for other replicas are MDIST_ERR_FAILED_PRECONDITION, reason `executor_caller`. Such calls are"]
+#[doc = "   collectives, merges, creating a variable, and assigning to a variable that is aggregated."]
 pub type mdist_step_fn = ::std::option::Option<
     unsafe extern "C" fn(
         replica: *mut mdist_replica_t,
@@ -890,22 +1173,28 @@ pub type mdist_step_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Runs @p step on every local replica and returns when all have returned: user code is never cut off."]
+    #[doc = " Runs @p step on every local replica and returns when all have returned."]
     #[doc = ""]
-    #[doc = " The first failure (a step that returned non-zero, threw or ended its thread, or a collective in it that failed)"]
-    #[doc = " releases all replicas that wait in a collective, and is what this call returns; the strategy can be used again,"]
-    #[doc = " unless a collective ended by timeout or abort, or there are other workers: a failed run ends the job's collectives on"]
-    #[doc = " all of them, since they may have come to different places. (They get MDIST_ERR_ABORTED with the same sentence.) To go"]
-    #[doc = " on, all create a strategy anew."]
-    #[doc = " Called inside a merge (mdist_merge_call) it runs a nested step on the same replicas. Called in a step it is"]
-    #[doc = " MDIST_ERR_WRONG_CONTEXT; while another thread runs this strategy, MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = " A failure never interrupts your code. It releases the replicas that wait in a collective."]
     #[doc = ""]
-    #[doc = " @param options    timeout_ns is for the collectives of this run that give none of their own"]
-    #[doc = " @param arguments  values that a step reads by mdist_replica_argument; each replica sees its own tensor of a"]
-    #[doc = "                   per-replica or mirrored value, and all see the one of a plain value. May be NULL if the count is 0."]
-    #[doc = " @param results    receives @p result_count values set by mdist_replica_set_result: plain with one local replica, else"]
-    #[doc = "                   per-replica; NULL where no replica set one. Some setting and some not is MDIST_ERR_MISMATCH. One"]
-    #[doc = "                   that was set by mdist_replica_set_result_at is a structure; every replica sets the same paths."]
+    #[doc = " The first failure is what this call returns: a step that returned non-zero, threw or ended its thread, or a"]
+    #[doc = " collective in it that failed. The failure releases all replicas that wait in a collective."]
+    #[doc = " - One worker: you can use the strategy again, unless a collective ended by timeout or abort."]
+    #[doc = " - Several workers: a failed run ends the job's collectives on all of them, since they may have come to different"]
+    #[doc = "   places. The others get MDIST_ERR_ABORTED with the same message. To go on, all workers create a new strategy."]
+    #[doc = ""]
+    #[doc = " Called inside a merge (mdist_merge_call), it runs a nested step on the same replicas."]
+    #[doc = " - MDIST_ERR_WRONG_CONTEXT: called in a step"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: another thread is running this strategy"]
+    #[doc = ""]
+    #[doc = " @param options    timeout_ns applies to the collectives of this run that give none of their own"]
+    #[doc = " @param arguments  values that a step reads with mdist_replica_argument. Each replica sees its own tensor of a"]
+    #[doc = "                   per-replica or mirrored value; all see the one tensor of a plain value. May be NULL if the count"]
+    #[doc = "                   is 0."]
+    #[doc = " @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with"]
+    #[doc = "                   one local replica, else per-replica; NULL if no replica set it. If only some set it:"]
+    #[doc = "                   MDIST_ERR_MISMATCH. A result set with mdist_replica_set_result_at is a structure; every replica"]
+    #[doc = "                   sets the same paths."]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back step, as its type says   @since 0.1"]
     pub fn mdist_run(
@@ -920,9 +1209,10 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Computes element @p element of mdist_map, in the step of the replica that it fell to: reads arguments and sets"]
-#[doc = " results as a step does, the same results for every element. The handle dies with the call. Returns 0, or any other"]
-#[doc = " number to fail the run."]
+#[doc = " Computes element @p element of mdist_map, in the step of the replica that got it."]
+#[doc = ""]
+#[doc = " It reads arguments and sets results as a step does, the same results for every element. The handle dies with the"]
+#[doc = " call. It returns 0, or any other number to fail the run."]
 pub type mdist_element_fn = ::std::option::Option<
     unsafe extern "C" fn(
         replica: *mut mdist_replica_t,
@@ -931,14 +1221,17 @@ pub type mdist_element_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Calls @p function for elements 0 to @p count - 1, element i on replica i mod mdist_strategy_replica_count: all"]
-    #[doc = " replicas of the job at the same time, each one element after another. (Elements are numbers; what they stand for is"]
-    #[doc = " the function's to know, say rows of an argument.) Results are stacked along a new first axis, a row for each element"]
-    #[doc = " of a replica, so that mdist_reduce over axis 0 takes all elements together: MEAN divides by @p count."]
-    #[doc = " (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
-    #[doc = " Collectives and merges have no place in @p function: replicas have different numbers of elements."]
-    #[doc = " @param count      the same on all workers; where there are results, enough to give every worker an element"]
-    #[doc = " @param arguments  plain and mirrored values, since an element must not see which replica it fell to"]
+    #[doc = " Calls @p function for elements 0 to @p count - 1, element i on replica i mod mdist_strategy_replica_count."]
+    #[doc = ""]
+    #[doc = " All replicas of the job run at the same time, each one element after another. An element is a number. The function"]
+    #[doc = " decides what it stands for, for example a row of an argument."]
+    #[doc = ""]
+    #[doc = " Results are stacked along a new first axis, one row per element of a replica. So mdist_reduce over axis 0 takes all"]
+    #[doc = " elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
+    #[doc = ""]
+    #[doc = " @p function must not call collectives or merges, because replicas have different numbers of elements."]
+    #[doc = " @param count      the same on all workers; if there are results, large enough to give every worker an element"]
+    #[doc = " @param arguments  plain and mirrored values only, since an element must not depend on its replica"]
     #[doc = " @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,"]
     #[doc = "                   shapes or paths are MDIST_ERR_MISMATCH."]
     #[doc = " @thread one at a time per strategy   @blocks until the last element is done   @collective no"]
@@ -957,23 +1250,25 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle."]
+    #[doc = " Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_id(replica: *const mdist_replica_t) -> i32;
 }
 extern "C" {
-    #[doc = " Index among this worker's replicas; -1 for a bad handle."]
+    #[doc = " Returns the replica's index among this worker's replicas; -1 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_local_index(replica: *const mdist_replica_t) -> i32;
 }
 extern "C" {
-    #[doc = " Replicas in the whole job; 0 for a bad handle."]
+    #[doc = " Returns the number of replicas in the whole job; 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_count(replica: *const mdist_replica_t) -> u32;
 }
 extern "C" {
-    #[doc = " Describes this replica's tensor of argument @p index of the run, which lies where the value has it: device_kind says"]
-    #[doc = " whether on a GPU. Borrowed until the step returns, or as long as that value lives; only read it."]
+    #[doc = " Describes this replica's tensor of argument @p index of the run."]
+    #[doc = ""]
+    #[doc = " The tensor lies where the value has it; device_kind says whether that is on a GPU. It is borrowed until the step"]
+    #[doc = " returns, or longer if the value lives longer. Only read it."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument(
         replica: *mut mdist_replica_t,
@@ -983,8 +1278,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same of an argument that is a structure: this replica's tensor at @p path (\"grads.0\"). MDIST_ERR_NOT_FOUND lists"]
-    #[doc = " what there is. An argument without structure has the path \"\"."]
+    #[doc = " Describes this replica's tensor at @p path (\"grads.0\") of an argument that is a structure."]
+    #[doc = ""]
+    #[doc = " An argument that is no structure has the path \"\". The tensor is borrowed as from mdist_replica_argument."]
+    #[doc = " MDIST_ERR_NOT_FOUND lists the paths there are."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument_at(
         replica: *mut mdist_replica_t,
@@ -995,7 +1292,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets this replica's part of result @p index of the run to a copy of @p tensor. The last call counts."]
+    #[doc = " Sets this replica's part of result @p index of the run to a copy of @p tensor."]
+    #[doc = ""]
+    #[doc = " The last call counts."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_result(
         replica: *mut mdist_replica_t,
@@ -1005,8 +1304,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets one leaf of a result that is a structure. The paths that a step sets must make one (value.h), the same on every"]
-    #[doc = " replica; that is checked when all have returned. The last call for a path counts; \"\" is mdist_replica_set_result."]
+    #[doc = " Sets one leaf of a result that is a structure."]
+    #[doc = ""]
+    #[doc = " The paths that a step sets must form a structure (value.h), the same on every replica. The library checks this when"]
+    #[doc = " all steps have returned. The last call for a path counts. \"\" as the path does what mdist_replica_set_result does."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_result_at(
         replica: *mut mdist_replica_t,
@@ -1016,10 +1317,13 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0. @p arguments are the"]
-#[doc = " replicas' tensors, regrouped; they die with the call. Each result that it sets in @p results is a value it made and"]
-#[doc = " hands over, also if it fails; one that it leaves alone is a result nobody gets. Returns 0, or any other number to"]
-#[doc = " fail the run, as a step does. May call any function of cross-replica context."]
+#[doc = " Runs once for all local replicas, in cross-replica context, on the thread of local replica 0."]
+#[doc = ""]
+#[doc = " - @p arguments are the replicas' tensors, regrouped. They die with the call."]
+#[doc = " - Each result set in @p results is a value that the function made and hands over, even if the function fails. A"]
+#[doc = "   result that it does not set stays empty: no replica receives it."]
+#[doc = " - It returns 0, or any other number to fail the run, as a step does."]
+#[doc = " - It may call any function of cross-replica context."]
 pub type mdist_merge_fn = ::std::option::Option<
     unsafe extern "C" fn(
         strategy: *mut mdist_strategy_t,
@@ -1032,12 +1336,14 @@ pub type mdist_merge_fn = ::std::option::Option<
 >;
 extern "C" {
     #[doc = " Pauses every local replica, calls replica 0's @p merge once, and hands each replica its own part of the results."]
-    #[doc = " Inside, functions of cross-replica context are the right ones, a nested mdist_run too, whose step may merge again."]
-    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. One that was set by"]
+    #[doc = ""]
+    #[doc = " Inside @p merge, call functions of cross-replica context. A nested mdist_run is allowed, and its step may merge"]
+    #[doc = " again."]
+    #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. An argument set with"]
     #[doc = "                   mdist_replica_set_merge_argument_at is not read here; NULL if all were."]
-    #[doc = " @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end;"]
-    #[doc = "                   data NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the"]
-    #[doc = "                   merge left alone"]
+    #[doc = " @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end."]
+    #[doc = "                   data is NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the"]
+    #[doc = "                   merge did not set."]
     #[doc = " @thread replica   @blocks until every local replica has called it and the merge is done"]
     #[doc = " @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1"]
     pub fn mdist_merge_call(
@@ -1053,9 +1359,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets one leaf of argument @p index of this replica's next merge, of either kind, to a copy of @p tensor; the merge"]
-    #[doc = " sees a structure there. Every replica sets the same paths, else MDIST_ERR_MISMATCH from the run. The last call for a"]
-    #[doc = " path counts; the next merge takes all that was set, and refuses what is beyond its arguments."]
+    #[doc = " Sets one leaf of argument @p index of this replica's next merge to a copy of @p tensor."]
+    #[doc = ""]
+    #[doc = " The merge sees a structure in that place. This works for mdist_merge_call and mdist_merge_begin. Every replica sets"]
+    #[doc = " the same paths, else the run fails with MDIST_ERR_MISMATCH. The last call for a path counts. The next merge takes"]
+    #[doc = " everything that was set, and refuses an index beyond its argument count."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_merge_argument_at(
         replica: *mut mdist_replica_t,
@@ -1066,8 +1374,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes this replica's tensor at @p path in result @p index of its last merge, borrowed as that one's results are."]
-    #[doc = " MDIST_ERR_NOT_FOUND lists what there is; a result without structure has the path \"\"."]
+    #[doc = " Describes this replica's tensor at @p path in result @p index of its last merge."]
+    #[doc = ""]
+    #[doc = " The tensor is borrowed as the results of that merge are. A result that is no structure has the path \"\"."]
+    #[doc = " MDIST_ERR_NOT_FOUND lists the paths there are."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_merge_result_at(
         replica: *mut mdist_replica_t,
@@ -1090,9 +1400,12 @@ pub struct mdist_iterator {
 }
 pub type mdist_iterator_t = mdist_iterator;
 extern "C" {
-    #[doc = " A source whose element i is row i of each array. The arrays (kept, not copied) lie on the host and have one first"]
-    #[doc = " dimension in common; they must stay valid and unchanged until @p free_user_data runs; with NULL there, as long as the"]
-    #[doc = " dataset, those made from it, their iterators or their elements live."]
+    #[doc = " Makes a dataset whose element i is row i of each array."]
+    #[doc = ""]
+    #[doc = " - The arrays are kept, not copied. They lie on the host and all have the same first dimension."]
+    #[doc = " - They must stay valid and unchanged until @p free_user_data runs."]
+    #[doc = " - If @p free_user_data is NULL, they must stay valid as long as any of these lives: the dataset, datasets made from"]
+    #[doc = "   it, their iterators, their elements."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_dataset_from_tensors(
@@ -1105,8 +1418,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Keeps elements index, index + shards, index + 2 * shards ... With MDIST_SHARD_HINT shards it stands for what each"]
-    #[doc = " worker is to keep: see input.h."]
+    #[doc = " Keeps elements @p index, @p index + @p shards, @p index + 2 * @p shards ..."]
+    #[doc = ""]
+    #[doc = " With MDIST_SHARD_HINT as @p shards, it marks the place where each worker is to keep its own share: see input.h."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_shard(
         source: *const mdist_dataset_t,
@@ -1117,13 +1431,16 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Picks each next element at random from a buffer of @p buffer_size, refilled from the source. A buffer as large as the"]
-    #[doc = " dataset shuffles it evenly. The order is a function of @p seed and of how often this dataset was iterated: two"]
-    #[doc = " programs, or two workers, that do the same with one seed see one order."]
-    #[doc = " @param reshuffle_each_iteration  non-zero: another order each time, counting the iterators of this dataset and of all"]
-    #[doc = "                                  made from it in the order of their creation, and epochs of mdist_dataset_repeat"]
-    #[doc = "                                  within each; a restarted program begins with the first, or goes on where an"]
-    #[doc = "                                  iterator is restored. 0: the same order every time"]
+    #[doc = " Shuffles the elements through a buffer: picks each next element at random from @p buffer_size elements, and refills"]
+    #[doc = " the buffer from the source."]
+    #[doc = ""]
+    #[doc = " A buffer as large as the dataset shuffles it uniformly. The order depends only on @p seed and on how often this"]
+    #[doc = " dataset has been iterated. Two programs, or two workers, that do the same with the same seed get the same order."]
+    #[doc = " @param reshuffle_each_iteration  0: the same order every time. Non-zero: a different order for each iterator of this"]
+    #[doc = "                                  dataset and of all datasets made from it, in the order of their creation, and for"]
+    #[doc = "                                  each epoch of mdist_dataset_repeat within an iterator. A restarted program begins"]
+    #[doc = "                                  with the first order again, unless it restores an iterator: then it continues from"]
+    #[doc = "                                  there"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_shuffle(
         source: *const mdist_dataset_t,
@@ -1135,7 +1452,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The source @p count times over, or MDIST_FOREVER."]
+    #[doc = " Repeats the source @p count times, or without end if @p count is MDIST_FOREVER."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_repeat(
         source: *const mdist_dataset_t,
@@ -1144,11 +1461,15 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Computes one element from another, into memory that is already there, content undefined: outputs have the dtypes and"]
-#[doc = " shapes given to mdist_dataset_map. Returns 0, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
-#[doc = " mdist_error_native then gives. Runs on the thread that asks for the element or, where mdist_dataset_prefetch,"]
-#[doc = " mdist_dataset_map_parallel or fetching to devices (input.h) follows, on threads of the iterator; one call at a time"]
-#[doc = " per iterator, but for mdist_dataset_map_parallel. Must not call the iterator it serves."]
+#[doc = " Computes one element from another. It writes to @p outputs, which have the dtypes and shapes given to"]
+#[doc = " mdist_dataset_map. Their memory is allocated already, and its content is undefined."]
+#[doc = ""]
+#[doc = " Returns 0 on success. Any other number ends the iteration with MDIST_ERR_CALLBACK, and mdist_error_native gives that"]
+#[doc = " number."]
+#[doc = ""]
+#[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator if"]
+#[doc = " mdist_dataset_prefetch, mdist_dataset_map_parallel or fetching to devices (input.h) follows. Each iterator makes one"]
+#[doc = " call at a time, except under mdist_dataset_map_parallel. The function must not call the iterator that it serves."]
 pub type mdist_map_fn = ::std::option::Option<
     unsafe extern "C" fn(
         inputs: *const mdist_tensor_t,
@@ -1160,8 +1481,8 @@ pub type mdist_map_fn = ::std::option::Option<
 >;
 extern "C" {
     #[doc = " Applies @p map to every element."]
-    #[doc = " @param outputs  dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
-    #[doc = " @param user_data  kept, with @p map, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @param outputs    dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
+    #[doc = " @param user_data  kept, together with @p map, until the dataset, those made from it and their iterators are gone"]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
     pub fn mdist_dataset_map(
@@ -1176,8 +1497,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Joins @p batch_size consecutive elements along a new first dimension. The last batch may be shorter; with"]
-    #[doc = " @p drop_remainder non-zero it is left out then. Elements of one batch have equal shapes, else MDIST_ERR_MISMATCH."]
+    #[doc = " Joins @p batch_size consecutive elements along a new first dimension."]
+    #[doc = ""]
+    #[doc = " The last batch may be shorter. If @p drop_remainder is non-zero, a shorter last batch is left out. Elements of one"]
+    #[doc = " batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_batch(
         source: *const mdist_dataset_t,
@@ -1188,7 +1511,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Prepares up to @p elements ahead, on a thread of each iterator."]
+    #[doc = " Prepares elements ahead on a thread of each iterator, up to @p elements of them."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_prefetch(
         source: *const mdist_dataset_t,
@@ -1198,9 +1521,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same elements, with their components at @p paths, names and positions as in value.h: where components lie when"]
-    #[doc = " an element is taken as one value. Transforms keep names, but for those that make components of their own (map)."]
-    #[doc = " (TensorFlow: elements that are dictionaries.)"]
+    #[doc = " Gives each component a path. The elements stay the same."]
+    #[doc = ""]
+    #[doc = " A path consists of names and positions, as in value.h. It says where a component lies when an element is taken as one"]
+    #[doc = " value. Transforms keep the paths, except those that make components of their own (map). (TensorFlow: elements that"]
+    #[doc = " are dictionaries.)"]
     #[doc = " @param count  must be mdist_dataset_component_count"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_name(
@@ -1212,15 +1537,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Components of an element; 0 for a bad handle."]
+    #[doc = " Returns the number of components of an element. Returns 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
 }
 extern "C" {
-    #[doc = " What is known of a component before there is an element (TensorFlow: element_spec). Of a distributed dataset, what"]
-    #[doc = " each replica gets."]
-    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data NULL"]
-    #[doc = " @param path  receives where it lies in an element taken as one value, borrowed from the handle; may be NULL"]
+    #[doc = " Describes a component as far as it is known before there is an element (TensorFlow: element_spec). For a distributed"]
+    #[doc = " dataset it describes what each replica gets."]
+    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data is NULL"]
+    #[doc = " @param path  receives the component's path in an element taken as one value, borrowed from the handle; may be NULL"]
     #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_component(
@@ -1233,12 +1558,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a dataset; those made from it, and iterators, live on. NULL is fine."]
+    #[doc = " Frees a dataset. Datasets made from it, and iterators, live on. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
 }
 extern "C" {
-    #[doc = " Starts an iteration."]
+    #[doc = " Starts an iteration of a dataset."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_create(
         dataset: *const mdist_dataset_t,
@@ -1247,10 +1572,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The next element: one value for each component, plain, or per-replica from a distributed dataset. MDIST_END after the"]
-    #[doc = " last, again and again. Values are yours to destroy, and stay valid when the iterator moves on or is destroyed. After"]
-    #[doc = " an error the iterator returns that error until it is restored (mdist_iterator_restore); else make a new one. In a"]
-    #[doc = " step of mdist_run it is MDIST_ERR_WRONG_CONTEXT: pass elements as arguments."]
+    #[doc = " Gives the next element, as one value for each component. The values are plain; those from a distributed dataset are"]
+    #[doc = " per-replica."]
+    #[doc = ""]
+    #[doc = " - After the last element it returns MDIST_END, on every further call too."]
+    #[doc = " - The values are yours to destroy. They stay valid when the iterator moves on or is destroyed."]
+    #[doc = " - After an error the iterator returns the same error until it is restored (mdist_iterator_restore). Otherwise create"]
+    #[doc = "   a new iterator."]
+    #[doc = " - In a step of mdist_run the call fails with MDIST_ERR_WRONG_CONTEXT: pass elements as arguments instead."]
+    #[doc = ""]
     #[doc = " @param count  must be mdist_dataset_component_count"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
     #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
@@ -1265,9 +1595,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same element as one value, as said at the top of this header: the one argument of a run, whose steps read"]
-    #[doc = " mdist_replica_argument_at(replica, 0, \"label\", ...). (TensorFlow: get_next and get_next_as_optional, which tells the"]
-    #[doc = " end by an optional without a value as this one by MDIST_END.)"]
+    #[doc = " Gives the next element as one value, as the top of this header describes."]
+    #[doc = ""]
+    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument_at(replica, 0, \"label\", ...)."]
+    #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
+    #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
     #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
     #[doc = "             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread"]
@@ -1280,13 +1612,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Components of an element, as mdist_dataset_component_count, also when the dataset is destroyed or the iteration"]
-    #[doc = " closed; 0 for a bad handle."]
+    #[doc = " Returns the number of components of an element, as mdist_dataset_component_count does. It also works after the"]
+    #[doc = " dataset was destroyed or the iteration closed. Returns 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
 }
 extern "C" {
-    #[doc = " What is known of a component, as mdist_dataset_component says, likewise at any time."]
+    #[doc = " Describes a component, as mdist_dataset_component does. It also works after the dataset was destroyed or the"]
+    #[doc = " iteration closed."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_component(
         iterator: *const mdist_iterator_t,
@@ -1298,15 +1631,24 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Where the iteration stands, behind the last element that was given, as a line of printable text; text, capacity and"]
-    #[doc = " needed as in mdist_config_get. It holds how many elements were taken, the orders of shuffles that reshuffle, and what"]
-    #[doc = " the dataset is made of. An element of a distributed dataset is a step of all replicas, and every worker saves the"]
-    #[doc = " same text. Where all workers share every batch (policy DATA; mdist_dataset_explain tells) any number of workers and"]
-    #[doc = " replicas goes on from there, with MDIST_UNEVEN_DROP any with as many replicas in all; so does one worker under any"]
-    #[doc = " policy, with any number of replicas, if its batches are whole. Elsewhere (FILE, OFF, HINT, whole elements, datasets"]
-    #[doc = " from functions) it takes as many workers, which take as many rows in a step. MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `unordered`, where nobody can say which elements were given: after mdist_dataset_map_parallel without `ordered`, and"]
-    #[doc = " after a cache that holds what another iterator has shuffled. After a failure it is that failure."]
+    #[doc = " Saves the position of an iterator, behind the last element that it gave, as one line of printable text."]
+    #[doc = ""]
+    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get. The text says how many elements were taken, which"]
+    #[doc = " orders the reshuffling shuffles have, and what the dataset is made of. For a distributed dataset one element is a"]
+    #[doc = " step of all replicas, and every worker saves the same text."]
+    #[doc = ""]
+    #[doc = " The number of workers and replicas that may restore the position depends on who saved it:"]
+    #[doc = " - A job in which all workers share every batch (policy DATA; mdist_dataset_explain says so): any number of workers"]
+    #[doc = "   and replicas. With MDIST_UNEVEN_DROP, any number of workers with the same number of replicas in all."]
+    #[doc = " - A job of one worker, under any policy: one worker with any number of replicas, if all batches but the last are"]
+    #[doc = "   full."]
+    #[doc = " - All other cases (FILE, OFF, HINT, whole elements, datasets from functions): the same number of workers, which take"]
+    #[doc = "   the same number of rows in a step."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
+    #[doc = "   mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator shuffled."]
+    #[doc = " - After a failure of the iterator: that failure."]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_save(
         iterator: *mut mdist_iterator_t,
@@ -1317,21 +1659,31 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Moves an iterator, fresh or used, failed or at its end, to where another one of an equal dataset was saved, perhaps"]
-    #[doc = " in another process: it gives the elements that were left there, in the same order. Later iterators of the dataset"]
-    #[doc = " reshuffle as they would have there. If this fails the iterator is as before."]
+    #[doc = " Moves an iterator to a saved position, perhaps one saved in another process. The saved iterator must be of an equal"]
+    #[doc = " dataset."]
     #[doc = ""]
-    #[doc = " Elements that were given before are gone through once more, as far as they must: rows in memory and numbers are"]
-    #[doc = " skipped, whatever they are mapped to; records of files are read and checked, those of all epochs of a"]
-    #[doc = " mdist_dataset_repeat, so rather make an iterator for each epoch; filters and generators are called, and so is what is"]
-    #[doc = " below a filter, cache or shuffle, perhaps while threads of the iterator still call them for elements that it had made"]
-    #[doc = " ahead. Functions are trusted to make of one element the same each time."]
+    #[doc = " This iterator may be fresh, used, failed or at its end. Afterwards it gives the elements that were left at the saved"]
+    #[doc = " position, in the same order. Later iterators of the dataset reshuffle as they would have done there. If the call"]
+    #[doc = " fails, the iterator stays as it was."]
     #[doc = ""]
-    #[doc = " MDIST_ERR_DATA_LOSS, reason `corrupt`, for what is no such text; MDIST_ERR_MISMATCH, reason `different_dataset`, for"]
-    #[doc = " a dataset made otherwise, or with fewer elements than were taken; `different_layout`, where positions depend"]
-    #[doc = " on workers and replicas (mdist_iterator_save says where) and these are others. What arrays, files and functions hold"]
-    #[doc = " is not known and so not compared; nor are folders of files. It never takes longer than taking the elements did; do"]
-    #[doc = " not restore what strangers wrote, who may say that 2^63 elements of a dataset without end were taken."]
+    #[doc = " The iterator goes through the earlier elements again, as far as it must:"]
+    #[doc = " - Rows in memory and numbers are skipped, also if functions map them."]
+    #[doc = " - Records of files are read and checked. This includes all epochs of a mdist_dataset_repeat, so it is faster to make"]
+    #[doc = "   an iterator for each epoch."]
+    #[doc = " - Filters and generators are called. So is everything below a filter, cache or shuffle."]
+    #[doc = " - Threads of the iterator may still call the same functions at that time, for elements that it had made ahead."]
+    #[doc = " - Functions must make the same output of the same element each time. The library does not check this."]
+    #[doc = ""]
+    #[doc = " It never takes longer than taking the elements did. Do not restore a text from an untrusted source: it may claim that"]
+    #[doc = " 2^63 elements of an endless dataset were taken."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_DATA_LOSS, reason `corrupt`: the text is not a saved position."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_dataset`: the dataset was made in another way, or has fewer elements than"]
+    #[doc = "   were taken. The content of arrays, files and functions is not known and so not compared, and neither are folders of"]
+    #[doc = "   files."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_layout`: the position depends on the number of workers or replicas"]
+    #[doc = "   (mdist_iterator_save lists the cases), and these are different."]
     #[doc = " @thread one at a time per iterator   @blocks until it is there"]
     #[doc = " @collective no; all workers do it with the same text for a distributed dataset"]
     #[doc = " @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1"]
@@ -1342,9 +1694,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends the iteration and returns when no map function runs for it any more and none of its memory is in use: before"]
-    #[doc = " what they refer to goes, say at the end of a scope. The iterator is still to be destroyed; more elements are"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
+    #[doc = " Ends the iteration, and returns when no function of yours runs for it any more and none of its memory is in use."]
+    #[doc = ""]
+    #[doc = " Call it before something that these functions refer to goes away, for example at the end of a scope. The iterator"]
+    #[doc = " must still be destroyed. Asking for more elements fails with MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
     #[doc = " @thread one at a time per iterator   @blocks until functions of yours under way on its threads return"]
     #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_close(
@@ -1353,18 +1706,23 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees an iterator. NULL is fine. A function under way on a thread of the iterator runs to its end. Where some source"]
-    #[doc = " or map was given no free function, this waits for it, for nobody else could say when your memory is out of use. Where"]
-    #[doc = " all have one it never waits, as finalizers need it, and that thread calls the free functions."]
+    #[doc = " Frees an iterator. NULL is fine."]
+    #[doc = ""]
+    #[doc = " A function that is under way on a thread of the iterator runs to its end."]
+    #[doc = " - If every source and map has a free function, this call never waits, so finalizers may use it. The thread of the"]
+    #[doc = "   iterator calls the free functions."]
+    #[doc = " - If some source or map was given no free function, this call waits for the function under way. Otherwise nobody"]
+    #[doc = "   could tell when your memory is out of use."]
     #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
     #[doc = " @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
 }
 extern "C" {
-    #[doc = " Waits until no thread of an iterator that was destroyed can call a function of yours any more, or for"]
-    #[doc = " @p timeout_ns. For runtimes that end before their process does: a thread that calls into one"]
-    #[doc = " afterwards may take the process with it."]
-    #[doc = " @param done  receives 1, or 0 if some are still at work"]
+    #[doc = " Waits until no thread of a destroyed iterator can call a function of yours any more, but at most @p timeout_ns."]
+    #[doc = ""]
+    #[doc = " It is for language runtimes that end before their process does. A thread that calls into such a runtime afterwards"]
+    #[doc = " may crash the process."]
+    #[doc = " @param done  receives 1, or 0 if some threads are still at work"]
     #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterators_settle(
         timeout_ns: u64,
@@ -1381,7 +1739,9 @@ pub const MDIST_REDUCE_OP_PIN_INT32: mdist_reduce_op = -2147483648;
 pub type mdist_reduce_op = ::std::os::raw::c_int;
 pub use self::mdist_reduce_op as mdist_reduce_op_t;
 extern "C" {
-    #[doc = " Reduces buffer i of all replicas into every replica's output i (TensorFlow: ReplicaContext.all_reduce)."]
+    #[doc = " Reduces buffer i of all replicas and writes the result to output i of every replica."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: ReplicaContext.all_reduce.)"]
     #[doc = " @param inputs   @p buffer_count buffers of any mix of dtypes"]
     #[doc = " @param outputs  as many, equal in count and dtype; may be @p inputs itself"]
     #[doc = " @thread replica   @blocks until every replica has called it and the result is there   @collective all replicas"]
@@ -1397,12 +1757,16 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces rows (see mdist_value_rows) of all replicas: a sum is all of them, one after another in replica order; MEAN"]
-    #[doc = " divides them by the number of replicas. Rows of one index are not merged. Replicas may have different numbers of"]
-    #[doc = " rows, and none. Other operations are MDIST_ERR_UNSUPPORTED. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
+    #[doc = " Reduces rows (see mdist_value_rows) of all replicas."]
+    #[doc = ""]
+    #[doc = " - SUM joins the rows of all replicas in replica order. It does not merge rows of the same index."]
+    #[doc = " - MEAN does the same and divides the rows by the number of replicas."]
+    #[doc = " - Any other operation is MDIST_ERR_UNSUPPORTED."]
+    #[doc = ""]
+    #[doc = " Replicas may have different numbers of rows, and none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
     #[doc = " @param indices  int64 [k]"]
-    #[doc = " @param values   [k, ...]: alike on all replicas but for k"]
-    #[doc = " @param out      receives a plain value of rows, yours, with the same content on every replica"]
+    #[doc = " @param values   [k, ...]: the same shape on all replicas, except for k"]
+    #[doc = " @param out      receives a plain value of rows, which you own, with the same content on every replica"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_reduce_rows(
         replica: *mut mdist_replica_t,
@@ -1415,7 +1779,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Copies the buffers of replica @p root over those of all others."]
+    #[doc = " Copies the buffers of replica @p root over those of all other replicas."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_broadcast(
         replica: *mut mdist_replica_t,
@@ -1427,9 +1791,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Writes the inputs of all replicas one after another, in replica order, into every replica's output. Inputs may differ"]
-    #[doc = " in length from replica to replica; output i is as long as all inputs i together (gather the lengths first, one uint64"]
-    #[doc = " each, where they are not known). In place: the input is the part of the output where it belongs."]
+    #[doc = " Joins the inputs of all replicas in replica order and writes the result to every replica's output."]
+    #[doc = ""]
+    #[doc = " Inputs may have different lengths on different replicas. Output i is as long as all inputs i together. If you do not"]
+    #[doc = " know the lengths, gather them first, as one uint64 each. In place: the input is that part of the output where it"]
+    #[doc = " belongs."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_gather(
         replica: *mut mdist_replica_t,
@@ -1441,8 +1807,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces like mdist_all_reduce, but each replica receives its own part only: the parts lie in the input in replica"]
-    #[doc = " order, as long as each replica's output, which may differ. In place: the output is the part where it belongs."]
+    #[doc = " Reduces like mdist_all_reduce, but gives each replica only its own part of the result."]
+    #[doc = ""]
+    #[doc = " The parts lie in the input in replica order. Each part is as long as that replica's output; these lengths may differ."]
+    #[doc = " In place: the output is that part of the input where it belongs."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_reduce_scatter(
         replica: *mut mdist_replica_t,
@@ -1456,7 +1824,8 @@ extern "C" {
 }
 extern "C" {
     #[doc = " Cuts each input into as many equal parts as there are replicas; part j of replica i becomes part i of replica j."]
-    #[doc = " Not in place."]
+    #[doc = ""]
+    #[doc = " It does not work in place."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_to_all(
         replica: *mut mdist_replica_t,
@@ -1468,8 +1837,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_all_reduce with a result for replica @p root alone: its outputs are as long as its inputs, and may be the same."]
-    #[doc = " @param outputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " Reduces like mdist_all_reduce, but gives the result to replica @p root only."]
+    #[doc = ""]
+    #[doc = " The outputs of the root are as long as its inputs, and may be the same memory."]
+    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_reduce_to_root(
         replica: *mut mdist_replica_t,
@@ -1483,8 +1854,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_all_gather with a result for replica @p root alone."]
-    #[doc = " @param outputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " Gathers like mdist_all_gather, but gives the result to replica @p root only."]
+    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_gather_to_root(
         replica: *mut mdist_replica_t,
@@ -1497,9 +1868,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives each replica its part of the inputs of replica @p root. The parts lie there in replica order, as long as each"]
-    #[doc = " replica's output, which may differ. In place at the root: its output is its part."]
-    #[doc = " @param inputs  of other replicas are not looked at; may be NULL there"]
+    #[doc = " Gives each replica its part of the inputs of replica @p root."]
+    #[doc = ""]
+    #[doc = " The parts lie in the root's input in replica order. Each part is as long as that replica's output; these lengths may"]
+    #[doc = " differ. In place at the root: its output is its part of the input."]
+    #[doc = " @param inputs  used on replica @p root only; may be NULL on the others"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_scatter(
         replica: *mut mdist_replica_t,
@@ -1521,7 +1894,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_all_reduce for programs that go run, reduce, run: all local replicas' buffers in one call."]
+    #[doc = " Reduces all local replicas' buffers in one call, outside of steps."]
+    #[doc = ""]
+    #[doc = " It does what mdist_all_reduce does, for programs that alternate between running and reducing."]
     #[doc = " @param inputs   buffer b of local replica r at [r * buffer_count + b]"]
     #[doc = " @param outputs  likewise; may be @p inputs itself"]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
@@ -1537,20 +1912,28 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces a value over replicas, and first over @p axes of each tensor if there are any, to a plain value in memory of"]
-    #[doc = " the host (TensorFlow: Strategy.reduce)."]
+    #[doc = " Reduces a value over replicas to a plain value in host memory (TensorFlow: Strategy.reduce)."]
     #[doc = ""]
-    #[doc = " Without axes: element by element; equal shapes. MEAN divides by the number of replicas. With axes (negative ones"]
-    #[doc = " count from the end): replicas may differ in length along them; MEAN divides by the true number of elements that went"]
-    #[doc = " in, as in the rows of a last batch that is not full; integers are summed"]
-    #[doc = " in 64 bits and give float64 then. Of no elements, MEAN is NaN, SUM 0,"]
-    #[doc = " PROD 1, and MIN and MAX are the type's largest and smallest (infinities for floating-point types)."]
-    #[doc = " Rows (mdist_value_rows) are reduced as by mdist_all_reduce_rows, and not over axes."]
-    #[doc = " A plain value (once reduced over axes, if there are any) is given back by MEAN, MIN and MAX; by SUM too if all its"]
-    #[doc = " elements are 0; and by every operation if there is one replica. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT, for"]
-    #[doc = " nobody could say what was meant. A mirrored value likewise without axes; with axes each replica's equal copy counts."]
-    #[doc = " A structure is reduced leaf by leaf, without axes in one operation, and gives one with the same paths; all workers"]
-    #[doc = " must have the same, too."]
+    #[doc = " Without axes it reduces element by element. Shapes must be equal. MEAN divides by the number of replicas."]
+    #[doc = ""]
+    #[doc = " With axes it first reduces each tensor over @p axes. Negative axes count from the end."]
+    #[doc = " - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch"]
+    #[doc = "   that is not full counts correctly."]
+    #[doc = " - Integers are summed in 64 bits. Their MEAN is float64."]
+    #[doc = " - Over no elements, MEAN is NaN, SUM is 0 and PROD is 1. MIN is the largest number of the type and MAX the smallest"]
+    #[doc = "   (infinities for floating-point types)."]
+    #[doc = ""]
+    #[doc = " Kinds of values"]
+    #[doc = " - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value"]
+    #[doc = "   counts as per-replica."]
+    #[doc = " - Plain value: MEAN, MIN and MAX give it back, reduced over axes if there are any. SUM gives it back if all its"]
+    #[doc = "   elements are 0. With one replica every operation gives it back. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT,"]
+    #[doc = "   because their meaning would be unclear."]
+    #[doc = " - Mirrored value: without axes like a plain value, but SUM of zeros is an error, too. With axes each replica's equal"]
+    #[doc = "   copy counts."]
+    #[doc = " - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes."]
+    #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
+    #[doc = "   workers must have the same paths, too."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_reduce(
@@ -1565,9 +1948,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces a per-replica value to where @p destination says: NULL or \"\" for the devices it came from (a mirrored value,"]
-    #[doc = " so an all-reduce), else the name of one device of this strategy (a plain value there). Plain and mirrored values as"]
-    #[doc = " in mdist_reduce, and structures (TensorFlow: StrategyExtended.reduce_to)."]
+    #[doc = " Reduces a per-replica value to the devices that @p destination names."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: StrategyExtended.reduce_to.) Plain and mirrored values, and structures, work as in mdist_reduce."]
+    #[doc = " @param destination  NULL or \"\": the devices that the value came from. The result is mirrored, so this is an"]
+    #[doc = "                     all-reduce. Else the name of one device of this strategy. The result is a plain value there."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_reduce_to(
@@ -1581,10 +1966,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Many mdist_reduce_to in one: value i to destination i gives out i. All or none. What goes to the devices it came from"]
-    #[doc = " is one operation, however many values and leaves it is, and what goes to single devices another one; or they are"]
-    #[doc = " packs, if @p options or the config say so. Small results share memory, up to 4 MiB, which goes with the last of them."]
-    #[doc = " @param destinations  NULL: all to the devices they came from"]
+    #[doc = " Does many mdist_reduce_to in one call: value i goes to destination i and gives out i."]
+    #[doc = ""]
+    #[doc = " - Either all succeed, or none."]
+    #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves they have. All"]
+    #[doc = "   values that go to single devices are another one. @p options or the config can cut both into packs."]
+    #[doc = " - Small results share memory, up to 4 MiB. That memory is freed with the last of them."]
+    #[doc = " @param destinations  NULL: each value goes to the devices it came from"]
     #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_batch_reduce_to(
@@ -1599,8 +1987,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A mirrored value with a copy of @p tensor on every local device (TensorFlow: broadcast_to). For structures there is"]
-    #[doc = " mdist_value_mirrored."]
+    #[doc = " Makes a mirrored value with a copy of @p tensor on every local device."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_broadcast_to(
         strategy: *mut mdist_strategy_t,
@@ -1609,9 +1998,10 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Computes what is fetched where it lies, from what lies there: makes @p result, a plain value that it hands over, also"]
-#[doc = " if it fails. Returns 0, or any other number to fail the call, which mdist_error_native then gives. May call any"]
-#[doc = " function of cross-replica context."]
+#[doc = " Computes a result from a tensor, on the device where the tensor lies."]
+#[doc = ""]
+#[doc = " It sets @p result to a plain value that it makes and hands over, even if it fails. It returns 0, or any other number"]
+#[doc = " to fail the call; mdist_error_native then gives the number. It may call any function of cross-replica context."]
 pub type mdist_fetch_fn = ::std::option::Option<
     unsafe extern "C" fn(
         source: *const mdist_tensor_t,
@@ -1620,11 +2010,15 @@ pub type mdist_fetch_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " A plain value on the device named @p destination (NULL or \"\": in host memory) with the content of a plain or mirrored"]
-    #[doc = " value, or what @p fetch makes of it on the device where it lies, so that only that need travel (TensorFlow 1: fetch)."]
-    #[doc = " Of a mirrored value the copy at the destination is taken if there is one. A per-replica value is"]
-    #[doc = " MDIST_ERR_INVALID_ARGUMENT, for nobody could say which content was meant; variables go through mdist_variable_read."]
-    #[doc = " @param fetch  NULL for the content itself"]
+    #[doc = " Copies the content of a plain or mirrored value to the device named @p destination, as a plain value."]
+    #[doc = ""]
+    #[doc = " With @p fetch, the library calls it on the device where the value lies, and copies only its result. (TensorFlow 1:"]
+    #[doc = " fetch.) For a mirrored value the library takes the copy at the destination, if there is one."]
+    #[doc = ""]
+    #[doc = " A per-replica value is MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. For variables use"]
+    #[doc = " mdist_variable_read."]
+    #[doc = " @param destination  NULL or \"\": host memory"]
+    #[doc = " @param fetch        NULL: the content itself"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1"]
     pub fn mdist_fetch(
         strategy: *mut mdist_strategy_t,
@@ -1637,10 +2031,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Joins the replicas' tensors along @p axis in replica order, to a plain value in memory of the host (TensorFlow:"]
-    #[doc = " Strategy.gather). Lengths along the axis may differ; rank, dtype and the other dimensions must not. A plain or"]
-    #[doc = " mirrored value counts once per replica. A structure is gathered leaf by leaf. Rows are MDIST_ERR_UNSUPPORTED: their"]
-    #[doc = " sum joins them."]
+    #[doc = " Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: Strategy.gather.)"]
+    #[doc = " - Lengths along the axis may differ. Rank, dtype and the other dimensions must be the same."]
+    #[doc = " - A plain or mirrored value counts once per replica."]
+    #[doc = " - A structure is gathered leaf by leaf."]
+    #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gather(
@@ -1681,7 +2078,7 @@ pub const MDIST_ASSIGN_MAX: mdist_assign = 7;
 pub const MDIST_ASSIGN_PIN_INT32: mdist_assign = -2147483648;
 pub type mdist_assign = ::std::os::raw::c_int;
 pub use self::mdist_assign as mdist_assign_t;
-#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+#[doc = " Options of a variable. NULL, or all fields but struct_size zero: mirrored, aggregation NONE."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_variable_options {
@@ -1789,13 +2186,14 @@ fn bindgen_test_layout_mdist_variable_options() {
     }
     test_field_colocate_with();
 }
-#[doc = " Options of a variable. NULL, or all zero but struct_size: mirrored, aggregation NONE."]
+#[doc = " Options of a variable. NULL, or all fields but struct_size zero: mirrored, aggregation NONE."]
 pub type mdist_variable_options_t = mdist_variable_options;
 extern "C" {
-    #[doc = " Creates a variable with a copy of @p initial on every replica (zeros where its data is NULL)."]
+    #[doc = " Creates a variable with a copy of @p initial on every replica (zeros if its data is NULL)."]
+    #[doc = ""]
     #[doc = " Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use"]
     #[doc = " mdist_replica_variable_create."]
-    #[doc = " @param name  for messages and checkpoints; not empty; two variables of one strategy may not share it"]
+    #[doc = " @param name  for messages and checkpoints; not empty, and unique within the strategy"]
     #[doc = " @thread one at a time per strategy   @blocks until all workers have the initial value   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_variable_create(
@@ -1808,9 +2206,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Creates a variable from inside a step. Every replica makes the same call (name, shape, dtype, options); replica 0's"]
-    #[doc = " @p initial is everybody's initial value, random ones too. Each receives a handle of its own to the same variable,"]
-    #[doc = " which goes with the last of them."]
+    #[doc = " Creates a variable from inside a step."]
+    #[doc = ""]
+    #[doc = " Every replica makes the same call (name, shape, dtype, options). Replica 0's @p initial is the initial value on all"]
+    #[doc = " replicas, even if it is random. Each replica receives its own handle to the variable. The variable is freed with the"]
+    #[doc = " last handle."]
     #[doc = " @thread replica   @blocks until every replica has called it   @collective all replicas"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_replica_variable_create(
@@ -1823,13 +2223,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Writes from outside of steps. A plain or mirrored value goes to every copy; the tensors of a per-replica value go"]
-    #[doc = " each to its own copy, which then differ. Sync-on-read with SET and aggregation SUM: each of N copies receives 1/N of"]
-    #[doc = " its tensor (integers: cut off towards zero), so that reading gives it back; ADD and SUB are"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION with SUM. (Creation does not divide: every copy starts with the initial value.)"]
-    #[doc = " Inside mdist_update's function, writes the copy at hand only, by its own tensor of the value."]
-    #[doc = " A value of rows (mdist_value_rows) writes those rows of the copies and leaves the others alone, as"]
-    #[doc = " mdist_replica_assign_rows does."]
+    #[doc = " Writes a variable outside of steps."]
+    #[doc = ""]
+    #[doc = " - It writes the copies of this worker. Call it with equal values on all workers, else their copies differ."]
+    #[doc = " - A plain or mirrored value goes to every copy."]
+    #[doc = " - Each tensor of a per-replica value goes to its own copy; the copies then differ."]
+    #[doc = " - A value of rows (mdist_value_rows) writes those rows of the copies and no others, as mdist_replica_assign_rows"]
+    #[doc = "   does."]
+    #[doc = " - Inside mdist_update's function the call writes only the copy at hand, from that copy's tensor of the value."]
+    #[doc = ""]
+    #[doc = " Sync-on-read variables with aggregation SUM are special. SET gives each of N copies 1/N of its tensor (integers:"]
+    #[doc = " rounded towards zero), so that reading gives the tensor back. ADD and SUB are MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = " (Creation does not divide: every copy starts with the initial value.)"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_assign(
         variable: *mut mdist_variable_t,
@@ -1839,9 +2244,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Writes from inside a step. Mirrored with SUM or MEAN: the replicas' tensors are reduced, and the result is applied"]
-    #[doc = " once to every copy; ONLY_FIRST_REPLICA: replica 0's tensor is. Those three need every replica to call. Mirrored with"]
-    #[doc = " NONE, and sync-on-read: only this replica's copy, nobody else takes part."]
+    #[doc = " Writes a variable inside a step."]
+    #[doc = ""]
+    #[doc = " Mirrored variables, by aggregation:"]
+    #[doc = " - SUM and MEAN: the replicas' tensors are reduced, and the result is applied once to every copy. All replicas must"]
+    #[doc = "   call."]
+    #[doc = " - ONLY_FIRST_REPLICA: replica 0's tensor is applied to every copy. All replicas must call."]
+    #[doc = " - NONE: only this replica's copy changes, and no other replica takes part."]
+    #[doc = ""]
+    #[doc = " Sync-on-read variables: only this replica's copy changes, and no other replica takes part."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_replica_assign(
@@ -1854,15 +2265,23 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Writes rows from inside a step: row i of @p values into row indices[i] of the copy, one after another in their order,"]
-    #[doc = " the same one twice, too (TensorFlow: scatter_update, _add, _sub, _mul, _div, _min, _max). Mirrored variables only:"]
-    #[doc = " with NONE this replica's copy and rows; ONLY_FIRST_REPLICA replica 0's rows into every copy; SUM the rows of all"]
-    #[doc = " replicas, in replica order, into every copy; MEAN the same, each row divided by the number of replicas. Those three"]
-    #[doc = " need every replica to call, with any number of rows. With SUM and MEAN, SET, MIN and MAX are MDIST_ERR_UNSUPPORTED,"]
-    #[doc = " reason `rows_aggregation`; sync-on-read is, too, reason `rows_on_read`. An index that the variable has not is"]
-    #[doc = " MDIST_ERR_INVALID_ARGUMENT, and nothing is written."]
+    #[doc = " Writes rows of a variable inside a step: row i of @p values goes into row indices[i]."]
+    #[doc = ""]
+    #[doc = " The rows are applied one after another in their order; an index may come twice. (TensorFlow: scatter_update, _add,"]
+    #[doc = " _sub, _mul, _div, _min, _max.)"]
+    #[doc = ""]
+    #[doc = " Mirrored variables, by aggregation:"]
+    #[doc = " - NONE: this replica's rows go into its own copy."]
+    #[doc = " - ONLY_FIRST_REPLICA: replica 0's rows go into every copy."]
+    #[doc = " - SUM: the rows of all replicas, in replica order, go into every copy."]
+    #[doc = " - MEAN: as SUM, with each row divided by the number of replicas."]
+    #[doc = ""]
+    #[doc = " With ONLY_FIRST_REPLICA, SUM and MEAN every replica must call, with any number of rows."]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `rows_aggregation`: SET, MIN or MAX with aggregation SUM or MEAN"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `rows_on_read`: the variable is sync-on-read"]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the variable has no row of some index; nothing is written"]
     #[doc = " @param indices  int64 [k]"]
-    #[doc = " @param values   [k, ...]: like the variable but for the first dimension"]
+    #[doc = " @param values   [k, ...]: the variable's shape, except for the first dimension"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_replica_assign_rows(
@@ -1876,9 +2295,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads from outside of steps, as a plain value (a copy, in memory of the host). Mirrored: copy 0. Sync-on-read: SUM"]
-    #[doc = " and MEAN over all replicas' copies, ONLY_FIRST_REPLICA copy 0; NONE is MDIST_ERR_FAILED_PRECONDITION. In a step, read"]
-    #[doc = " the memory of mdist_variable_tensor."]
+    #[doc = " Reads a variable outside of steps, as a plain value (a copy in host memory)."]
+    #[doc = ""]
+    #[doc = " - Mirrored: gives copy 0."]
+    #[doc = " - Sync-on-read with SUM or MEAN: aggregates the copies of all replicas."]
+    #[doc = " - Sync-on-read with ONLY_FIRST_REPLICA: gives copy 0."]
+    #[doc = " - Sync-on-read with NONE: MDIST_ERR_FAILED_PRECONDITION."]
+    #[doc = ""]
+    #[doc = " In a step, read the memory of mdist_variable_tensor instead."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers for sync-on-read"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_variable_read(
@@ -1889,12 +2313,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " From here to mdist_cached_reads_exit, mdist_variable_read gives of each variable of the strategy what its first read"]
-    #[doc = " gave, whatever has been written since, without asking other workers again: for who looks at the same numbers in many"]
-    #[doc = " places. Does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`. All workers enter and leave alike, since"]
-    #[doc = " a read that one of them has cached is none that others could wait for; a client that leads others (serve.h) caches"]
-    #[doc = " what it reads itself. In a step, where a read is a look at memory, keep a copy of it. Checkpoints are saved from the"]
-    #[doc = " variables themselves. (TensorFlow: cache_variable_reads.)"]
+    #[doc = " Makes mdist_variable_read return cached results until mdist_cached_reads_exit."]
+    #[doc = ""]
+    #[doc = " Each variable of the strategy keeps giving what its first read gave, whatever is written later. Later reads do not"]
+    #[doc = " ask other workers. Use this if you read the same numbers in many places."]
+    #[doc = " - It does not nest: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`."]
+    #[doc = " - All workers must enter and leave at the same points: a worker that reads from its cache does not join a read that"]
+    #[doc = "   others wait for."]
+    #[doc = " - A client that leads other workers (serve.h) caches its own reads."]
+    #[doc = " - In a step a read is a look at memory. Keep a copy of it instead."]
+    #[doc = " - Checkpoints are saved from the variables themselves."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: cache_variable_reads.)"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cached_reads_enter(
         strategy: *mut mdist_strategy_t,
@@ -1902,7 +2332,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends what mdist_cached_reads_enter began. Without that: MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`."]
+    #[doc = " Ends what mdist_cached_reads_enter began."]
+    #[doc = ""]
+    #[doc = " Without mdist_cached_reads_enter it is MDIST_ERR_FAILED_PRECONDITION, reason `cached_reads`."]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cached_reads_exit(
         strategy: *mut mdist_strategy_t,
@@ -1910,9 +2342,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes the copy of a local replica, which lies on its device. Its address never changes; borrowed until the"]
-    #[doc = " variable is destroyed. Read and write it as you like, from one thread at a time (on a GPU by kernels and copies, see"]
-    #[doc = " <mdist/gpu.h>); keeping mirrored copies equal is then up to you."]
+    #[doc = " Describes the copy of a local replica, which lies on its device."]
+    #[doc = ""]
+    #[doc = " Its address never changes. It is borrowed until the variable is destroyed. You may read and write it as you like,"]
+    #[doc = " from one thread at a time. (On a GPU, use kernels and copies: see <mdist/gpu.h>.) If you write a mirrored variable"]
+    #[doc = " this way, you must keep its copies equal."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_tensor(
         variable: *const mdist_variable_t,
@@ -1922,16 +2356,20 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The name it was created with, borrowed; \"\" for a bad handle."]
+    #[doc = " Returns the name of a variable, borrowed; \"\" for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_name(variable: *const mdist_variable_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " All variables of @p dtype of a local replica as one buffer: reduce or update many in one call. They lie in order of"]
-    #[doc = " creation, but a new one may take the place of a destroyed one; each starts at a multiple of 64 bytes, where"]
-    #[doc = " mdist_variable_tensor says, at the same offset on every replica. The gaps hold zeros unless you write there. All"]
-    #[doc = " kinds are in it: reducing it makes sync-on-read copies equal, too. Borrowed until the strategy and its variables are"]
-    #[doc = " gone; more variables make it longer, and it never moves. Without a variable of that dtype: data NULL, no elements."]
+    #[doc = " Gives all variables of @p dtype of a local replica as one buffer, so that one call can reduce or update all of them."]
+    #[doc = ""]
+    #[doc = " - Variables lie in order of creation, but a new one may take the place of a destroyed one."]
+    #[doc = " - Each starts at a multiple of 64 bytes, at the address of mdist_variable_tensor. The offset is the same on every"]
+    #[doc = "   replica."]
+    #[doc = " - The gaps hold zeros unless you write there."]
+    #[doc = " - The arena holds mirrored and sync-on-read variables. Reducing it makes sync-on-read copies equal, too."]
+    #[doc = " - It is borrowed until the strategy and its variables are gone. New variables make it longer; it never moves."]
+    #[doc = " - Without a variable of that dtype: data NULL, no elements."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_arena(
         strategy: *const mdist_strategy_t,
@@ -1942,9 +2380,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Says which variable holds the memory at @p address, and which local replica's copy it is; MDIST_ERR_NOT_FOUND if none"]
-    #[doc = " of this strategy does (TensorFlow: value_container, variable_created_in_scope). For functions that see tensors only."]
-    #[doc = " @param out            receives a handle of your own to the variable, which goes with the last of its handles"]
+    #[doc = " Finds the variable that holds the memory at @p address, and the local replica whose copy it is."]
+    #[doc = ""]
+    #[doc = " This is for functions that see tensors only. If no variable of this strategy holds the address, it is"]
+    #[doc = " MDIST_ERR_NOT_FOUND. (TensorFlow: value_container, variable_created_in_scope.)"]
+    #[doc = " @param out            receives your own handle to the variable, which is freed with the last of its handles"]
     #[doc = " @param local_replica  may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_of(
@@ -1956,8 +2396,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Finds a variable by its name, whoever created it, in a step too; MDIST_ERR_NOT_FOUND lists what there is."]
-    #[doc = " @param out  receives a handle of your own to the variable, which goes with the last of its handles"]
+    #[doc = " Finds a variable by its name, no matter who created it, even in a step."]
+    #[doc = ""]
+    #[doc = " MDIST_ERR_NOT_FOUND lists the names there are."]
+    #[doc = " @param out  receives your own handle to the variable, which is freed with the last of its handles"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_find(
         strategy: *const mdist_strategy_t,
@@ -1966,13 +2408,17 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Changes one copy in update context: the copy's memory, and for each argument the tensor that belongs to it; an"]
-#[doc = " argument that is a structure brings those of its leaves, one after another in the order of their paths, so that"]
-#[doc = " @p argument_count counts tensors. Each result that it sets in @p results is a plain value or a structure of such,"]
-#[doc = " which it made and hands over, also if it fails. Returns 0, or any other number to fail the update, which"]
-#[doc = " mdist_error_native then gives. Runs on the thread that called mdist_update; may call any function of cross-replica"]
-#[doc = " context, where mdist_variable_assign writes the copy at hand only. A copy on a GPU is for kernels, whose work must be"]
-#[doc = " done when it returns."]
+#[doc = " Changes one copy of a variable, in update context."]
+#[doc = ""]
+#[doc = " - @p copy is the memory of the copy. On a GPU, change it with kernels; their work must be done when the function"]
+#[doc = "   returns."]
+#[doc = " - @p arguments holds, for each argument, the tensor that belongs to the copy. An argument that is a structure brings"]
+#[doc = "   the tensors of its leaves, one after another in the order of their paths. So @p argument_count counts tensors."]
+#[doc = " - Each result set in @p results is a plain value, or a structure of plain values, that the function made and hands"]
+#[doc = "   over, even if it fails."]
+#[doc = " - It returns 0, or any other number to fail the update; mdist_error_native then gives the number."]
+#[doc = " - It runs on the thread that called mdist_update."]
+#[doc = " - It may call any function of cross-replica context. mdist_variable_assign writes only the copy at hand there."]
 pub type mdist_update_fn = ::std::option::Option<
     unsafe extern "C" fn(
         local_replica: u32,
@@ -1985,11 +2431,13 @@ pub type mdist_update_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update). Stops at the first"]
-    #[doc = " failure; copies already changed stay so. In a step, call mdist_merge_call first."]
-    #[doc = " @param arguments  each copy sees its own tensor of a per-replica or mirrored value, and all see the one of a plain"]
+    #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update)."]
+    #[doc = ""]
+    #[doc = " It stops at the first failure. Copies that were already changed stay changed. In a step, call mdist_merge_call first."]
+    #[doc = " @param arguments  each copy sees its own tensor of a per-replica or mirrored value; all see the one tensor of a plain"]
     #[doc = "                   value. May be NULL if the count is 0."]
-    #[doc = " @param results    receives @p result_count values, as from mdist_run: what the copies made, regrouped leaf by leaf"]
+    #[doc = " @param results    receives @p result_count values, as from mdist_run: the results of all copies, regrouped leaf by"]
+    #[doc = "                   leaf"]
     #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
     #[doc = " @calls-back update, on this thread   @since 0.1"]
     pub fn mdist_update(
@@ -2004,8 +2452,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same for state that belongs to no single variable, such as an optimizer's step counter: calls @p update once per"]
-    #[doc = " device of the strategy, with NULL for the copy. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)"]
+    #[doc = " Calls @p update once per device of the strategy, with NULL for the copy."]
+    #[doc = ""]
+    #[doc = " Use it for state that belongs to no single variable, such as an optimizer's step counter. All else is as in"]
+    #[doc = " mdist_update. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)"]
     #[doc = " @thread one at a time per strategy   @blocks until the last device is done   @collective no"]
     #[doc = " @calls-back update, on this thread   @since 0.1"]
     pub fn mdist_update_non_slot(
@@ -2020,8 +2470,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a variable and its place in the arenas, which is zeroed and may go to the next variable: addresses from"]
-    #[doc = " mdist_variable_tensor are wrong from then on. So not while a step uses it. NULL is fine."]
+    #[doc = " Destroys a handle; the last handle frees the variable and its place in the arenas."]
+    #[doc = ""]
+    #[doc = " The place is zeroed, and the next variable may take it. Addresses from mdist_variable_tensor are invalid from then"]
+    #[doc = " on, so do not call this while a step uses the variable. NULL is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_destroy(variable: *mut mdist_variable_t);
 }
@@ -2031,7 +2483,7 @@ pub struct mdist_checkpoint {
     _unused: [u8; 0],
 }
 pub type mdist_checkpoint_t = mdist_checkpoint;
-#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero but struct_size: everything is restored."]
+#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero except struct_size: restores everything."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_restore_options {
@@ -2103,12 +2555,13 @@ fn bindgen_test_layout_mdist_restore_options() {
     }
     test_field_timeout_ns();
 }
-#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero but struct_size: everything is restored."]
+#[doc = " Options of mdist_checkpoint_restore. NULL, or all zero except struct_size: restores everything."]
 pub type mdist_restore_options_t = mdist_restore_options;
 extern "C" {
-    #[doc = " A checkpoint object that holds nothing yet. Does not look at the folder."]
-    #[doc = " @param folder  of rank 0; made by the first save. For one job at a time"]
-    #[doc = " @param keep    how many checkpoints stay there: a save removes those saved before the last @p keep. 0: all stay"]
+    #[doc = " Makes a checkpoint object that holds nothing yet. The call does not look at the folder."]
+    #[doc = " @param folder  a folder on the host of rank 0; the first save makes it. Only one job at a time may use it"]
+    #[doc = " @param keep    how many checkpoints stay in the folder: a save removes those saved before the last @p keep. 0: all"]
+    #[doc = "                stay"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_create(
         strategy: *mut mdist_strategy_t,
@@ -2119,8 +2572,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Adds a variable (kept) of the same strategy. All workers add the same, in any order."]
-    #[doc = " @param name  in files, UTF-8; NULL: the variable's own. Two variables may not share it"]
+    #[doc = " Adds a variable (kept) of the same strategy to what is saved."]
+    #[doc = ""]
+    #[doc = " All workers must add the same variables, in any order."]
+    #[doc = " @param name  the name in files, UTF-8; NULL: the variable's own name. Two variables may not share it"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_add(
         checkpoint: *mut mdist_checkpoint_t,
@@ -2130,12 +2585,19 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Adds an iterator (kept), whose position is saved along and restored with the variables, as mdist_iterator_save and"]
-    #[doc = " mdist_iterator_restore do it: all of them or none. All workers add the same, in any order, each its own iterator, and"]
-    #[doc = " have taken equally many elements when they save (MDIST_ERR_MISMATCH). No other call may use it meanwhile. A"]
-    #[doc = " file without it, or with others, is MDIST_ERR_MISMATCH, reason `different_variables`, when restoring; with"]
-    #[doc = " MDIST_RESTORE_PARTIAL the first stay where they are, and the second are passed over."]
-    #[doc = " @param name  in files, UTF-8, not empty; two iterators may not share it"]
+    #[doc = " Adds an iterator (kept), whose position is saved and restored together with the variables."]
+    #[doc = ""]
+    #[doc = " - Saving and restoring work as in mdist_iterator_save and mdist_iterator_restore. Either all iterators are restored,"]
+    #[doc = "   or none."]
+    #[doc = " - All workers must add the same names, in any order, each with its own iterator."]
+    #[doc = " - When they save, all workers must have taken the same number of elements; otherwise saving fails with"]
+    #[doc = "   MDIST_ERR_MISMATCH."]
+    #[doc = " - No other call may use the iterator during a save or restore."]
+    #[doc = ""]
+    #[doc = " If a file lacks this iterator, or holds others, restoring fails with MDIST_ERR_MISMATCH, reason"]
+    #[doc = " `different_variables`. With MDIST_RESTORE_PARTIAL, iterators that the file lacks stay where they are, and others in"]
+    #[doc = " the file are ignored."]
+    #[doc = " @param name  the name in files, UTF-8, not empty; two iterators may not share it"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_add_iterator(
         checkpoint: *mut mdist_checkpoint_t,
@@ -2145,7 +2607,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets a text that is saved along, over the one that @p key has. The chief's are saved; restoring gives them to all."]
+    #[doc = " Sets a text that is saved too. It replaces the text that @p key had."]
+    #[doc = ""]
+    #[doc = " The texts of the chief are saved. Restoring gives them to all workers."]
     #[doc = " @param key  UTF-8, not empty, not beginning with \"mdist.\""]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_set_text(
@@ -2156,8 +2620,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads a text, set or restored; text, capacity and needed as in mdist_config_get. MDIST_ERR_NOT_FOUND if @p key has"]
-    #[doc = " none."]
+    #[doc = " Reads a text that was set or restored. @p text, @p capacity and @p needed work as in mdist_config_get."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_NOT_FOUND if @p key has no text."]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_text(
         checkpoint: *const mdist_checkpoint_t,
@@ -2169,16 +2634,19 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Saves checkpoint @p number, which then is the latest; one that has that number already is replaced. Mirrored"]
-    #[doc = " variables are saved as the chief's copy 0, sync-on-read ones as reduced over all replicas; those with aggregation"]
-    #[doc = " NONE are MDIST_ERR_FAILED_PRECONDITION."]
-    #[doc = " A failure is the same on all workers, and the strategy goes on working: MDIST_ERR_IO with errno as mdist_error_native"]
-    #[doc = " where the disk is full or refuses; MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another process saves there;"]
-    #[doc = " MDIST_ERR_MISMATCH where workers have other numbers, variables or iterators, or"]
-    #[doc = " these elsewhere; MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`, of an iterator. The checkpoints"]
-    #[doc = " that were there still are."]
-    #[doc = " @param number   less than MDIST_LATEST; of a step or epoch, say"]
-    #[doc = " @param options  timeout_ns must be enough for the chief to write: the others wait for it"]
+    #[doc = " Saves checkpoint @p number, which is the latest from then on. It replaces a checkpoint that has the same number."]
+    #[doc = ""]
+    #[doc = " Mirrored variables are saved as the chief's copy 0. Sync-on-read variables are saved as reduced over all replicas."]
+    #[doc = ""]
+    #[doc = " A failure is the same on all workers, and earlier checkpoints are still there. The strategy stays usable:"]
+    #[doc = " - MDIST_ERR_IO: the disk is full or refuses. mdist_error_native gives errno."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: a sync-on-read variable has aggregation NONE."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `busy`: another process is saving in the folder."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`: an iterator cannot be saved."]
+    #[doc = " - MDIST_ERR_MISMATCH: workers have different numbers, variables or iterators, or iterators at different positions."]
+    #[doc = ""]
+    #[doc = " @param number   less than MDIST_LATEST; for example the number of the step or epoch"]
+    #[doc = " @param options  timeout_ns must be long enough for the chief to write: the others wait for it"]
     #[doc = " @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never"]
     #[doc = " @since 0.1"]
     pub fn mdist_checkpoint_save(
@@ -2189,15 +2657,25 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives variables, iterators and texts what checkpoint @p number has, on all workers. Mirrored variables, and"]
-    #[doc = " sync-on-read ones but with aggregation SUM: the value goes to every copy; SUM: each of N copies receives 1/N of it"]
-    #[doc = " (integers: cut off towards zero). Texts that the file lacks are gone. A failure is the same on all workers, and comes"]
-    #[doc = " before anything has changed: MDIST_ERR_NOT_FOUND, reason `no_checkpoint`; MDIST_ERR_DATA_LOSS for a damaged file,"]
-    #[doc = " saying what is wrong; MDIST_ERR_MISMATCH, reason `different_variables`, naming variables that are not in the file,"]
-    #[doc = " tensors that are no variables, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL the first stay as they"]
-    #[doc = " are, and the second are passed over. (If the file can be read once and not again, or workers are lost meanwhile, some"]
-    #[doc = " variables may have changed.)"]
-    #[doc = " @param number    MDIST_LATEST: what the list says; else it need not be on the list: any safetensors file of that name"]
+    #[doc = " Restores variables, iterators and texts from checkpoint @p number, on all workers."]
+    #[doc = ""]
+    #[doc = " - Mirrored variables: every copy gets the value."]
+    #[doc = " - Sync-on-read variables: every copy gets the value. With aggregation SUM, each of N copies gets 1/N of it instead;"]
+    #[doc = "   integers are truncated towards zero."]
+    #[doc = " - Texts: those that the file lacks are removed."]
+    #[doc = ""]
+    #[doc = " A failure is the same on all workers, and nothing has changed then:"]
+    #[doc = " - MDIST_ERR_NOT_FOUND, reason `no_checkpoint`: there is no such checkpoint."]
+    #[doc = " - MDIST_ERR_DATA_LOSS: the file is damaged; the message says what is wrong."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_variables`: the message names variables that are not in the file, tensors of"]
+    #[doc = "   the file that belong to no variable, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL, variables"]
+    #[doc = "   that are not in the file stay as they are, and tensors that belong to no variable are ignored. Another dtype or"]
+    #[doc = "   shape still fails."]
+    #[doc = ""]
+    #[doc = " Exception: some variables may have changed if the file can be read once but not again, or if workers are lost"]
+    #[doc = " meanwhile."]
+    #[doc = " @param number    MDIST_LATEST takes the latest of the list. Any other number need not be on the list: any safetensors"]
+    #[doc = "                  file of that name will do"]
     #[doc = " @param restored  may be NULL; receives the number"]
     #[doc = " @thread one at a time per strategy   @blocks on the file, and until iterators have gone through their elements"]
     #[doc = " @collective all workers   @calls-back functions of iterators' datasets, as mdist_iterator_restore   @since 0.1"]
@@ -2210,9 +2688,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Removes all checkpoints from the folder: the training they were for is done, and the next one shall begin anew. None"]
-    #[doc = " and no folder are fine. MDIST_ERR_IO where some cannot be removed, MDIST_ERR_FAILED_PRECONDITION, reason `busy`,"]
-    #[doc = " while another process saves there. The variables stay as they are."]
+    #[doc = " Removes all checkpoints from the folder. Call it when the training is done and the next one is to begin anew."]
+    #[doc = ""]
+    #[doc = " It does nothing if there are no checkpoints or no folder. The variables stay as they are. Errors:"]
+    #[doc = " - MDIST_ERR_IO: some checkpoints cannot be removed."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `busy`: another process is saving in the folder."]
     #[doc = " @thread one at a time per strategy   @blocks on the folder   @collective all workers   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_clear(
         checkpoint: *mut mdist_checkpoint_t,
@@ -2221,8 +2701,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The number of the checkpoint in @p folder that was saved last, for programs that only watch. MDIST_ERR_NOT_FOUND,"]
-    #[doc = " reason `no_checkpoint`, if there is none."]
+    #[doc = " Finds the number of the checkpoint in @p folder that was saved last. It is for programs that only watch the folder."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_NOT_FOUND, reason `no_checkpoint`, if there is none."]
     #[doc = " @thread any   @blocks on the folder   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_latest(
         folder: *const ::std::os::raw::c_char,
@@ -2231,7 +2712,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a checkpoint object and lets go of its variables and iterators; files stay. NULL is fine."]
+    #[doc = " Frees a checkpoint object and releases its variables and iterators. The files stay. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_checkpoint_destroy(checkpoint: *mut mdist_checkpoint_t);
 }
@@ -2250,7 +2731,7 @@ pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
 pub type mdist_task_type = ::std::os::raw::c_int;
 pub use self::mdist_task_type as mdist_task_type_t;
 extern "C" {
-    #[doc = " A cluster without tasks. (TensorFlow: SimpleClusterResolver, with the next two.)"]
+    #[doc = " Makes a cluster without tasks. (TensorFlow: SimpleClusterResolver, together with the next two functions.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_create(
         out: *mut *mut mdist_cluster_t,
@@ -2258,7 +2739,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Adds a task at @p address (\"host:port\"; an IPv6 host in brackets), or at one nobody knows (\"\")."]
+    #[doc = " Adds a task at @p address: \"host:port\", with an IPv6 host in brackets, or \"\" if the address is not known."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_add_task(
         cluster: *mut mdist_cluster_t,
@@ -2269,8 +2750,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Says which task this process is. MDIST_ERR_CONFIG if the cluster cannot have it, so add tasks first; an evaluator"]
-    #[doc = " need not be in it."]
+    #[doc = " Sets which task this process is."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_CONFIG if the cluster cannot have this task, so add tasks first. An evaluator need not be in"]
+    #[doc = " the cluster."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_set_task(
         cluster: *mut mdist_cluster_t,
@@ -2280,8 +2763,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The cluster that a strategy created from @p config would be in, or from the environment if it is NULL. Without one, a"]
-    #[doc = " cluster without tasks. Fails as mdist_strategy_create would: where sources contradict each other, or cannot be used."]
+    #[doc = " Finds the cluster that a strategy created from @p config would be in. NULL reads the environment instead."]
+    #[doc = ""]
+    #[doc = " If there is no cluster, it gives a cluster without tasks. It fails as mdist_strategy_create would, if sources"]
+    #[doc = " contradict each other or cannot be used."]
     #[doc = " @thread any   @blocks on the config file if NULL   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_from_config(
         config: *const mdist_config_t,
@@ -2290,7 +2775,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads a text like that of the variable TF_CONFIG, of at most 1 MiB. (TensorFlow: TFConfigClusterResolver.)"]
+    #[doc = " Makes a cluster from a text like that of the variable TF_CONFIG, of at most 1 MiB. (TensorFlow:"]
+    #[doc = " TFConfigClusterResolver.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_from_tf_config(
         json: *const ::std::os::raw::c_char,
@@ -2300,10 +2786,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " From the variables of a Slurm step: @p counts tasks of each of @p types, dealt out in the order of the types' names"]
-    #[doc = " (chief, evaluator, ps, worker) over the step's tasks; with @p job_count 0 all are workers. The k-th task on a host,"]
-    #[doc = " from 0, gets port @p port_base + k; a base of 0 is 8888. (TensorFlow: SlurmClusterResolver, but host names keep their"]
-    #[doc = " leading zeros, and CUDA_VISIBLE_DEVICES is left alone.)"]
+    #[doc = " Makes a cluster from the environment variables of a Slurm step."]
+    #[doc = ""]
+    #[doc = " - There are @p counts tasks of each of @p types. They are assigned to the tasks of the step in the order of the"]
+    #[doc = "   types' names (chief, evaluator, ps, worker)."]
+    #[doc = " - If @p job_count is 0, all tasks of the step are workers."]
+    #[doc = " - The k-th task on a host, from 0, gets port @p port_base + k. A base of 0 means 8888."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: SlurmClusterResolver, except that host names keep their leading zeros, and CUDA_VISIBLE_DEVICES is left"]
+    #[doc = " alone.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_from_slurm(
         types: *const mdist_task_type_t,
@@ -2315,8 +2806,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Puts clusters together: lists of the same type one after another; where a list has gaps, its indices stay, and two"]
-    #[doc = " that meet are MDIST_ERR_CONFIG. Own task and master are the first's. (TensorFlow: UnionResolver.)"]
+    #[doc = " Joins several clusters into one."]
+    #[doc = ""]
+    #[doc = " Lists of the same type are put one after another. If a list has gaps, indices of that type stay as they are, and the"]
+    #[doc = " same index twice is MDIST_ERR_CONFIG. The own task and the master are those of the first cluster. (TensorFlow:"]
+    #[doc = " UnionResolver.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_union(
         clusters: *const *const mdist_cluster_t,
@@ -2326,7 +2820,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " How many tasks of @p type there are; of all types with MDIST_TASK_NONE."]
+    #[doc = " Counts the tasks of @p type. MDIST_TASK_NONE counts the tasks of all types."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_task_count(
         cluster: *const mdist_cluster_t,
@@ -2336,9 +2830,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads the address of a task into @p text of @p capacity bytes, NUL included, cut off where it does not fit; @p needed"]
-    #[doc = " (may be NULL) receives the full size, NUL included. \"\" where the launcher gives no addresses. MDIST_ERR_NOT_FOUND if"]
-    #[doc = " there is no such task."]
+    #[doc = " Reads the address of a task. The address is \"\" if the launcher gives none."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_NOT_FOUND if there is no such task."]
+    #[doc = " @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off"]
+    #[doc = " @param needed  receives the full size in bytes, NUL included; may be NULL"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_address(
         cluster: *const mdist_cluster_t,
@@ -2351,7 +2847,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Which task this process is: MDIST_TASK_NONE and 0 where nobody said so."]
+    #[doc = " Tells which task this process is. It gives MDIST_TASK_NONE and 0 if that was not set."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_task(
         cluster: *const mdist_cluster_t,
@@ -2361,8 +2857,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Whether a task is the chief: a chief, an evaluator, or worker 0 of a cluster without chief. For MDIST_TASK_NONE, here"]
-    #[doc = " and below, this process's own, and @p index is not looked at. (TensorFlow: multi_worker_util.is_chief)"]
+    #[doc = " Tells whether a task is the chief."]
+    #[doc = ""]
+    #[doc = " A chief and an evaluator are. Without a chief, the first worker is. Here and in the functions below, MDIST_TASK_NONE"]
+    #[doc = " means the own task of this process, and @p index is ignored. (TensorFlow: multi_worker_util.is_chief)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_is_chief(
         cluster: *const mdist_cluster_t,
@@ -2373,8 +2871,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " How many train together with a task of this type. MDIST_ERR_CONFIG for a parameter server, which does not train."]
-    #[doc = " (TensorFlow: multi_worker_util.worker_count)"]
+    #[doc = " Counts the tasks that train together with a task of this type."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_CONFIG for a parameter server, which does not train. (TensorFlow:"]
+    #[doc = " multi_worker_util.worker_count)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_worker_count(
         cluster: *const mdist_cluster_t,
@@ -2384,7 +2884,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The rank of a task among those. (TensorFlow: multi_worker_util.id_in_cluster)"]
+    #[doc = " Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:"]
+    #[doc = " multi_worker_util.id_in_cluster)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_worker_id(
         cluster: *const mdist_cluster_t,
@@ -2395,8 +2896,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The task that has rank 0 where this process trains: the chief, or else worker 0. MDIST_TASK_NONE and 0 for an"]
-    #[doc = " evaluator, and without tasks. (TensorFlow: multi_worker_util.collective_leader)"]
+    #[doc = " Finds the task that has rank 0 where this process trains: the chief, or else the first worker."]
+    #[doc = ""]
+    #[doc = " It gives MDIST_TASK_NONE and 0 for an evaluator, and if there are no tasks. (TensorFlow:"]
+    #[doc = " multi_worker_util.collective_leader)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_leader(
         cluster: *const mdist_cluster_t,
@@ -2406,8 +2909,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads, as mdist_cluster_address does, what TensorFlow calls the master of a task: `session_master` of TF_CONFIG; \"\""]
-    #[doc = " in a cluster of one task; else the task's address, behind \"`rpc_layer`://\" where TF_CONFIG has one."]
+    #[doc = " Reads what TensorFlow calls the master of a task. @p text, @p capacity and @p needed work as in"]
+    #[doc = " mdist_cluster_address."]
+    #[doc = ""]
+    #[doc = " The master is the first of these that applies:"]
+    #[doc = " - `session_master` of TF_CONFIG"]
+    #[doc = " - \"\" in a cluster of one task"]
+    #[doc = " - the address of the task, with \"`rpc_layer`://\" in front if TF_CONFIG has one"]
+    #[doc = ""]
     #[doc = " (TensorFlow: ClusterResolver.master)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_master(
@@ -2421,7 +2930,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads, as mdist_cluster_address does, lines for people: what was found, from where, and what was passed over and why."]
+    #[doc = " Describes, in lines for people, what was found and from where, and what was ignored and why. @p text, @p capacity and"]
+    #[doc = " @p needed work as in mdist_cluster_address."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_explain(
         cluster: *const mdist_cluster_t,
@@ -2432,8 +2942,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Replaces the keys cluster.* and task.* of a config. MDIST_ERR_CONFIG where keys cannot say it: lists with gaps or"]
-    #[doc = " without addresses."]
+    #[doc = " Replaces the keys cluster.* and task.* of a config with those of @p cluster."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_CONFIG if keys cannot express the cluster: lists with gaps or without addresses."]
     #[doc = " @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_set_cluster(
         config: *mut mdist_config_t,
@@ -2447,9 +2958,13 @@ extern "C" {
     pub fn mdist_cluster_destroy(cluster: *mut mdist_cluster_t);
 }
 extern "C" {
-    #[doc = " Makes @p strategy the current one of this thread until mdist_scope_exit. Scopes nest, of the same strategy only:"]
-    #[doc = " within another's it is MDIST_ERR_FAILED_PRECONDITION, reason `other_strategy`. In a step it is"]
-    #[doc = " MDIST_ERR_WRONG_CONTEXT. One that a merge or update function leaves open ends with it, and all end with their thread."]
+    #[doc = " Makes @p strategy the current strategy of this thread until mdist_scope_exit."]
+    #[doc = ""]
+    #[doc = " - Scopes of the same strategy nest. Inside a scope of another strategy: MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = "   `other_strategy`."]
+    #[doc = " - In a step: MDIST_ERR_WRONG_CONTEXT."]
+    #[doc = " - A scope that a merge or update function leaves open ends with the function. All scopes of a thread end with the"]
+    #[doc = "   thread."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_scope_enter(
         strategy: *mut mdist_strategy_t,
@@ -2457,8 +2972,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Leaves the scope that this thread entered last, which must be that of @p strategy, destroyed or not; else it is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `no_scope`, and nothing changes."]
+    #[doc = " Leaves the scope that this thread entered last."]
+    #[doc = ""]
+    #[doc = " That scope must be one of @p strategy, which may be destroyed already. Else it is MDIST_ERR_FAILED_PRECONDITION,"]
+    #[doc = " reason `no_scope`, and nothing changes."]
     #[doc = " @thread the one that entered   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_scope_exit(
         strategy: *mut mdist_strategy_t,
@@ -2466,8 +2983,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The strategy this thread works for, as the table above says. Borrowed: not yours to destroy. Fails only where the"]
-    #[doc = " default strategy, one CPU whatever the environment says, cannot be made."]
+    #[doc = " Gives the strategy that this thread works for, as the table above says."]
+    #[doc = ""]
+    #[doc = " It is borrowed: do not destroy it. The call fails only if the library cannot create the default strategy, which is"]
+    #[doc = " one CPU regardless of the environment."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_current_strategy(
         out: *mut *mut mdist_strategy_t,
@@ -2475,9 +2994,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The replica this thread works for, as the table above says; NULL in cross-replica context. Borrowed, for this thread"]
-    #[doc = " and as long as it is there. The default strategy's is in a step that never ends: collectives and merges are those of"]
-    #[doc = " one replica, and there are no arguments or results. After a failure in it, ask again."]
+    #[doc = " Gives the replica that this thread works for, as the table above says; NULL in cross-replica context."]
+    #[doc = ""]
+    #[doc = " The replica is borrowed, for this thread only and only while it lives. The default strategy's replica is in a step"]
+    #[doc = " that never ends. Its collectives and merges are those of one replica, and it has no arguments or results. After a"]
+    #[doc = " failure in it, ask again."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_current_replica(
         out: *mut *mut mdist_replica_t,
@@ -2485,8 +3006,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets what is current on every thread that is in no step, function or scope; NULL: the built-in default again. Called"]
-    #[doc = " in one of those it is MDIST_ERR_WRONG_CONTEXT. Once @p strategy is destroyed, the built-in one is the default."]
+    #[doc = " Sets the default strategy of every thread that is in no step, function or scope; NULL restores the built-in default."]
+    #[doc = ""]
+    #[doc = " Inside a step, function or scope it is MDIST_ERR_WRONG_CONTEXT. When @p strategy is destroyed, the built-in default"]
+    #[doc = " returns."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_set_default_strategy(
         strategy: *mut mdist_strategy_t,
@@ -2494,7 +3017,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Scalars of int64: @p start, @p start + @p step ... as long as they lie before @p stop (past it, for a negative step)."]
+    #[doc = " Makes a dataset of int64 scalars: @p start, @p start + @p step ... They all lie before @p stop, or above it if the"]
+    #[doc = " step is negative."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_range(
         start: i64,
@@ -2504,11 +3028,15 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Makes element @p index of an iteration, into memory that is already there, content undefined. Returns MDIST_OK, or"]
-#[doc = " MDIST_END where there is no such element, or any other number to end the iteration with MDIST_ERR_CALLBACK, which"]
-#[doc = " mdist_error_native then gives."]
-#[doc = " @p state is NULL for index 0, which begins an iteration or an epoch of mdist_dataset_repeat, and keeps what you leave"]
-#[doc = " there for the calls that follow. One call at a time per iterator; it must not call the iterator it serves."]
+#[doc = " Makes element @p index of an iteration. It writes to @p outputs, whose memory is allocated already, with undefined"]
+#[doc = " content."]
+#[doc = ""]
+#[doc = " Returns MDIST_OK, or MDIST_END if there is no such element. Any other number ends the iteration with"]
+#[doc = " MDIST_ERR_CALLBACK, and mdist_error_native gives that number."]
+#[doc = ""]
+#[doc = " @p state is yours. It is NULL for index 0, which begins an iteration or an epoch of mdist_dataset_repeat. It keeps"]
+#[doc = " what you store there for the calls that follow. Each iterator makes one call at a time. The function must not call"]
+#[doc = " the iterator that it serves."]
 pub type mdist_generate_fn = ::std::option::Option<
     unsafe extern "C" fn(
         index: u64,
@@ -2519,12 +3047,15 @@ pub type mdist_generate_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Elements that a function makes, one after the other. It runs on the thread that calls mdist_iterator_next; what would"]
-    #[doc = " run it elsewhere (mdist_dataset_prefetch, mdist_dataset_map_parallel, fetch_to_device of input.h) is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `callers_thread`, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
-    #[doc = " @param outputs  dtype and shape of each component; data is not read"]
-    #[doc = " @param user_data  kept, with the functions, until the dataset, those made from it and their iterators are gone"]
-    #[doc = " @param free_state  gets a @p state that is not NULL, when its iteration or epoch is over; may be NULL"]
+    #[doc = " Makes a dataset of elements that a function makes, one after the other."]
+    #[doc = ""]
+    #[doc = " The function runs on the thread that calls mdist_iterator_next, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
+    #[doc = " Without that flag, anything that would run it on another thread fails with MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map_parallel, and fetch_to_device of input.h."]
+    #[doc = " @param outputs     dtype and shape of each component; data is not read"]
+    #[doc = " @param user_data   kept, together with the functions, until the dataset, those made from it and their iterators are"]
+    #[doc = "                    gone"]
+    #[doc = " @param free_state  receives a @p state that is not NULL when its iteration or epoch is over; may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back never in this call: generate later, as said, free_state and free_user_data, on any thread   @since 0.1"]
     pub fn mdist_dataset_from_generator(
@@ -2540,7 +3071,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The names @p paths, in this order. Whether there are such files shows when they are read."]
+    #[doc = " Makes a dataset of the file names @p paths, in this order. It does not check whether the files exist: reading them"]
+    #[doc = " does."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_files(
         paths: *const *const ::std::os::raw::c_char,
@@ -2550,9 +3082,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The names of all files that match one of @p patterns (`*`, `?` and `[a-z]`, as a shell knows them), sorted by their"]
-    #[doc = " bytes; one that two patterns match comes twice. They are looked up now. To shuffle them, mdist_dataset_shuffle with a"]
-    #[doc = " buffer of MDIST_FOREVER. No match at all is MDIST_ERR_NOT_FOUND."]
+    #[doc = " Makes a dataset of the names of all files that match one of @p patterns (`*`, `?` and `[a-z]`, as in a shell)."]
+    #[doc = ""]
+    #[doc = " The names are looked up now and sorted by their bytes. A name that matches two patterns comes twice. To shuffle the"]
+    #[doc = " names, use mdist_dataset_shuffle with a buffer of MDIST_FOREVER. If nothing matches, it fails with"]
+    #[doc = " MDIST_ERR_NOT_FOUND."]
     #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_match_files(
         patterns: *const *const ::std::os::raw::c_char,
@@ -2565,18 +3099,18 @@ pub const MDIST_COMPRESSION_NONE: mdist_compression = 0;
 pub const MDIST_COMPRESSION_GZIP: mdist_compression = 1;
 pub const MDIST_COMPRESSION_ZLIB: mdist_compression = 2;
 pub const MDIST_COMPRESSION_PIN_INT32: mdist_compression = -2147483648;
-#[doc = " How the bytes of a file are packed."]
+#[doc = " How the bytes of a file are compressed."]
 pub type mdist_compression = ::std::os::raw::c_int;
-#[doc = " How the bytes of a file are packed."]
+#[doc = " How the bytes of a file are compressed."]
 pub use self::mdist_compression as mdist_compression_t;
 pub const MDIST_ON_CORRUPT_FAIL: mdist_on_corrupt = 0;
 pub const MDIST_ON_CORRUPT_SKIP: mdist_on_corrupt = 1;
 pub const MDIST_ON_CORRUPT_PIN_INT32: mdist_on_corrupt = -2147483648;
-#[doc = " What becomes of a record that is not what it should be."]
+#[doc = " What happens to a corrupt record."]
 pub type mdist_on_corrupt = ::std::os::raw::c_int;
-#[doc = " What becomes of a record that is not what it should be."]
+#[doc = " What happens to a corrupt record."]
 pub use self::mdist_on_corrupt as mdist_on_corrupt_t;
-#[doc = " How files are read. NULL, or all zero but struct_size: one after the other, uncompressed."]
+#[doc = " Options for reading files. NULL, or all zero except struct_size: one file after the other, uncompressed."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_read_options {
@@ -2738,10 +3272,12 @@ fn bindgen_test_layout_mdist_read_options() {
     }
     test_field_parallel_files();
 }
-#[doc = " How files are read. NULL, or all zero but struct_size: one after the other, uncompressed."]
+#[doc = " Options for reading files. NULL, or all zero except struct_size: one file after the other, uncompressed."]
 pub type mdist_read_options_t = mdist_read_options;
 extern "C" {
-    #[doc = " The lines of text files, without the line feed and a carriage return before it. The last needs no line feed."]
+    #[doc = " Makes a dataset of the lines of text files."]
+    #[doc = ""]
+    #[doc = " A line does not include its line feed, nor a carriage return before it. The last line needs no line feed."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_text_lines(
         files: *const mdist_dataset_t,
@@ -2751,8 +3287,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Records of @p record_bytes each, between a header and a footer of each file. What lies between them must be a whole"]
-    #[doc = " number of records, else it is corrupt."]
+    #[doc = " Makes a dataset of records of @p record_bytes each. They lie between a header and a footer of each file."]
+    #[doc = ""]
+    #[doc = " If the bytes between header and footer are not a whole number of records, the file is corrupt."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_fixed_records(
         files: *const mdist_dataset_t,
@@ -2765,8 +3302,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Records of TFRecord files. The checksums of length and data are compared. Where records differ in length,"]
-    #[doc = " mdist_dataset_map or mdist_dataset_padded_batch comes before a batch."]
+    #[doc = " Makes a dataset of the records of TFRecord files."]
+    #[doc = ""]
+    #[doc = " The checksums of length and data are verified. If records differ in length, use mdist_dataset_map before"]
+    #[doc = " mdist_dataset_batch, or use mdist_dataset_padded_batch."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_tfrecords(
         files: *const mdist_dataset_t,
@@ -2776,8 +3315,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " How many corrupt records this iterator's sources have left out so far, also ahead of the elements taken, as under"]
-    #[doc = " mdist_dataset_prefetch. A file whose rest could not be read counts as one."]
+    #[doc = " Tells how many corrupt records the sources of this iterator have left out so far."]
+    #[doc = ""]
+    #[doc = " This includes records left out while elements were made ahead, as under mdist_dataset_prefetch. A file whose rest"]
+    #[doc = " could not be read counts as one."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_skipped(
         iterator: *const mdist_iterator_t,
@@ -2793,9 +3334,11 @@ pub struct mdist_record_writer {
 #[doc = " A TFRecord file that is being written."]
 pub type mdist_record_writer_t = mdist_record_writer;
 extern "C" {
-    #[doc = " Begins a TFRecord file. Until mdist_record_writer_close it has another name, in the same folder: so at @p path there"]
-    #[doc = " is what was there before, or the whole new file, also after a crash. (TensorFlow: TFRecordWriter.)"]
-    #[doc = " @param compression  mdist_compression_t, which readers must be told: mdist_read_options_t"]
+    #[doc = " Begins a TFRecord file."]
+    #[doc = ""]
+    #[doc = " The file has another name in the same folder until mdist_record_writer_close. So @p path always holds either what was"]
+    #[doc = " there before or the whole new file, even after a crash. (TensorFlow: TFRecordWriter.)"]
+    #[doc = " @param compression  mdist_compression_t; readers need the same value in mdist_read_options_t"]
     #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_record_writer_create(
         path: *const ::std::os::raw::c_char,
@@ -2805,8 +3348,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Adds a record. A writer that failed, as where the disk is full (MDIST_ERR_IO; mdist_error_native gives errno),"]
-    #[doc = " returns that error for ever."]
+    #[doc = " Adds a record to the file."]
+    #[doc = ""]
+    #[doc = " A writer that fails returns the same error from then on. For example, a full disk is MDIST_ERR_IO, and"]
+    #[doc = " mdist_error_native gives errno."]
     #[doc = " @param data  may be NULL if @p bytes is 0: a record may be empty"]
     #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_record_writer_write(
@@ -2817,8 +3362,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends the file, flushes it to the disk and gives it its name. Afterwards writing is MDIST_ERR_FAILED_PRECONDITION,"]
-    #[doc = " reason `closed`, and closing again does nothing."]
+    #[doc = " Ends the file, flushes it to the disk and gives it its name."]
+    #[doc = ""]
+    #[doc = " Writing afterwards fails with MDIST_ERR_FAILED_PRECONDITION, reason `closed`. Closing again does nothing."]
     #[doc = " @thread any   @blocks until the disk has it   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_record_writer_close(
         writer: *mut mdist_record_writer_t,
@@ -2826,11 +3372,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a writer; a file that was not closed is removed. NULL is fine."]
+    #[doc = " Frees a writer. Removes the file if it was not closed. NULL is fine."]
     #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_record_writer_destroy(writer: *mut mdist_record_writer_t);
 }
-#[doc = " Whether an element stays: sets @p keep, which is 0 at first, to non-zero. Returns and runs as mdist_map_fn does."]
+#[doc = " Decides whether an element stays: sets @p keep, which is 0 at first, to non-zero to keep it. Return values and"]
+#[doc = " threads are as in mdist_map_fn."]
 pub type mdist_filter_fn = ::std::option::Option<
     unsafe extern "C" fn(
         inputs: *const mdist_tensor_t,
@@ -2840,8 +3387,8 @@ pub type mdist_filter_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " The elements that @p filter keeps."]
-    #[doc = " @param user_data  kept, with @p filter, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " Keeps only the elements that @p filter keeps."]
+    #[doc = " @param user_data  kept, together with @p filter, until the dataset, those made from it and their iterators are gone"]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back never in this call: filter later, as its type says, and free_user_data, on any thread   @since 0.1"]
     pub fn mdist_dataset_filter(
@@ -2854,7 +3401,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The first @p count elements, or all if there are fewer."]
+    #[doc = " Keeps the first @p count elements, or all if there are fewer."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_take(
         source: *const mdist_dataset_t,
@@ -2864,7 +3411,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " All but the first @p count elements."]
+    #[doc = " Leaves out the first @p count elements."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_skip(
         source: *const mdist_dataset_t,
@@ -2874,8 +3421,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The elements of @p first, then those of @p second. Their components must agree in number, dtype and rank, else"]
-    #[doc = " MDIST_ERR_MISMATCH."]
+    #[doc = " Gives the elements of @p first, then those of @p second."]
+    #[doc = ""]
+    #[doc = " Their components must agree in number, dtype and rank; otherwise it fails with MDIST_ERR_MISMATCH."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_concatenate(
         first: *const mdist_dataset_t,
@@ -2885,7 +3433,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Element i has the components of element i of each of @p sources, in this order. Ends with the shortest."]
+    #[doc = " Joins datasets side by side: element i has the components of element i of each of @p sources, in this order. It ends"]
+    #[doc = " with the shortest source."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_zip(
         sources: *const *const mdist_dataset_t,
@@ -2895,9 +3444,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Keeps the elements of the first iteration, or epoch, that comes to its end; later ones get them from memory, in the"]
-    #[doc = " same order, for as long as the dataset and what is made from it live. What an iteration kept that did not come to its"]
-    #[doc = " end is forgotten."]
+    #[doc = " Keeps elements in memory, so that later iterations need not compute them again."]
+    #[doc = ""]
+    #[doc = " The first iteration or epoch that reaches its end fills the cache. Later ones get the elements from memory, in the"]
+    #[doc = " same order, as long as the dataset or anything made from it lives. An iteration that does not reach its end caches"]
+    #[doc = " nothing."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_cache(
         source: *const mdist_dataset_t,
@@ -2906,11 +3457,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " As mdist_dataset_batch, but elements may differ in their dimensions: each is filled up at the end of every dimension."]
-    #[doc = " @param paddings  NULL: each dimension up to the longest of the batch, by zeros. Else for every component a tensor of"]
-    #[doc = "                  its dtype and rank: shape says up to which size each dimension of an element is filled, MDIST_ROWS"]
-    #[doc = "                  up to the longest of the batch; data points to one element of the dtype, which fills (copied), or is"]
-    #[doc = "                  NULL for zero. An element that is larger is MDIST_ERR_MISMATCH when it comes"]
+    #[doc = " Joins elements into batches as mdist_dataset_batch does, but pads elements of different shapes to the same shape."]
+    #[doc = " Padding goes to the end of every dimension."]
+    #[doc = " @param paddings  NULL: pads each dimension with zeros, up to the longest of the batch. Otherwise one tensor for each"]
+    #[doc = "                  component, of its dtype and rank. Its shape gives the size to which each dimension is padded;"]
+    #[doc = "                  MDIST_ROWS means the longest of the batch. Its data points to one element of the dtype, the padding"]
+    #[doc = "                  value (copied), or is NULL for zero. An element that is larger than this size fails the iteration"]
+    #[doc = "                  with MDIST_ERR_MISMATCH"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_padded_batch(
         source: *const mdist_dataset_t,
@@ -2923,8 +3476,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The rows of each element, as elements. All components need a first dimension, the same for all, else"]
-    #[doc = " MDIST_ERR_MISMATCH."]
+    #[doc = " Makes each row of each element an element of its own."]
+    #[doc = ""]
+    #[doc = " All components must have a first dimension of the same size; otherwise it fails with MDIST_ERR_MISMATCH."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_unbatch(
         source: *const mdist_dataset_t,
@@ -2933,9 +3487,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Cuts the rows of all elements, as one sequence, into batches of @p batch_sizes in turn, again and again. A size of 0"]
-    #[doc = " gives a batch of no rows, without looking for more of them. The last batch may be shorter; with @p drop_remainder"]
-    #[doc = " non-zero it is left out then. All components need a first dimension, the same for all, else MDIST_ERR_MISMATCH."]
+    #[doc = " Cuts the rows of all elements, taken as one sequence, into new batches of the sizes @p batch_sizes, again and again"]
+    #[doc = " in this order."]
+    #[doc = ""]
+    #[doc = " A size of 0 gives a batch of no rows, without waiting for more rows. The last batch may be shorter. If @p"]
+    #[doc = " drop_remainder is non-zero, a shorter last batch is left out. All components must have a first dimension of the same"]
+    #[doc = " size; otherwise it fails with MDIST_ERR_MISMATCH."]
     #[doc = " @param batch_sizes  copied; at least one of them is not 0"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_rebatch(
@@ -2948,9 +3505,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " As mdist_dataset_map, but on threads of each iterator: up to @p parallel_calls of @p map run at a time, and up to as"]
-    #[doc = " many elements wait to be taken."]
-    #[doc = " @param ordered  non-zero: elements come in the order of the source; 0: as they are done"]
+    #[doc = " Applies @p map to every element, as mdist_dataset_map does, but on threads of each iterator."]
+    #[doc = ""]
+    #[doc = " Up to @p parallel_calls calls of @p map run at a time, and up to as many finished elements wait to be taken."]
+    #[doc = " @param ordered  non-zero: elements come in the order of the source; 0: elements come as they are done"]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back never in this call: map later, several at a time, on threads of the library; free_user_data, on any"]
     #[doc = " @since 0.1"]
@@ -2978,11 +3536,15 @@ pub struct DLManagedTensorVersioned {
     _unused: [u8; 0],
 }
 extern "C" {
-    #[doc = " Makes a plain value around the memory of @p managed (kept, not copied), which must not change as long as anything may"]
-    #[doc = " read the value. On success the library owns @p managed and calls its deleter once, with the last reference; as a"]
-    #[doc = " free_user_data it must not call the library, throw, or end its thread. On failure @p managed is still yours and as it"]
-    #[doc = " was. With NULL for a deleter, @p managed is not needed after the call, and the memory as long as with"]
-    #[doc = " mdist_value_wrap. From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\"."]
+    #[doc = " Makes a plain value around the memory of @p managed (kept, not copied)."]
+    #[doc = ""]
+    #[doc = " - The memory must not change as long as anything may read the value."]
+    #[doc = " - On success the library owns @p managed. It calls the deleter once, when the last reference is dropped. Like a"]
+    #[doc = "   free_user_data, the deleter must not call the library, throw, or end its thread."]
+    #[doc = " - On failure @p managed is still yours and unchanged."]
+    #[doc = " - If the deleter is NULL, @p managed is not needed after the call. The memory must stay valid as for"]
+    #[doc = "   mdist_value_wrap."]
+    #[doc = " - From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\"."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_from_dlpack(
@@ -2992,7 +3554,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same for the layout with a version in front (in Python \"used_dltensor_versioned\")."]
+    #[doc = " Makes a plain value as mdist_value_from_dlpack does, from the layout with a version in front. In Python, rename the"]
+    #[doc = " capsule to \"used_dltensor_versioned\"."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_from_dlpack_versioned(
@@ -3002,10 +3565,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Describes tensor @p index of a value for another library, with its strides written out. The memory is shared and"]
-    #[doc = " stays until that library calls the deleter of @p out, from any thread, also when the value is destroyed before. (What"]
-    #[doc = " mdist_value_wrap was given without free_user_data stays as long as its owner lets it.) Only read it: values never"]
-    #[doc = " change, which this layout cannot say."]
+    #[doc = " Exports tensor @p index of a value to another library, with its strides written out."]
+    #[doc = ""]
+    #[doc = " - The memory is shared. It stays until that library calls the deleter of @p out, from any thread, even if the value"]
+    #[doc = "   is destroyed before. Exception: memory given to mdist_value_wrap without free_user_data stays only as long as its"]
+    #[doc = "   owner keeps it."]
+    #[doc = " - Only read the memory. Values never change, but this layout cannot say so."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_to_dlpack(
         value: *const mdist_value_t,
@@ -3015,7 +3580,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same in the layout with a version in front (1.0), marked as read-only."]
+    #[doc = " Exports a tensor as mdist_value_to_dlpack does, in the layout with a version in front (1.0). It is marked as"]
+    #[doc = " read-only."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_to_dlpack_versioned(
         value: *const mdist_value_t,
@@ -3025,12 +3591,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The number of GPUs that this process can use, and in words what they are, or why there are none: no module of the"]
-    #[doc = " library for them, no driver, no card. Having none is no error. The first call loads the module and asks CUDA: not"]
-    #[doc = " before a fork() whose child uses GPUs, as CUDA does not survive it."]
-    #[doc = " @param text      may be NULL; a line for each GPU and one about NCCL, which is loaded to be asked; or why there are"]
-    #[doc = "                  no GPUs. Cut off at @p capacity bytes, always terminated"]
-    #[doc = " @param needed    may be NULL; the bytes that all of the text takes, with its end"]
+    #[doc = " Counts the GPUs that this process can use, and describes them in words. If there are none, the text says why: the"]
+    #[doc = " library has no module for them, there is no driver, or there is no card. Having none is no error."]
+    #[doc = ""]
+    #[doc = " The first call loads the module and asks CUDA. Do not make it before a fork() whose child uses GPUs: CUDA does not"]
+    #[doc = " survive a fork."]
+    #[doc = " @param text    may be NULL; receives one line for each GPU and one about NCCL, which is loaded for that; or the"]
+    #[doc = "                reason why there are no GPUs. The text is cut off at @p capacity bytes and always terminated"]
+    #[doc = " @param needed  may be NULL; receives the size of the full text in bytes, NUL included"]
     #[doc = " @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gpu_count(
         count: *mut u32,
@@ -3041,8 +3609,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The stream of a replica (a cudaStream_t), for kernels of its step; NULL of a replica on the CPU. It stays the same"]
-    #[doc = " for the life of the strategy, unless mdist_replica_use_stream says otherwise."]
+    #[doc = " Gives the stream of a replica (a cudaStream_t), for kernels of its step. It is NULL for a replica on the CPU."]
+    #[doc = ""]
+    #[doc = " The stream stays the same for the life of the strategy, unless mdist_replica_use_stream sets another."]
     #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_stream(
         replica: *mut mdist_replica_t,
@@ -3051,8 +3620,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Has the library work on a stream of yours (a cudaStream_t of the replica's GPU) until the step ends, behind what it"]
-    #[doc = " has been given so far. NULL: on its own again, behind what is on yours. Destroy it only after the step."]
+    #[doc = " Makes the library work on a stream of yours until the step ends. The stream is a cudaStream_t of the replica's GPU."]
+    #[doc = ""]
+    #[doc = " Work on it begins behind everything that the library's stream has been given so far. NULL returns to the library's"]
+    #[doc = " own stream, behind what is on yours. Destroy your stream only after the step."]
     #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_use_stream(
         replica: *mut mdist_replica_t,
@@ -3061,9 +3632,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Copies between tensors of one type and shape, wherever they lie; done on return. It stands in no order with what a"]
-    #[doc = " step has put on a stream: in a step take mdist_replica_copy."]
-    #[doc = " @param to  its memory is written; ranges are the same or do not overlap"]
+    #[doc = " Copies a tensor to another of the same type and shape, wherever the two lie. The copy is done on return."]
+    #[doc = ""]
+    #[doc = " It is not ordered with work that a step has put on a stream. In a step use mdist_replica_copy."]
+    #[doc = " @param to  its memory is written; the two ranges are the same or do not overlap"]
     #[doc = " @thread any   @blocks for the copy   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_tensor_copy(
         to: *const mdist_tensor_t,
@@ -3072,8 +3644,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same in a step, behind what the replica's stream has been given. Done on return if one of the two is of the host,"]
-    #[doc = " else in its turn."]
+    #[doc = " Copies a tensor in a step, behind everything that the replica's stream has been given."]
+    #[doc = ""]
+    #[doc = " If one of the two lies on the host, the copy is done on return. Otherwise it is done in its turn on the stream."]
     #[doc = " @thread the replica's, in its step   @blocks for a copy from or to the host   @collective no   @calls-back never"]
     #[doc = " @since 0.1"]
     pub fn mdist_replica_copy(
@@ -3084,22 +3657,28 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Work of a step that costs less to start the second time: what @p body puts on the replica's stream, as a CUDA graph."]
-    #[doc = " The first call with a key calls @p body, which is recorded, and launches the graph; later ones launch it and do not"]
-    #[doc = " call @p body. Kernels, copies and collectives keep the addresses and numbers that they were recorded with: change"]
-    #[doc = " what lies there. Memory that the body gets on the GPU, or gives back, stays with the graph. That goes when it is"]
-    #[doc = " forgotten, or with the strategy."]
+    #[doc = " Records a part of a step as a CUDA graph, so that it costs less to start from the second time on."]
     #[doc = ""]
-    #[doc = " Recorded are replicas that are alone in their process, on a GPU, if there are no other workers or NCCL leads to them,"]
-    #[doc = " and not with `gpu.blocking`. Everywhere else, so on the CPU, @p body is called each time. All workers make the same"]
-    #[doc = " calls with the same keys in the same order."]
+    #[doc = " The first call with a key calls @p body, records what it puts on the replica's stream, and launches that as a graph."]
+    #[doc = " Later calls with the key launch the graph and do not call @p body."]
     #[doc = ""]
-    #[doc = " Nothing in the body has happened before the graph is launched. So whatever would wait there is"]
-    #[doc = " MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph."]
-    #[doc = " Then, and if the body fails, nothing is recorded or done, and the run fails."]
-    #[doc = " @param key   any number; one graph for each"]
-    #[doc = " @param body  puts work on the stream; what it starts, it waits for. Returns 0, or any other number to fail, which"]
-    #[doc = "              mdist_error_native then gives. NULL: forgets the graph"]
+    #[doc = " - Kernels, copies and collectives keep the addresses and numbers with which they were recorded. To use other data,"]
+    #[doc = "   change what lies at these addresses."]
+    #[doc = " - Memory of the GPU that the body gets or gives back stays with the graph. It is released when the graph is"]
+    #[doc = "   forgotten, or with the strategy."]
+    #[doc = " - All workers must make the same calls with the same keys in the same order."]
+    #[doc = ""]
+    #[doc = " The part is recorded only if all of these hold. Otherwise, for example on the CPU, every call calls @p body:"]
+    #[doc = " - The replica is the only one in its process, and is on a GPU."]
+    #[doc = " - There are no other workers, or NCCL connects them."]
+    #[doc = " - `gpu.blocking` is not set."]
+    #[doc = ""]
+    #[doc = " Nothing in the body has happened before the graph is launched. Therefore anything that would wait there fails with"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. In"]
+    #[doc = " that case, and if the body fails, nothing is recorded or done, and the run fails."]
+    #[doc = " @param key   any number; there is one graph for each key"]
+    #[doc = " @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to"]
+    #[doc = "              fail, which mdist_error_native then gives. NULL: forgets the graph"]
     #[doc = " @thread the replica's, in its step   @blocks no, but with other workers until they have come   @collective yes"]
     #[doc = " @calls-back body, on this thread   @since 0.1"]
     pub fn mdist_replica_graph(
@@ -3111,8 +3690,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Page-locked memory of the host, filled with zeros, which GPUs copy from and to at full speed; ordinary memory where"]
-    #[doc = " there are none. Yours until mdist_free."]
+    #[doc = " Allocates page-locked memory of the host, filled with zeros. GPUs copy from and to it at full speed."]
+    #[doc = ""]
+    #[doc = " If there are no GPUs, it is ordinary memory. It is yours until mdist_free."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_alloc_pinned(
         bytes: usize,
@@ -3132,7 +3712,7 @@ pub const MDIST_GRADIENTS_NO_NORM: mdist_gradients_flags = 4;
 pub const MDIST_GRADIENTS_FLAGS_PIN_INT32: mdist_gradients_flags = -2147483648;
 pub type mdist_gradients_flags = ::std::os::raw::c_int;
 pub use self::mdist_gradients_flags as mdist_gradients_flags_t;
-#[doc = " Options, the same on all workers. NULL, or all zero but struct_size: SUM, buckets of 4 MiB, not clipped."]
+#[doc = " Options, the same on all workers. NULL, or all fields but struct_size zero: SUM, buckets of 4 MiB, no clipping."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_gradients_options {
@@ -3258,12 +3838,13 @@ fn bindgen_test_layout_mdist_gradients_options() {
     }
     test_field_clip_norm();
 }
-#[doc = " Options, the same on all workers. NULL, or all zero but struct_size: SUM, buckets of 4 MiB, not clipped."]
+#[doc = " Options, the same on all workers. NULL, or all fields but struct_size zero: SUM, buckets of 4 MiB, no clipping."]
 pub type mdist_gradients_options_t = mdist_gradients_options;
 extern "C" {
-    #[doc = " Room for the gradients of a model on each local replica: zeros, and shared between workers as mdist_alloc's memory"]
-    #[doc = " is. It keeps the strategy."]
-    #[doc = " @param like   shape and floating-point type of each; data is not read. If it is a variable's memory"]
+    #[doc = " Allocates memory for the gradients of a model on each local replica, filled with zeros."]
+    #[doc = ""]
+    #[doc = " Workers on one host share it as they share mdist_alloc's memory. It keeps the strategy."]
+    #[doc = " @param like   shape and floating-point type of each gradient; data is not read. If it is a variable's memory"]
     #[doc = "               (mdist_variable_tensor), messages name the gradient after the variable."]
     #[doc = " @param count  at least 1"]
     #[doc = " @thread any   @blocks no   @collective no, but the same on all workers   @calls-back never   @since 0.1"]
@@ -3277,8 +3858,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Where a gradient lies on a local replica, in memory of its device: until mdist_gradients_destroy, always there. Yours"]
-    #[doc = " to write until it is ready, and again after the wait, which does not clear it."]
+    #[doc = " Describes a gradient of a local replica, in memory of its device."]
+    #[doc = ""]
+    #[doc = " The address stays the same until mdist_gradients_destroy. You may write the gradient until it is ready, and again"]
+    #[doc = " after the wait. The wait does not clear it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_tensor(
         gradients: *const mdist_gradients_t,
@@ -3289,8 +3872,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The round that begins is one that adds to the next: its gradients are kept, with those of the rounds before, until a"]
-    #[doc = " round without this call reduces the sum of them all. Before the first is ready. Each is added in its own type."]
+    #[doc = " Marks the round that begins now: it adds to the next round instead of being reduced."]
+    #[doc = ""]
+    #[doc = " Its gradients are kept, together with those of earlier such rounds. A round without this call reduces the sum of them"]
+    #[doc = " all. Call it before the first gradient of the round is ready. Each gradient is added in its own type."]
     #[doc = " @thread replica   @blocks no   @collective no, but the same on all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_accumulate(
         replica: *mut mdist_replica_t,
@@ -3299,8 +3884,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " This replica's gradient is complete: from now until the wait it belongs to the library. Twice in a round is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`. Moves on what is under way, as mdist_work_test does."]
+    #[doc = " Says that this replica's gradient is complete; from now until the wait it belongs to the library."]
+    #[doc = ""]
+    #[doc = " A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`. The call also moves on the"]
+    #[doc = " operations under way, as mdist_work_test does."]
     #[doc = " @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gradients_ready(
@@ -3311,13 +3898,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends the round: when it returns, all gradients are reduced and clipped. A gradient that is not ready is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `gradients_missing`, and the message names it (but see"]
-    #[doc = " MDIST_GRADIENTS_ZERO_MISSING). A round that adds to the next returns at once, with norm 0 and finite 1."]
-    #[doc = " @param norm    receives what it was before clipping, the same on all replicas; 0 with MDIST_GRADIENTS_NO_NORM. May be"]
+    #[doc = " Ends the round: when it returns, all gradients are reduced and clipped."]
+    #[doc = ""]
+    #[doc = " A gradient that is not ready is MDIST_ERR_FAILED_PRECONDITION, reason `gradients_missing`, and the message names it."]
+    #[doc = " (MDIST_GRADIENTS_ZERO_MISSING changes that.) A round that adds to the next returns at once, with norm 0 and finite 1."]
+    #[doc = " @param norm    receives the norm before clipping, the same on all replicas; 0 with MDIST_GRADIENTS_NO_NORM. May be"]
     #[doc = "                NULL."]
-    #[doc = " @param finite  receives 1, or 0 where some element is NaN or infinite, or so large that the norm is: then leave this"]
-    #[doc = "                step out; all replicas know it alike. 1 with MDIST_GRADIENTS_NO_NORM. May be NULL."]
+    #[doc = " @param finite  receives 0 if an element is NaN or infinite, or so large that the norm is, else 1. If 0, skip this"]
+    #[doc = "                step's update; all replicas get the same number. 1 with MDIST_GRADIENTS_NO_NORM. May be NULL."]
     #[doc = " @thread replica   @blocks until every replica has called it, within the run's timeout   @collective all replicas"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gradients_wait(
@@ -3329,7 +3917,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees it. Where a step is within a round of it, the memory stays until that step ends. NULL is fine."]
+    #[doc = " Frees gradients. NULL is ignored."]
+    #[doc = ""]
+    #[doc = " If a step is within a round of them, the memory stays until that step ends."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_destroy(gradients: *mut mdist_gradients_t);
 }
@@ -3339,17 +3929,17 @@ pub const MDIST_SHARD_FILE: mdist_shard_policy = 1;
 pub const MDIST_SHARD_DATA: mdist_shard_policy = 2;
 pub const MDIST_SHARD_BY_HINT: mdist_shard_policy = 3;
 pub const MDIST_SHARD_PIN_INT32: mdist_shard_policy = -2147483648;
-#[doc = " Who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
 pub type mdist_shard_policy = ::std::os::raw::c_int;
-#[doc = " Who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
 pub use self::mdist_shard_policy as mdist_shard_policy_t;
 pub const MDIST_UNEVEN_DEFAULT: mdist_uneven = 0;
 pub const MDIST_UNEVEN_SPREAD: mdist_uneven = 1;
 pub const MDIST_UNEVEN_DROP: mdist_uneven = 2;
 pub const MDIST_UNEVEN_PIN_INT32: mdist_uneven = -2147483648;
-#[doc = " What becomes of rows that are not shared out evenly."]
+#[doc = " What happens to rows that cannot be shared out evenly."]
 pub type mdist_uneven = ::std::os::raw::c_int;
-#[doc = " What becomes of rows that are not shared out evenly."]
+#[doc = " What happens to rows that cannot be shared out evenly."]
 pub use self::mdist_uneven as mdist_uneven_t;
 pub const MDIST_REPLICATION_PER_WORKER: mdist_replication_mode = 0;
 pub const MDIST_REPLICATION_PER_REPLICA: mdist_replication_mode = 1;
@@ -3358,7 +3948,7 @@ pub const MDIST_REPLICATION_PIN_INT32: mdist_replication_mode = -2147483648;
 pub type mdist_replication_mode = ::std::os::raw::c_int;
 #[doc = " For whom the function of mdist_distribute_from_function makes a dataset."]
 pub use self::mdist_replication_mode as mdist_replication_mode_t;
-#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+#[doc = " Options for distributing a dataset. NULL, or all zero except struct_size: what the strategy's configuration says."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_input_options {
@@ -3538,19 +4128,29 @@ fn bindgen_test_layout_mdist_input_options() {
     }
     test_field_weight_count();
 }
-#[doc = " Options of a distribution. NULL, or all zero but struct_size: the strategy's configuration."]
+#[doc = " Options for distributing a dataset. NULL, or all zero except struct_size: what the strategy's configuration says."]
 pub type mdist_input_options_t = mdist_input_options;
 extern "C" {
-    #[doc = " Deals out @p source, a dataset of global batches, to the replicas of the job, as said at the top of this header. The"]
-    #[doc = " source must be batched: every component has a first dimension, the same for all. The result can be iterated, but not"]
-    #[doc = " transformed further; batch, shuffle and the like come before. All workers make its iterators in one order. Shuffles"]
-    #[doc = " must have the same seed on all workers, which is the program's part. @p source may be destroyed afterwards."]
-    #[doc = " (TensorFlow: experimental_distribute_dataset, make_dataset_iterator.) MDIST_ERR_INVALID_ARGUMENT for scalar"]
-    #[doc = " components (but with MDIST_INPUT_NO_SPLIT), and options that exclude each other. MDIST_ERR_NOT_FOUND if policy FILE"]
-    #[doc = " finds no files that are read; MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers, if there are"]
-    #[doc = " fewer files than workers, or `too_few_elements`, if whole elements are. What fails on one worker, be it its own"]
-    #[doc = " arguments, fails on all with the same words and the rank of that worker, and so does what they do not have alike"]
-    #[doc = " (MDIST_ERR_MISMATCH: policy taken, rows of a step, flags, uneven, weights, components); the job goes on then."]
+    #[doc = " Distributes @p source, a dataset of global batches, over the replicas of the job. The top of this header says how."]
+    #[doc = ""]
+    #[doc = " - The source must be batched: every component has a first dimension, the same for all."]
+    #[doc = " - The result can be iterated, but not transformed further. Batch, shuffle or map the source instead."]
+    #[doc = " - All workers must make the iterators of their distributed datasets in the same order."]
+    #[doc = " - Shuffles must have the same seed on all workers. The program must see to that."]
+    #[doc = " - @p source may be destroyed afterwards."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: a component is a scalar (allowed with MDIST_INPUT_NO_SPLIT), or options exclude each"]
+    #[doc = "   other."]
+    #[doc = " - MDIST_ERR_NOT_FOUND: policy FILE finds no files that are read."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers: too few files to give every worker one."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_elements`, on all workers: too few elements to give every worker"]
+    #[doc = "   one, where whole elements are shared out."]
+    #[doc = " - MDIST_ERR_MISMATCH: workers differ in policy taken, rows of a step, flags, uneven, weights or components."]
+    #[doc = ""]
+    #[doc = " A failure on one worker fails the call on all workers, even if only that worker's arguments are wrong. All get the"]
+    #[doc = " same message and the rank of that worker. The job goes on afterwards. (TensorFlow: experimental_distribute_dataset,"]
+    #[doc = " make_dataset_iterator.)"]
     #[doc = " @thread any, outside of steps   @blocks until all workers have called it, with several workers"]
     #[doc = " @collective all workers   @calls-back never   @since 0.1"]
     pub fn mdist_distribute_dataset(
@@ -3561,7 +4161,7 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " For whom a dataset is made. (TensorFlow: InputContext.)"]
+#[doc = " Says for whom a dataset is made. (TensorFlow: InputContext.)"]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_input_context {
@@ -3651,11 +4251,13 @@ fn bindgen_test_layout_mdist_input_context() {
     }
     test_field_replica_count();
 }
-#[doc = " For whom a dataset is made. (TensorFlow: InputContext.)"]
+#[doc = " Says for whom a dataset is made. (TensorFlow: InputContext.)"]
 pub type mdist_input_context_t = mdist_input_context;
 extern "C" {
-    #[doc = " The rows of @p global_batch_size for one replica. MDIST_ERR_INVALID_ARGUMENT if they can't be shared out evenly."]
-    #[doc = " (TensorFlow: get_per_replica_batch_size.)"]
+    #[doc = " Computes how many rows of @p global_batch_size one replica gets."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_INVALID_ARGUMENT if the rows cannot be shared out evenly. (TensorFlow:"]
+    #[doc = " get_per_replica_batch_size.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_input_context_batch_size(
         context: *const mdist_input_context_t,
@@ -3664,9 +4266,11 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
-#[doc = " Makes a dataset, whose elements are batches of one replica. @p out receives a handle that is the library's from then"]
-#[doc = " on, also if this fails; @p context is valid in the call only. Returns 0, or any other number to fail the distribution"]
-#[doc = " with MDIST_ERR_CALLBACK, which mdist_error_native then gives."]
+#[doc = " Makes a dataset. Its elements are batches of one replica."]
+#[doc = ""]
+#[doc = " @p out receives a handle, which the library owns from then on, even if the function fails. @p context is valid during"]
+#[doc = " the call only. Returns 0 on success. Any other number fails the distribution with MDIST_ERR_CALLBACK, and"]
+#[doc = " mdist_error_native gives that number."]
 pub type mdist_dataset_fn = ::std::option::Option<
     unsafe extern "C" fn(
         context: *const mdist_input_context_t,
@@ -3675,10 +4279,12 @@ pub type mdist_dataset_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Deals out the dataset that @p function makes: nothing is split or shared, each step takes an element for each replica"]
-    #[doc = " of this worker in turn. What fails on one worker, or is not alike, fails on all, as in mdist_distribute_dataset."]
+    #[doc = " Distributes the dataset that @p function makes. Nothing is split or shared: in each step, every replica of this"]
+    #[doc = " worker in turn takes one element."]
+    #[doc = ""]
+    #[doc = " If the call fails on one worker, or the workers differ, it fails on all of them, as in mdist_distribute_dataset."]
     #[doc = " (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)"]
-    #[doc = " @param options  policy, uneven and weights must be 0: they are the function's part"]
+    #[doc = " @param options  policy, uneven and weights must be 0: the function decides these"]
     #[doc = " @thread any, outside of steps   @blocks until all workers have called it, with several workers"]
     #[doc = " @collective all workers"]
     #[doc = " @calls-back function, on this thread, in this call   @since 0.1"]
@@ -3692,8 +4298,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Tells, in lines for people, how a dataset is made; of a distributed one which policy was taken and why, who reads"]
-    #[doc = " what, and how many rows each replica gets in a step. text, capacity and needed as in mdist_config_get."]
+    #[doc = " Describes, in lines for people, how a dataset is made."]
+    #[doc = ""]
+    #[doc = " For a distributed dataset it says which policy was taken and why, and who reads what. It also says how many rows each"]
+    #[doc = " replica gets in a step. @p text, @p capacity and @p needed work as in mdist_config_get."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_explain(
         dataset: *const mdist_dataset_t,
@@ -3704,10 +4312,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The rows of each replica of the job, by id, in the element that the iterator of a distributed dataset gave last: the"]
-    #[doc = " denominators of means, where steps are not even; a scalar counts as a row. MDIST_ERR_FAILED_PRECONDITION before the"]
-    #[doc = " first element, after a restore until the next one, and for a dataset that is not distributed."]
-    #[doc = " @param count  replicas of the job"]
+    #[doc = " Gives the number of rows that each replica of the job, by id, got in the last element of a distributed dataset."]
+    #[doc = ""]
+    #[doc = " These are the denominators of means if steps are not even. A scalar counts as one row. It fails with"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION before the first element, after a restore until the next element, and for a dataset"]
+    #[doc = " that is not distributed."]
+    #[doc = " @param count  number of replicas of the job"]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_rows(
         iterator: *mut mdist_iterator_t,
@@ -3724,8 +4334,10 @@ pub const MDIST_LOG_DEBUG: mdist_log_level = 4;
 pub const MDIST_LOG_PIN_INT32: mdist_log_level = -2147483648;
 pub type mdist_log_level = ::std::os::raw::c_int;
 pub use self::mdist_log_level as mdist_log_level_t;
-#[doc = " Receives finished text of @p length bytes, with a NUL behind it and no line end. Runs on whichever thread logs, one"]
-#[doc = " call at a time; must not call into the library or end its thread. The text dies with the call."]
+#[doc = " Receives one finished message of @p length bytes. A NUL follows it, and it has no line end."]
+#[doc = ""]
+#[doc = " The sink runs on whichever thread logs, one call at a time. It must not call the library or end its thread. The text"]
+#[doc = " is valid during the call only."]
 pub type mdist_log_fn = ::std::option::Option<
     unsafe extern "C" fn(
         level: mdist_log_level_t,
@@ -3735,8 +4347,9 @@ pub type mdist_log_fn = ::std::option::Option<
     ),
 >;
 extern "C" {
-    #[doc = " Sends messages to @p sink from now on (kept). NULL brings the default sink back. @p free_user_data (may be NULL)"]
-    #[doc = " runs when the sink is replaced, or at once if this call fails."]
+    #[doc = " Sends messages to @p sink (kept) from now on. NULL restores the default sink."]
+    #[doc = ""]
+    #[doc = " @p free_user_data (may be NULL) runs when the sink is replaced, or at once if this call fails."]
     #[doc = " @thread any   @blocks until a message under way is out   @collective no"]
     #[doc = " @calls-back free_user_data, on this thread   @since 0.1"]
     pub fn mdist_log_set_sink(
@@ -3747,7 +4360,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Messages above @p level are dropped."]
+    #[doc = " Sets the level. Messages above @p level are dropped."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_log_set_level(
         level: mdist_log_level_t,
@@ -3759,11 +4372,13 @@ extern "C" {
 pub struct mdist_loop {
     _unused: [u8; 0],
 }
-#[doc = " A loop under way, as its function sees it, and what came out of it once it is over."]
+#[doc = " A loop. Its function uses it while the loop runs; afterwards it holds the outputs."]
 pub type mdist_loop_t = mdist_loop;
-#[doc = " Called for each element, in cross-replica context, on the thread that called mdist_run_steps. @p element is one"]
-#[doc = " value, as from mdist_iterator_next_value, and dies with the call. Returns 0, or any other number to fail the loop,"]
-#[doc = " which mdist_error_native then gives. May call any function of cross-replica context."]
+#[doc = " Processes one element of a loop. It is called in cross-replica context, on the thread that called mdist_run_steps."]
+#[doc = ""]
+#[doc = " @p element is one value, as from mdist_iterator_next_value, and is valid during the call only. The function may call"]
+#[doc = " any function of cross-replica context. It returns 0 on success. Any other number fails the loop, and"]
+#[doc = " mdist_error_native gives that number."]
 pub type mdist_loop_fn = ::std::option::Option<
     unsafe extern "C" fn(
         strategy: *mut mdist_strategy_t,
@@ -3773,16 +4388,21 @@ pub type mdist_loop_fn = ::std::option::Option<
     ) -> i32,
 >;
 extern "C" {
-    #[doc = " Calls @p function for the next @p iterations elements of @p iterator, one after another. MDIST_END if they ran out"]
-    #[doc = " before, after MDIST_FOREVER always; what was done until then counts, and @p out is there, too. (With several workers"]
-    #[doc = " and a plain dataset, an element that others have is lost then; a distributed one ends on all in the same step.) The"]
-    #[doc = " first failure ends the loop, with several workers on all of them, and the job's collectives as a failed run does;"]
-    #[doc = " nothing comes out."]
+    #[doc = " Calls @p function for the next @p iterations elements of @p iterator, one after another."]
+    #[doc = ""]
+    #[doc = " If the elements run out before, the call returns MDIST_END. The elements done until then count, and @p out is set."]
+    #[doc = " After MDIST_FOREVER it always returns MDIST_END."]
+    #[doc = " - With several workers and a plain dataset, the first worker that runs out ends the loop. An element that the others"]
+    #[doc = "   have taken by then is lost."]
+    #[doc = " - A distributed dataset ends on all workers in the same step."]
+    #[doc = ""]
+    #[doc = " The first failure ends the loop on all workers, and also ends the job's collectives, as a failed run does. There are"]
+    #[doc = " no outputs then."]
     #[doc = " @param iterations  the same on all workers"]
-    #[doc = " @param iterator    of this strategy's distributed dataset, or of a plain one, whose elements all replicas see"]
-    #[doc = " @param initial     NULL, or a structure of plain values: outputs before any was set. Then no others may be set, and"]
-    #[doc = "                    each keeps its dtype and shape."]
-    #[doc = " @param options     timeout_ns is for each wait for other workers"]
+    #[doc = " @param iterator    of this strategy's distributed dataset, or of a plain dataset, whose elements all replicas see"]
+    #[doc = " @param initial     NULL, or a structure of plain values: the outputs before any was set. With a structure no other"]
+    #[doc = "                    outputs may be set, and each output keeps its dtype and shape."]
+    #[doc = " @param options     timeout_ns applies to each wait for other workers"]
     #[doc = " @thread one at a time per strategy   @blocks until the last element is done   @collective all workers"]
     #[doc = " @calls-back function, on this thread   @since 0.1"]
     pub fn mdist_run_steps(
@@ -3798,11 +4418,12 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets the output at @p path from outside of steps: a value of any kind, kept (NONE), or reduced when the loop is over"]
-    #[doc = " as mdist_reduce does, and refused as there: a plain value has no sum over several replicas unless it is 0. A"]
-    #[doc = " structure puts out its leaves, below the path. Once the loop is over it is MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `loop_over`."]
-    #[doc = " (TensorFlow: MultiStepContext.set_last_step_output.)"]
+    #[doc = " Sets the output at @p path from outside of steps."]
+    #[doc = ""]
+    #[doc = " The value may be of any kind. With aggregation NONE it is kept. Otherwise it is reduced when the loop is over, as"]
+    #[doc = " mdist_reduce does, and the same values are refused: a plain value has no sum over several replicas unless it is 0. A"]
+    #[doc = " structure sets its leaves as outputs below the path. After the loop it fails with MDIST_ERR_FAILED_PRECONDITION,"]
+    #[doc = " reason `loop_over`. (TensorFlow: MultiStepContext.set_last_step_output.)"]
     #[doc = " @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_set_output(
         loop_: *mut mdist_loop_t,
@@ -3813,10 +4434,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets it from inside a step: this replica's part, a copy of @p tensor. Every replica sets the same paths with the"]
-    #[doc = " same aggregation, which is checked when the loop's function returns. Nobody waits. NONE is"]
-    #[doc = " MDIST_ERR_INVALID_ARGUMENT, as in TensorFlow: to keep the parts, make them a result of the run, and"]
-    #[doc = " mdist_loop_set_output with that. So it is in a step of an in-graph job (MDIST_ERR_UNSUPPORTED)."]
+    #[doc = " Sets the output at @p path from inside a step: copies @p tensor as this replica's part."]
+    #[doc = ""]
+    #[doc = " Every replica must set the same paths with the same aggregation. This is checked when the loop's function returns."]
+    #[doc = " The call waits for no other replica. Errors:"]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the aggregation is NONE, as in TensorFlow. To keep the parts, make them a result of the"]
+    #[doc = "   run, and call mdist_loop_set_output with that result."]
+    #[doc = " - MDIST_ERR_UNSUPPORTED: the step belongs to an in-graph job. Make the parts a result of the run there, too."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_output(
         replica: *mut mdist_replica_t,
@@ -3828,8 +4452,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The outputs of a loop that is over, as a structure; without leaves if there is none. Before that it is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `loop_running`. (TensorFlow: MultiStepContext.last_step_outputs.)"]
+    #[doc = " Gives the outputs of a loop that is over, as a structure. It has no leaves if there are no outputs."]
+    #[doc = ""]
+    #[doc = " Before the loop is over it fails with MDIST_ERR_FAILED_PRECONDITION, reason `loop_running`. (TensorFlow:"]
+    #[doc = " MultiStepContext.last_step_outputs.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_outputs(
         loop_: *const mdist_loop_t,
@@ -3838,9 +4464,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Keeps a pointer under a name, one for each local replica: what is no tensor. The last one counts. It is yours: never"]
-    #[doc = " looked at, never freed. (TensorFlow: MultiStepContext.set_non_tensor_output.)"]
-    #[doc = " @param local_replica  whose it is: in a step mdist_replica_local_index"]
+    #[doc = " Keeps a pointer under a name, one for each local replica. It is for outputs that are no tensors."]
+    #[doc = ""]
+    #[doc = " If it is set more than once, the last pointer counts. The pointer is yours: the library never follows or frees it."]
+    #[doc = " (TensorFlow: MultiStepContext.set_non_tensor_output.)"]
+    #[doc = " @param local_replica  the local replica that the pointer belongs to; in a step: mdist_replica_local_index"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_set_object(
         loop_: *mut mdist_loop_t,
@@ -3851,8 +4479,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The pointer that was kept, at any time; MDIST_ERR_NOT_FOUND if none was. (TensorFlow:"]
-    #[doc = " MultiStepContext.non_tensor_outputs.)"]
+    #[doc = " Gives the pointer that was kept under a name. It may be called at any time."]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_NOT_FOUND if none was kept. (TensorFlow: MultiStepContext.non_tensor_outputs.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_object(
         loop_: *const mdist_loop_t,
@@ -3863,7 +4492,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Elements that are done; in the loop's function those before this one. 0 for a bad handle."]
+    #[doc = " Returns the number of elements that are done. In the loop's function it counts those before the current one. Returns"]
+    #[doc = " 0 for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_iterations(loop_: *const mdist_loop_t) -> u64;
 }
@@ -3873,14 +4503,18 @@ extern "C" {
     pub fn mdist_loop_destroy(loop_: *mut mdist_loop_t);
 }
 extern "C" {
-    #[doc = " The sum of this replica's @p per_example, each times its weight if there are weights, divided by the number of"]
-    #[doc = " examples of all replicas. The gradient of an element is its weight divided by @p global_batch. Summed up in double."]
-    #[doc = " (TensorFlow: compute_average_loss, whose default is the number of this replica times that of replicas.)"]
-    #[doc = " @param per_example   [k, ...], k examples, none is fine; a floating-point type"]
+    #[doc = " Computes this replica's share of the mean loss over all examples of all replicas."]
+    #[doc = ""]
+    #[doc = " That is the sum of @p per_example, each times its weight if there are weights, divided by the number of examples of"]
+    #[doc = " all replicas."]
+    #[doc = ""]
+    #[doc = " The gradient with respect to an element is its weight divided by @p global_batch. The sum is taken in double."]
+    #[doc = " (TensorFlow: compute_average_loss. Its default divides by this replica's examples times the number of replicas.)"]
+    #[doc = " @param per_example   [k, ...] for k examples, which may be 0; a floating-point type"]
     #[doc = " @param weights       NULL, or of the same type and shape, or [k]"]
-    #[doc = " @param global_batch  the examples of all replicas: if 0, they are counted and written here; else that is taken, and"]
-    #[doc = "                      nobody is asked. On all replicas or on none."]
-    #[doc = " @param loss          0 if no replica has an example, so that a step without data changes nothing"]
+    #[doc = " @param global_batch  the number of examples of all replicas. If 0, the call counts them and writes the number here."]
+    #[doc = "                      Else it takes the number and asks no other replica. It is 0 on all replicas or on none."]
+    #[doc = " @param loss          receives 0 if no replica has an example, so that a step without data changes nothing"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce where the examples are counted   @collective all replicas then"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_average_loss(
@@ -3894,8 +4528,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The sum of the elements of @p terms divided by the number of replicas, for what depends on the variables alone and is"]
-    #[doc = " the same on each replica: their losses add up to it. (TensorFlow: scale_regularization_loss.)"]
+    #[doc = " Sums the elements of @p terms and divides by the number of replicas."]
+    #[doc = ""]
+    #[doc = " Use it for a loss that depends on the variables alone and is the same on every replica. The replicas' results then"]
+    #[doc = " add up to that loss. (TensorFlow: scale_regularization_loss.)"]
     #[doc = " @param terms  a floating-point type, any shape"]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_scale_regularization(
@@ -3906,13 +4542,16 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Memory on the device of a local replica, 64-byte aligned and filled with zeros. Yours until mdist_free, also when"]
-    #[doc = " the strategy goes. Of a GPU, its memory: mdist_tensor_copy reaches it, and mdist_free may come while the replica's"]
-    #[doc = " stream is still to use it. On the CPU, in a job whose workers are all on one host, reductions of such memory (as of"]
-    #[doc = " variables) need no copies on the way from worker to worker. (In a child that is forked off, such memory is its"]
-    #[doc = " parent's own: it must not write there.)"]
-    #[doc = " @param strategy  NULL: memory of the host; @p local_replica must be 0 then"]
-    #[doc = " @param bytes     may be 0: an address that is not NULL, with nothing behind it"]
+    #[doc = " Allocates memory on the device of a local replica, 64-byte aligned and filled with zeros."]
+    #[doc = ""]
+    #[doc = " - You own it until mdist_free, even after the strategy is destroyed."]
+    #[doc = " - For a GPU replica it is GPU memory: use mdist_tensor_copy to reach it. You may call mdist_free while work on the"]
+    #[doc = "   replica's stream still uses it."]
+    #[doc = " - On the CPU, if all workers of the job are on one host, reductions of such memory (and of variables) make no copies"]
+    #[doc = "   between workers."]
+    #[doc = " - After fork() such memory still belongs to the parent. The child must not write there."]
+    #[doc = " @param strategy  NULL: host memory; @p local_replica must be 0 then"]
+    #[doc = " @param bytes     may be 0: gives an address that is not NULL, with no memory behind it"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_alloc(
         strategy: *mut mdist_strategy_t,
@@ -3923,10 +4562,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Gives memory of mdist_alloc back, when no call, started collective, value or dataset uses it any more. NULL, and what"]
-    #[doc = " is not given out, is ignored (but an address given back may be given out again). Fits mdist_free_fn: give it, with"]
-    #[doc = " the memory as user_data, to functions that keep memory, and the library frees it without a call into your language."]
-    #[doc = " (Several arrays of one dataset then lie in one such memory.)"]
+    #[doc = " Frees memory of mdist_alloc."]
+    #[doc = ""]
+    #[doc = " No call, started collective, value or dataset may use it any more. NULL, and an address that is not allocated, is"]
+    #[doc = " ignored. (A freed address may be allocated again.)"]
+    #[doc = ""]
+    #[doc = " It works as a mdist_free_fn. Pass it, with the memory as user_data, to functions that keep memory. The library then"]
+    #[doc = " frees the memory without a call into your language. (Several arrays of one dataset must then lie in one such memory.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
 }
@@ -3942,7 +4584,7 @@ pub const MDIST_PREEMPTION_END: mdist_preemption_verdict = 2;
 pub const MDIST_PREEMPTION_PIN_INT32: mdist_preemption_verdict = -2147483648;
 pub type mdist_preemption_verdict = ::std::os::raw::c_int;
 pub use self::mdist_preemption_verdict as mdist_preemption_verdict_t;
-#[doc = " Options. NULL, or all zero but struct_size: no grace."]
+#[doc = " Options for preemption. NULL, or all zero except struct_size: no grace."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_preemption_options {
@@ -4014,10 +4656,10 @@ fn bindgen_test_layout_mdist_preemption_options() {
     }
     test_field_grace_ns();
 }
-#[doc = " Options. NULL, or all zero but struct_size: no grace."]
+#[doc = " Options for preemption. NULL, or all zero except struct_size: no grace."]
 pub type mdist_preemption_options_t = mdist_preemption_options;
 extern "C" {
-    #[doc = " Makes a strategy's place for announcements. It keeps the strategy; one per strategy is enough."]
+    #[doc = " Creates the object that receives a strategy's announcements. It keeps the strategy. One per strategy is enough."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_preemption_create(
         strategy: *mut mdist_strategy_t,
@@ -4027,17 +4669,25 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " This worker is to go. Safe in a signal handler, as long as no other thread destroys the handle meanwhile. The first"]
-    #[doc = " call counts; a bad handle is ignored."]
+    #[doc = " Announces that this worker is about to go."]
+    #[doc = ""]
+    #[doc = " It is safe in a signal handler, as long as no other thread destroys the handle meanwhile. Only the first call counts."]
+    #[doc = " A bad handle is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_preemption_announce(preemption: *mut mdist_preemption_t);
 }
 extern "C" {
-    #[doc = " Asks all workers whether any was told to go. Without grace the first answer after an announcement is END. With grace"]
-    #[doc = " it is SAVE, then GO_ON, and END when what is left is less than twice the longest time between two checks."]
-    #[doc = " Costs a small exchange between workers, and nothing to speak of with one."]
+    #[doc = " Asks all workers whether any of them was told to go. All workers get the same answer."]
+    #[doc = ""]
+    #[doc = " - Before an announcement it is GO_ON."]
+    #[doc = " - Without grace, the first answer after an announcement is END."]
+    #[doc = " - With grace, the first answer is SAVE, and later ones are GO_ON. As soon as the time left is at most twice the"]
+    #[doc = "   longest time between two checks, the answer is END."]
+    #[doc = ""]
+    #[doc = " With several workers the call costs a small exchange between them. With one worker it costs next to nothing."]
     #[doc = " @param verdict  receives an mdist_preemption_verdict_t, the same on all workers"]
-    #[doc = " @param worker   receives the rank of the worker it was announced to, the first of several; -1: none. May be NULL."]
+    #[doc = " @param worker   receives the rank of the worker that announced the preemption, the lowest if several did; -1: none."]
+    #[doc = "                 May be NULL."]
     #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_preemption_check(
@@ -4049,16 +4699,19 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees it. Restore the signal's handler before. NULL is fine."]
+    #[doc = " Frees a preemption object. Restore the signal's handler before. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
 }
 extern "C" {
-    #[doc = " Gives @p step a name in @p strategy. The last registration of a name counts. With several workers led by a client,"]
-    #[doc = " all must register the same names before they serve and before its first command, which compares them:"]
-    #[doc = " MDIST_ERR_MISMATCH on all of them, reason `different_registrations`, says which is missing where; later ones are"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION."]
-    #[doc = " @param user_data  given to the step on this worker; stays valid while runs by that name are under way"]
+    #[doc = " Registers @p step in @p strategy under a name. If a name is registered more than once, the last registration counts."]
+    #[doc = ""]
+    #[doc = " If a client leads several workers, all of them must register the same names. They must do so before they serve, and"]
+    #[doc = " before the client's first command, which compares the names:"]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_registrations`, on all workers: the message says which name is missing where."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: the registration comes too late."]
+    #[doc = ""]
+    #[doc = " @param user_data  given to the step on this worker; must stay valid while runs by that name are under way"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back step, in mdist_run_named and mdist_serve   @since 0.1"]
     pub fn mdist_step_register(
         strategy: *mut mdist_strategy_t,
@@ -4069,7 +4722,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " The same for what mdist_update calls. Steps and updates have names of their own."]
+    #[doc = " Registers a function for mdist_update_named, as mdist_step_register does for steps. Steps and updates have separate"]
+    #[doc = " names."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back update, in mdist_update_named and mdist_serve   @since 0.1"]
     pub fn mdist_update_register(
         strategy: *mut mdist_strategy_t,
@@ -4080,12 +4734,16 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_run of the step that is registered as @p name; on the client on the replicas of all workers, each of which"]
-    #[doc = " gets its part of the arguments, and gives its part of the results. MDIST_ERR_NOT_FOUND lists what is registered."]
-    #[doc = " A step that fails anywhere ends the session, as a failed step ends every job of several workers: the error has its"]
-    #[doc = " sentence, mdist_error_replica and mdist_error_worker. What is found wrong before the workers are asked (a name, an"]
-    #[doc = " argument) ends nothing."]
-    #[doc = " @param options  timeout_ns is for each wait for other workers, those in the step's collectives too"]
+    #[doc = " Runs the step that is registered as @p name, as mdist_run does."]
+    #[doc = ""]
+    #[doc = " On the client it runs on the replicas of all workers. Each worker gets its part of the arguments and gives its part"]
+    #[doc = " of the results. Failures:"]
+    #[doc = " - MDIST_ERR_NOT_FOUND: no step has that name. The message lists the names that are registered."]
+    #[doc = " - A step that fails anywhere ends the session, as a failed step ends every job of several workers. The error has the"]
+    #[doc = "   sentence of that step, and mdist_error_replica and mdist_error_worker."]
+    #[doc = " - A mistake found before the workers are asked (in a name or an argument) ends nothing."]
+    #[doc = ""]
+    #[doc = " @param options  timeout_ns applies to each wait for other workers, also in the step's collectives"]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back the step, as mdist_run   @since 0.1"]
     pub fn mdist_run_named(
@@ -4100,8 +4758,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_update of @p variable, or mdist_update_non_slot if that is NULL, with the update registered as @p name; on the"]
-    #[doc = " client on the copies of all workers. Failures as in mdist_run_named."]
+    #[doc = " Updates @p variable with the update registered as @p name, as mdist_update does. If @p variable is NULL, it works as"]
+    #[doc = " mdist_update_non_slot does."]
+    #[doc = ""]
+    #[doc = " On the client it updates the copies of all workers. It fails as mdist_run_named does."]
     #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
     #[doc = " @calls-back the update, as mdist_update   @since 0.1"]
     pub fn mdist_update_named(
@@ -4116,13 +4776,20 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Does what the client asks, until it destroys its strategy: MDIST_OK then. Afterwards the strategy has nothing to do"]
-    #[doc = " any more. A client that is lost, or ends without destroying it, is MDIST_ERR_PEER_LOST; a step that fails here is"]
-    #[doc = " what mdist_run says, one that fails elsewhere MDIST_ERR_ABORTED. Steps find the client's variables by"]
-    #[doc = " mdist_variable_find. On the client it is MDIST_ERR_WRONG_CONTEXT, and for a strategy that nobody leads"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION; on a worker that serves, other functions outside of steps are MDIST_ERR_WRONG_CONTEXT."]
-    #[doc = " @param options  timeout_ns is for each wait for the client's next command: MDIST_ERR_TIMEOUT ends the session."]
-    #[doc = "                 0: `communication.timeout`; MDIST_FOREVER: as long as the client is there"]
+    #[doc = " Does what the client asks, until the client destroys its strategy. Then it returns MDIST_OK, and the strategy has"]
+    #[doc = " nothing more to do."]
+    #[doc = ""]
+    #[doc = " Steps find the client's variables by mdist_variable_find. While a worker serves, other functions outside of steps"]
+    #[doc = " fail on it with MDIST_ERR_WRONG_CONTEXT. Errors:"]
+    #[doc = " - MDIST_ERR_PEER_LOST: the client was lost, or ended without destroying its strategy."]
+    #[doc = " - The error that mdist_run would give: a step failed on this worker."]
+    #[doc = " - MDIST_ERR_ABORTED: a step failed on another worker."]
+    #[doc = " - MDIST_ERR_TIMEOUT: no command came in time, which ends the session."]
+    #[doc = " - MDIST_ERR_WRONG_CONTEXT: this is the client."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: no client leads this strategy."]
+    #[doc = ""]
+    #[doc = " @param options  timeout_ns applies to each wait for the client's next command. 0: `communication.timeout`;"]
+    #[doc = "                 MDIST_FOREVER: as long as the client is there"]
     #[doc = " @thread one at a time per strategy   @blocks until the client has ended the session   @collective no"]
     #[doc = " @calls-back registered steps and updates   @since 0.1"]
     pub fn mdist_serve(
@@ -4132,11 +4799,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Opens a run: from here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a"]
-    #[doc = " merge that was opened by mdist_merge_begin it opens a nested run."]
+    #[doc = " Opens a run."]
+    #[doc = ""]
+    #[doc = " From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that"]
+    #[doc = " mdist_merge_begin opened, this call opens a nested run."]
     #[doc = " @param arguments     as in mdist_run"]
     #[doc = " @param result_count  how many results replicas may set"]
-    #[doc = " @param options       timeout_ns is for the collectives of this run that give none of their own"]
+    #[doc = " @param options       timeout_ns applies to the collectives of this run that give none of their own"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_run_begin(
         strategy: *mut mdist_strategy_t,
@@ -4148,11 +4817,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Closes the run. Returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
-    #[doc = " While a replica is inside it is MDIST_ERR_FAILED_PRECONDITION, reason `replica_inside`, and the run stays open. A"]
-    #[doc = " replica that never entered is one too, reason `not_entered`, if nothing else failed; the run is closed then."]
-    #[doc = " Without an open run it is reason `no_run`. To be called after a failure and mdist_strategy_abort, too; not after"]
-    #[doc = " mdist_strategy_destroy: the last replica to exit closes the run then."]
+    #[doc = " Closes the run and returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
+    #[doc = ""]
+    #[doc = " These are MDIST_ERR_FAILED_PRECONDITION:"]
+    #[doc = " - reason `replica_inside`: a replica is still inside; the run stays open"]
+    #[doc = " - reason `not_entered`: a replica never entered, and nothing else failed; the run is closed"]
+    #[doc = " - reason `no_run`: no run is open"]
+    #[doc = ""]
+    #[doc = " Call it after a failure and after mdist_strategy_abort, too. Do not call it after mdist_strategy_destroy: then the"]
+    #[doc = " last replica to exit closes the run."]
     #[doc = " @param results       receives @p result_count values, as in mdist_run"]
     #[doc = " @param result_count  as in mdist_run_begin, else MDIST_ERR_INVALID_ARGUMENT, and the run stays open"]
     #[doc = " @thread any, when the replicas have left   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -4164,9 +4837,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Enters the step of local replica @p local_replica: @p out is in replica context until mdist_replica_exit, and takes"]
-    #[doc = " every function of replica context. A second time in one run is reason `entered_before`. A replica whose thread cannot"]
-    #[doc = " come, and that others wait for, can be entered and left with a code from any thread."]
+    #[doc = " Enters the step of local replica @p local_replica."]
+    #[doc = ""]
+    #[doc = " @p out is in replica context until mdist_replica_exit, and works with every function of replica context. Entering a"]
+    #[doc = " replica twice in one run fails with reason `entered_before`. If a replica's thread cannot come while others wait for"]
+    #[doc = " that replica, any thread may enter it and exit it with a code."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_enter(
         strategy: *mut mdist_strategy_t,
@@ -4176,11 +4851,17 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Leaves the step; the handle dies. A @p code other than 0 fails the run and releases all others, as a step that"]
-    #[doc = " returns it does. An operation that is still under way (mdist_all_reduce_start), or a merge still open, fails the run"]
-    #[doc = " likewise, reason `work_under_way` or `merge_open`; that is an error here, too, but the replica has left all the same,"]
-    #[doc = " and mdist_run_end tells the first cause: one may look there only. (Local replica 0 alone stays where it is, reason"]
-    #[doc = " `busy`, while another thread is at work in its open merge.)"]
+    #[doc = " Leaves the step; the handle dies."]
+    #[doc = ""]
+    #[doc = " A @p code other than 0 fails the run and releases all other replicas, as a step that returns it does."]
+    #[doc = ""]
+    #[doc = " The run also fails in these cases. This call then returns an error, but the replica has left all the same:"]
+    #[doc = " - reason `work_under_way`: an operation is still under way (mdist_all_reduce_start)"]
+    #[doc = " - reason `merge_open`: a merge is still open"]
+    #[doc = ""]
+    #[doc = " mdist_run_end returns the first cause, so you need to check only there."]
+    #[doc = ""]
+    #[doc = " Exception: local replica 0 stays inside, reason `busy`, while another thread is at work in its open merge."]
     #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_exit(
         replica: *mut mdist_replica_t,
@@ -4189,14 +4870,16 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Opens a merge without a function: every local replica, entered by mdist_replica_enter, calls this and then"]
-    #[doc = " mdist_merge_end. What local replica 0 does in between happens once for all, in cross-replica context: the functions"]
-    #[doc = " that take a strategy are the right ones there, by any thread. (mdist_merge_call is for entered replicas, too; in a"]
-    #[doc = " step of mdist_run it is the only way.)"]
-    #[doc = " If it fails, no merge is open, and mdist_merge_end is not to be called."]
+    #[doc = " Opens a merge without a function."]
+    #[doc = ""]
+    #[doc = " Every local replica, entered by mdist_replica_enter, calls this and then mdist_merge_end. Local replica 0's code in"]
+    #[doc = " between happens once for all, in cross-replica context. Any thread may call functions that take a strategy there."]
+    #[doc = " (mdist_merge_call works for entered replicas, too. In a step of mdist_run it is the only way.)"]
+    #[doc = ""]
+    #[doc = " If this call fails, no merge is open. Do not call mdist_merge_end then."]
     #[doc = " @param arguments  this replica's tensors, as in mdist_merge_call"]
-    #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that are"]
-    #[doc = "                   yours; on the others: NULLs. May be NULL if @p argument_count is 0."]
+    #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that you"]
+    #[doc = "                   own. On the others: receives NULLs. May be NULL if @p argument_count is 0."]
     #[doc = " @thread any, one at a time per replica   @blocks until every local replica has called it"]
     #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
     pub fn mdist_merge_begin(
@@ -4209,16 +4892,17 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Closes the merge, and hands each replica its own part of the values that local replica 0 gives. Reasons `no_merge`"]
-    #[doc = " and, on local replica 0 while another thread is at work in the merge, `busy` change nothing; any other failure closes"]
-    #[doc = " it, too, and fails the run."]
-    #[doc = " @param values   on local replica 0: @p count values, or NULLs for results that nobody gets; they stay yours. On the"]
-    #[doc = "                 others: not read."]
-    #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit; data NULL and"]
-    #[doc = "                 dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. The same count on every"]
-    #[doc = "                 replica, else MDIST_ERR_MISMATCH."]
-    #[doc = " @param code     on local replica 0: other than 0 fails the run, as a merge function that returns it does; values are"]
-    #[doc = "                 not read then. On the others: 0."]
+    #[doc = " Closes the merge and hands each replica its own part of the values that local replica 0 passes."]
+    #[doc = ""]
+    #[doc = " Two failures change nothing: reason `no_merge`, and reason `busy` on local replica 0 while another thread is at work"]
+    #[doc = " in the merge. Any other failure closes the merge, too, and fails the run."]
+    #[doc = " @param values   on local replica 0: @p count values; NULL for a result that no replica receives. They stay yours. On"]
+    #[doc = "                 the others: not read."]
+    #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit. data is NULL"]
+    #[doc = "                 and dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. @p count is the same on"]
+    #[doc = "                 every replica, else MDIST_ERR_MISMATCH."]
+    #[doc = " @param code     on local replica 0: a number other than 0 fails the run, as from a merge function, and values are not"]
+    #[doc = "                 read. On the others: 0."]
     #[doc = " @thread any, one at a time per replica"]
     #[doc = " @blocks until local replica 0 has called it, however long that takes, or mdist_strategy_abort"]
     #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
@@ -4238,17 +4922,24 @@ pub struct mdist_store {
 }
 pub type mdist_store_t = mdist_store;
 extern "C" {
-    #[doc = " Binds an address and begins to serve."]
-    #[doc = " @param address       \"host:port\" or \"[ipv6]:port\"; port 0 takes a free one, which mdist_store_address tells. The host"]
-    #[doc = "                      must be one of this machine's own; it is the only one that is bound"]
-    #[doc = " @param worker_count  workers of the job, from 1"]
-    #[doc = " @param job           its name, up to 255 bytes; workers of another are refused. NULL: \"\""]
-    #[doc = " @param restart       how often the job has been started again: 0 at first. Workers with a smaller number"]
-    #[doc = "                      (MDIST_RESTART) are refused as stale"]
+    #[doc = " Creates a store: binds an address and begins to serve."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: among others, the secret is too short."]
+    #[doc = " - MDIST_ERR_RESOURCE, reason `address_in_use`: the port is in use."]
+    #[doc = " - MDIST_ERR_NOT_FOUND, reason `name_resolution`: the host's name cannot be resolved."]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `not_built`: a secret was given, and this build has no cryptography."]
+    #[doc = ""]
+    #[doc = " @param address       \"host:port\" or \"[ipv6]:port\". Port 0 takes a free port, which mdist_store_address tells. The"]
+    #[doc = "                      host must be one of this machine's own addresses; no other is bound"]
+    #[doc = " @param worker_count  number of workers of the job, from 1"]
+    #[doc = " @param job           name of the job, up to 255 bytes; workers of another job are refused. NULL: \"\""]
+    #[doc = " @param restart       how often the job has been restarted: 0 at first. Workers with a smaller number (MDIST_RESTART)"]
+    #[doc = "                      are refused as stale"]
     #[doc = " @param secret        what workers must know, NUL-terminated: the content of their secret file without the newline at"]
-    #[doc = "                      its end. NULL or \"\": none; then whoever reaches the address may join"]
-    #[doc = " @return MDIST_ERR_RESOURCE, reason `address_in_use`; MDIST_ERR_NOT_FOUND, reason `name_resolution`;"]
-    #[doc = "         MDIST_ERR_UNSUPPORTED, reason `not_built`, for a secret in a build that has no cryptography"]
+    #[doc = "                      its end, at least 32 random bytes (`mdist secret` writes such a file). Passwords are not"]
+    #[doc = "                      supported: they can be guessed. NULL or \"\": no secret; then anybody who reaches the address may"]
+    #[doc = "                      join while the job forms"]
     #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
     #[doc = " @since 0.1"]
     pub fn mdist_store_create(
@@ -4262,8 +4953,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Where workers find it: \"host:port\" with the host as given to mdist_store_create and the true port. Like"]
-    #[doc = " mdist_config_get: cut off where it does not fit, @p needed (may be NULL) receives the full size, NUL included."]
+    #[doc = " Tells where workers find the store: \"host:port\", with the host as given to mdist_store_create and the real port."]
+    #[doc = ""]
+    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get: a text that does not fit is cut off, and @p needed"]
+    #[doc = " (may be NULL) receives the full size, NUL included."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_address(
         store: *const mdist_store_t,
@@ -4274,10 +4967,11 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " From now on the workers of another start of the job are awaited: @p restart must be larger than before. Those of the"]
-    #[doc = " start before that still are connected are sent away, and new ones of it are refused as stale"]
-    #[doc = " (MDIST_ERR_FAILED_PRECONDITION, reason `stale_session`). The address stays."]
-    #[doc = " @param worker_count  may be another than before"]
+    #[doc = " Prepares the store for another start of the job. From now on it waits for the workers of that start."]
+    #[doc = ""]
+    #[doc = " @p restart must be larger than before. Workers of the earlier start that are still connected are disconnected. New"]
+    #[doc = " ones of it are refused as stale (MDIST_ERR_FAILED_PRECONDITION, reason `stale_session`). The address stays the same."]
+    #[doc = " @param worker_count  may be different from before"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_restart(
         store: *mut mdist_store_t,
@@ -4287,9 +4981,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " How far the workers are, for people: one line such as \"2 of 4 workers have joined; missing: 1, 3 (refused: ...)\", or"]
-    #[doc = " \"4 workers are connected\". @p joined (may be NULL) receives how many are there, worker_count when the session is"]
-    #[doc = " complete."]
+    #[doc = " Describes, in one line for people, how many workers have joined. Examples are \"2 of 4 workers have joined; missing:"]
+    #[doc = " 1, 3 (refused: ...)\" and \"4 workers are connected\"."]
+    #[doc = " @param joined  receives how many workers are there, or worker_count when the session is complete; may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_progress(
         store: *const mdist_store_t,
@@ -4301,7 +4995,21 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends the store and frees its address. Workers that have formed their session go on without it."]
+    #[doc = " Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it."]
+    #[doc = ""]
+    #[doc = " The other workers fail because it left. A launcher whose workers fail together learns here which one failed first."]
+    #[doc = " @param worker  receives its rank, or -1 in any of these cases: no session has ended in this way since"]
+    #[doc = "                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the"]
+    #[doc = "                first to go was lost without saying that it leaves"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_store_first_gone(
+        store: *const mdist_store_t,
+        worker: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the store and frees its address. Workers that have formed their session continue without it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_destroy(store: *mut mdist_store_t);
 }
@@ -4312,7 +5020,9 @@ pub struct mdist_work {
 }
 pub type mdist_work_t = mdist_work;
 extern "C" {
-    #[doc = " mdist_all_reduce, started. @p out is yours to destroy."]
+    #[doc = " Starts an all-reduce and returns at once."]
+    #[doc = ""]
+    #[doc = " The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_reduce_start(
         replica: *mut mdist_replica_t,
@@ -4326,7 +5036,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_broadcast, started."]
+    #[doc = " Starts a broadcast and returns at once. The arguments are those of mdist_broadcast."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_broadcast_start(
         replica: *mut mdist_replica_t,
@@ -4339,7 +5049,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_all_gather, started."]
+    #[doc = " Starts an all-gather and returns at once. The arguments are those of mdist_all_gather."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_gather_start(
         replica: *mut mdist_replica_t,
@@ -4352,7 +5062,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_reduce_scatter, started."]
+    #[doc = " Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_reduce_scatter_start(
         replica: *mut mdist_replica_t,
@@ -4366,7 +5076,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_all_to_all, started."]
+    #[doc = " Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_to_all_start(
         replica: *mut mdist_replica_t,
@@ -4379,7 +5089,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_reduce_to_root, started."]
+    #[doc = " Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_reduce_to_root_start(
         replica: *mut mdist_replica_t,
@@ -4394,7 +5104,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_gather_to_root, started."]
+    #[doc = " Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_gather_to_root_start(
         replica: *mut mdist_replica_t,
@@ -4408,7 +5118,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_scatter, started."]
+    #[doc = " Starts a scatter and returns at once. The arguments are those of mdist_scatter."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_scatter_start(
         replica: *mut mdist_replica_t,
@@ -4422,7 +5132,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " mdist_barrier, started."]
+    #[doc = " Starts a barrier and returns at once."]
     #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_barrier_start(
         replica: *mut mdist_replica_t,
@@ -4432,8 +5142,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Moves the operation on, as far as that goes without waiting for other replicas' calls, and says whether it is done."]
-    #[doc = " It fails as the blocking form would: for ever, with the same error."]
+    #[doc = " Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done."]
+    #[doc = ""]
+    #[doc = " It fails as the blocking form would. After a failure every later call gives the same error."]
     #[doc = " @param done  receives 1 or 0"]
     #[doc = " @thread any   @blocks no, but it takes part in the computing"]
     #[doc = " @collective no   @calls-back never   @since 0.1"]
@@ -4444,8 +5155,10 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Waits until the operation is over, or for @p timeout_ns at most: @p done receives 1 or 0. If it failed, that is the"]
-    #[doc = " status. With MDIST_FOREVER the operation's own timeout is the only one."]
+    #[doc = " Waits until the operation is over, but at most @p timeout_ns."]
+    #[doc = ""]
+    #[doc = " If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies."]
+    #[doc = " @param done  receives 1 if the operation is done, else 0"]
     #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_wait(
         work: *mut mdist_work_t,
@@ -4455,12 +5168,18 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " A descriptor for poll, epoll and their kin, which is readable when mdist_work_test has something to do or to say: all"]
-    #[doc = " replicas have come and there is work to take part in, the operation is done, it has failed or timed out, its work was"]
-    #[doc = " destroyed. So: call mdist_work_test when it is readable; if that says 0, go on polling. From the end of the operation"]
-    #[doc = " on it stays readable. Never read from it. (There is no callback, since with one worker no thread stands behind an"]
-    #[doc = " operation that could make the call.)"]
-    #[doc = " @param out  receives a new descriptor, closed on exec and yours to close, before or after mdist_work_destroy"]
+    #[doc = " Gives a file descriptor for poll, epoll and similar calls."]
+    #[doc = ""]
+    #[doc = " It is readable when mdist_work_test has something to do or to say:"]
+    #[doc = " - all replicas have come and there is work to take part in"]
+    #[doc = " - the operation is done, or has failed or timed out"]
+    #[doc = " - its work was destroyed"]
+    #[doc = ""]
+    #[doc = " Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the"]
+    #[doc = " operation the descriptor stays readable. Never read from it."]
+    #[doc = ""]
+    #[doc = " (There is no callback instead: with one worker, the library has no thread behind an operation that could call it.)"]
+    #[doc = " @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_descriptor(
         work: *mut mdist_work_t,
@@ -4469,10 +5188,15 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a work. One that is not done is finished if all replicas have come, else given up, which fails the step (with"]
-    #[doc = " several workers always, since nobody knows when the others would come): the run gets MDIST_ERR_ABORTED, reason"]
-    #[doc = " `work_destroyed`, and the calls of other replicas reason `step_failed`. The buffers are yours again in any case. NULL"]
-    #[doc = " is fine."]
+    #[doc = " Frees a work."]
+    #[doc = ""]
+    #[doc = " If the operation is not done, it depends on whether all replicas have come:"]
+    #[doc = " - If they have, and there is one worker, this call finishes the operation."]
+    #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
+    #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
+    #[doc = "   when the others would come."]
+    #[doc = ""]
+    #[doc = " The buffers are yours again in any case. NULL is ignored."]
     #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }

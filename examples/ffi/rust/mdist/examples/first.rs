@@ -40,16 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // What goes wrong in a step comes back here, with its cause, and the replicas that wait are
+    // What goes wrong in a step comes back here, on all workers, and the replicas that wait are
     // released.
     let failed = strategy.run(|replica| match replica.id() {
         1 => panic!("out of paper"),
         _ => Ok(replica.barrier()?),
     });
-    let error = failed.unwrap_err();
-    match error.source() {
-        Some(cause) => println!("{error}: {cause}"),
-        None => println!("{error}"), // another worker's step was first
-    }
+    println!("{}", failed.unwrap_err());
     Ok(())
 }

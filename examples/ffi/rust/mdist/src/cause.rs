@@ -5,10 +5,13 @@
 //! to it.
 use std::any::Any;
 use std::collections::VecDeque;
+use std::ffi::CString;
 use std::fmt;
 use std::mem;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mdist_sys as sys;
 
 use crate::error::{BoxError, Error, Result, Status, StepResult};
 
@@ -58,6 +61,16 @@ pub(crate) fn catch<T>(closure: impl FnOnce() -> StepResult<T>) -> StepResult<T>
         .unwrap_or_else(|payload| Err(Panic::caught(payload).into()))
 }
 
+/// Errors whose `Display` panics have no words.
+fn say(cause: &BoxError) {
+    let words = catch(|| Ok(cause.to_string())).unwrap_or_default();
+    let until_nul = words.split('\0').next().unwrap_or_default();
+    if let Ok(words) = CString::new(until_nul) {
+        // Safety: a C string, which is copied.
+        unsafe { sys::mdist_fail_because(words.as_ptr()) }
+    }
+}
+
 /// More than one run or iteration can bring forth; the oldest of those that nobody asked for go.
 const KEPT: usize = 4096;
 
@@ -71,9 +84,16 @@ struct Kept {
 }
 
 impl Causes {
-    /// What the C library is to see returned.
+    /// What the C library is to see returned, on this thread. It is told the cause in words, too, for
+    /// the errors that other workers get.
     pub fn code_of(&self, result: StepResult) -> i32 {
-        result.map_or_else(|cause| self.keep(cause), |()| 0)
+        result.map_or_else(
+            |cause| {
+                say(&cause);
+                self.keep(cause)
+            },
+            |()| 0,
+        )
     }
 
     fn keep(&self, cause: BoxError) -> i32 {

@@ -65,8 +65,9 @@ statuses! {
 }
 
 /// What went wrong, in full. `Display` is one sentence with the bad value, the place, and what
-/// would be right; if a closure caused it, [`source`](std::error::Error::source) is the closure's
-/// own error, or a [`Panic`](crate::Panic).
+/// would be right; if a closure caused it, also one of another worker, with the words of the closure's
+/// error, 511 bytes of them at most. [`source`](std::error::Error::source) is that error itself, or a
+/// [`Panic`](crate::Panic), where it is this worker's.
 pub struct Error(Box<Story>);
 
 #[derive(Debug)]

@@ -29,8 +29,8 @@
 //!
 //! Closures return [`StepResult`]: `?` takes every error. A failing closure, or a panic, fails the
 //! call that it was given to and releases all other replicas; that call returns the first cause as
-//! an [`Error`], whose `Display` is the library's sentence and whose `source` is the closure's
-//! error, or a [`Panic`]. The strategy can be used again. (With `panic = "abort"` there is nothing
+//! an [`Error`], whose `Display` is the library's sentence with the words of the closure's error, and
+//! whose `source` is that error, or a [`Panic`]. The strategy can be used again. (With `panic = "abort"` there is nothing
 //! to catch.)
 //!
 //! # Threads

@@ -110,6 +110,40 @@ fn a_panic_with_a_payload_that_panics_in_its_turn() {
     assert_usable(&strategy);
 }
 
+/// For other workers, whose errors have no cause of their own.
+#[test]
+fn the_library_is_told_what_an_error_says() {
+    struct Mute;
+    impl fmt::Debug for Mute {
+        fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("Mute")
+        }
+    }
+    impl fmt::Display for Mute {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("it says nothing")
+        }
+    }
+    impl std::error::Error for Mute {}
+
+    let strategy = strategy(1);
+    let says = |error: Error| {
+        let number = format!("the step of replica 0 returned {}", error.native());
+        error.to_string().strip_prefix(&number).map(str::to_string)
+    };
+    let error = strategy.run(|_| Err("no\0 luck".into())).unwrap_err();
+    assert_eq!(says(error).as_deref(), Some(": no"));
+    let error = strategy.run(|_| panic!("at batch 41")).unwrap_err();
+    assert_eq!(says(error).as_deref(), Some(": panicked: at batch 41"));
+    let error = strategy.run(|_| Err(Mute.into())).unwrap_err();
+    assert_eq!(says(error).as_deref(), Some(""));
+
+    let run = strategy.begin(mdist::Run::new()).unwrap();
+    run.step(0, |_| Err("on a thread of its own".into())).unwrap();
+    let error = run.end().unwrap_err();
+    assert_eq!(says(error).as_deref(), Some(": on a thread of its own"));
+}
+
 #[test]
 fn the_first_cause_wins() {
     // Replica 1 fails because replica 0 has; only replica 0's error is the cause, whichever returns
