@@ -60,13 +60,13 @@ struct Iteration {
     std::shared_ptr<std::atomic<uint64_t>> skipped = nullptr;
     /// Determines the orders that shuffles take; may be null.
     std::shared_ptr<Series> series = nullptr;
-    /// Every run gives the same elements in the same order: shuffles do not reshuffle. So below a cache.
-    bool alike = false;
     /// For a distributed dataset; null if this worker need not ask the others.
     std::shared_ptr<Agreement> agreement = nullptr;
     /// Receives the rows of every replica in each element of a distributed dataset; may be null. Only the caller's
     /// thread uses it.
     std::shared_ptr<StepRows> step_rows = nullptr;
+    /// Makes every run give the same elements in the same order: shuffles do not reshuffle. True below a cache.
+    bool alike = false;
 };
 
 class Stream {

@@ -18,7 +18,7 @@ class Orders {
     explicit Orders(uint64_t seed) : seed_(seed) {}
     Orders(uint64_t seed, uint64_t iterator) : seed_(seed), iterator_(iterator), reshuffle_(true) {}
 
-    Random next() { return {seed_, iterator_, reshuffle_ ? epoch_++ : 0}; }
+    Random next() { return Random{seed_, iterator_, reshuffle_ ? epoch_++ : 0}; }
 
   private:
     uint64_t seed_;

@@ -1647,7 +1647,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Errors:"]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
-    #[doc = "   mdist_dataset_map_parallel without `ordered`, and after a cache that holds what another iterator shuffled."]
+    #[doc = "   mdist_dataset_map_parallel without `ordered`."]
     #[doc = " - After a failure of the iterator: that failure."]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_save(
@@ -3449,6 +3449,9 @@ extern "C" {
     #[doc = " The first iteration or epoch that reaches its end fills the cache. Later ones get the elements from memory, in the"]
     #[doc = " same order, as long as the dataset or anything made from it lives. An iteration that does not reach its end caches"]
     #[doc = " nothing."]
+    #[doc = ""]
+    #[doc = " Shuffles below the cache give their first order in every iteration, also before the cache is full. When it becomes"]
+    #[doc = " full may depend on threads: mdist_dataset_prefetch above reads ahead."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_cache(
         source: *const mdist_dataset_t,
