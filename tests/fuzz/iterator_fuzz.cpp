@@ -42,7 +42,8 @@ std::shared_ptr<Dataset> make_dataset() {
     const auto numbers = make_shuffle(make_range(0, 30, 1), 7, 5, true);
     const auto twice = make_concatenate(make_shard(make_repeat(numbers, 4), 2, 1), make_skip(make_cache(numbers), 0));
     const auto rows = make_unbatch(make_batch(make_take(make_prefetch(twice, 2), 1000), 4, false));
-    return make_rebatch(make_batch(make_zip({rows, make_range(0, 1000, 3)}), 3, false), {2, 0, 5}, false);
+    const auto others = make_shuffle(make_range(0, 1000, 3), 9, 6, true);
+    return make_rebatch(make_batch(make_zip({rows, others}), 3, false), {2, 0, 5}, false);
 }
 
 uint64_t left(Iterator &iterator) {
@@ -58,8 +59,8 @@ IteratorState state_from(std::string_view bytes, const IteratorState &model) {
     IteratorState state = model;
     if (numbers.empty()) return state;
     state.taken = numbers[0] % 3 == 0 ? numbers[0] : numbers[0] % 64;
-    if (numbers.size() > 3) numbers.resize(3);
     numbers.erase(numbers.begin());
+    if (numbers.size() > state.orders.size()) numbers.resize(state.orders.size());
     std::copy(numbers.begin(), numbers.end(), state.orders.begin());
     if (bytes.size() % 5 == 0) state.orders.resize(bytes.size() % 7);
     return state;
