@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets in tests: elements written as text, so that a test reads like the examples of a manual. A scalar is "5", an
-// array "[1 2]", a uint8 array what its bytes say, 'abc'; components are joined by "/", elements by " ". An iteration
-// that fails ends in "!" and the status. GIVES(dataset, "[0 1] [2]") also destroys the dataset, and so do the short
-// ways to make one from another: what a test writes is the chain alone.
+// Helpers for tests of datasets. Elements are written as text:
+// - a scalar is "5", an array "[1 2]", and a uint8 array shows its bytes as characters: 'abc';
+// - "/" separates components, and a space separates elements;
+// - an iteration that fails ends in "!" and the status.
+// GIVES(dataset, "[0 1] [2]") destroys the dataset. The helpers that make one dataset from another destroy their
+// source. So a test only writes the chain of transforms.
 #pragma once
 
 #include "mdist_test.h"
@@ -67,7 +69,7 @@ MDIST_TEST_HELPER void put_component(Text *text, const mdist_value_t *value) {
     }
 }
 
-/// The next element, or what came instead of one.
+/// Appends the next element, or "!" and the status if the call failed. Appends nothing at the end.
 MDIST_TEST_HELPER mdist_status_t put_element(Text *text, mdist_iterator_t *iterator, size_t components) {
     mdist_value_t *values[8];
     assert_in_range(components, 1, 8);
@@ -87,7 +89,7 @@ MDIST_TEST_HELPER mdist_status_t put_element(Text *text, mdist_iterator_t *itera
     return status;
 }
 
-/// One iteration; free the text.
+/// Writes all elements of one iteration. The caller frees the text.
 MDIST_TEST_HELPER char *elements_of(const mdist_dataset_t *dataset) {
     Text text = {0};
     put(&text, "");
@@ -106,9 +108,9 @@ MDIST_TEST_HELPER void expect_elements(const mdist_dataset_t *dataset, const cha
     if (!same) _fail(file, line);
 }
 
-/// An iteration gives exactly this; the dataset stays.
+/// Checks that an iteration gives exactly these elements. Keeps the dataset.
 #define SHOWS(dataset, wanted) expect_elements(dataset, wanted, __FILE__, __LINE__)
-/// The same, twice, and the dataset is destroyed.
+/// Checks that two iterations give exactly these elements. Destroys the dataset.
 #define GIVES(dataset, wanted)                                      \
     do {                                                            \
         mdist_dataset_t *gives_dataset = (dataset);                 \
@@ -117,7 +119,7 @@ MDIST_TEST_HELPER void expect_elements(const mdist_dataset_t *dataset, const cha
         mdist_dataset_destroy(gives_dataset);                       \
     } while (0)
 
-/// What a function gave that must not fail; its sources are destroyed.
+/// The body of a helper that makes a dataset. The call must succeed. Destroys its sources.
 #define MADE(call, ...)                                                                         \
     do {                                                                                        \
         mdist_dataset_t *out = NULL;                                                            \
@@ -172,7 +174,7 @@ MDIST_TEST_HELPER mdist_dataset_t *padded(mdist_dataset_t *source, uint64_t size
     MADE(mdist_dataset_padded_batch(source, size, drop, NULL, 0, &out, &error), source);
 }
 
-/// Keeps elements whose first number is even.
+/// Filter function: keeps elements whose first number is even.
 MDIST_TEST_HELPER int32_t is_even(const mdist_tensor_t *inputs, size_t count, int32_t *keep, void *user_data) {
     (void)count, (void)user_data;
     *keep = mdist_tensor_elements(&inputs[0]) != 0 && number_at(&inputs[0], 0) % 2 == 0;
@@ -182,7 +184,7 @@ MDIST_TEST_HELPER mdist_dataset_t *evens(mdist_dataset_t *source) {
     MADE(mdist_dataset_filter(source, is_even, NULL, NULL, &out, &error), source);
 }
 
-/// A scalar to ten times as much.
+/// Map function: multiplies a scalar by ten.
 MDIST_TEST_HELPER int32_t tenfold(const mdist_tensor_t *inputs, size_t count, const mdist_tensor_t *outputs,
                                   size_t output_count, void *user_data) {
     (void)count, (void)output_count, (void)user_data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files for tests of datasets, in a folder of their own. What is written here shares no code with what reads it.
+// Writes files for tests of datasets, in a folder of their own. The writers share no code with the library's readers.
 #pragma once
 
 #include "data.h"
@@ -24,7 +24,7 @@ MDIST_TEST_HELPER int remove_folder(void **state) {
     return rmdir(folder);
 }
 
-/// The path of a file in the folder; up to eight are good at a time.
+/// Returns the path of a file in the folder. Each path stays valid for seven more calls.
 MDIST_TEST_HELPER const char *path_of(const char *name) {
     static char paths[8][160];
     static unsigned next;
@@ -45,7 +45,7 @@ MDIST_TEST_HELPER const char *write_text(const char *name, const char *text) {
     return write_file(name, text, strlen(text));
 }
 
-/// Bit by bit, as the polynomial says.
+/// Computes CRC-32C bit by bit from the polynomial.
 MDIST_TEST_HELPER uint32_t slow_crc32c(const void *data, size_t bytes) {
     const unsigned char *from = data;
     uint32_t crc = 0xffffffff;
@@ -66,7 +66,7 @@ MDIST_TEST_HELPER uint64_t masked_crc32c(const void *data, size_t bytes) {
     return (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u);
 }
 
-/// A record of a TFRecord file; a length that is not the data's may be claimed.
+/// Appends a TFRecord record. `length` is the length in its header, which may be wrong.
 MDIST_TEST_HELPER void put_record_claiming(Text *text, uint64_t length, const void *data, size_t bytes) {
     const size_t at = text->length;
     put_little_endian(text, length, 8);
@@ -78,7 +78,7 @@ MDIST_TEST_HELPER void put_record(Text *text, const char *data) {
     put_record_claiming(text, strlen(data), data, strlen(data));
 }
 
-/// `data` packed by zlib; `window` 31 for GZIP, 15 for ZLIB.
+/// Compresses `data` with zlib. `window` is 31 for GZIP and 15 for ZLIB.
 MDIST_TEST_HELPER Text packed(const void *data, size_t bytes, int window) {
     z_stream stream = {0};
     Text out = {0};
@@ -100,7 +100,7 @@ MDIST_TEST_HELPER const char *write_out(const char *name, Text text) {
     return path;
 }
 
-/// Of all that read files: how many are read ahead.
+/// The number of files that every reader reads ahead.
 static uint64_t parallel_files;
 
 MDIST_TEST_HELPER mdist_read_options_t reading(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are as they should be: names, formats, compression, taking turns.
+// Intact files: names, formats, compression, and the order in which several files are read.
 #include "files.h"
 
 static void names_are_elements_in_their_order(void **state) {
@@ -102,13 +102,13 @@ static void tfrecords_are_read(void **state) {
     GIVES(prefetch(tfrecords(file(path_of("a")), NULL), 2), "'first' '' 'third\n'");
 }
 
-/// As a widely used writer leaves it: the record "abc".
+/// The record "abc", byte for byte as another program writes it.
 static void a_record_written_by_another_program_is_read(void **state) {
     (void)state;
     Text own = {0};
     put_record(&own, "abc");
     assert_int_equal(own.length, 8 + 4 + 3 + 4);
-    // crc32c("abc") is 0x364b3fb7 (RFC 3720's polynomial), so its mask is fixed.
+    // The CRC-32C of "abc" is 0x364b3fb7 (polynomial of RFC 3720), which fixes its masked value.
     const uint32_t crc = 0x364b3fb7, mask = (crc >> 15 | crc << 17) + 0xa282ead8u;
     for (int i = 0; i < 4; ++i) assert_int_equal((unsigned char)own.data[15 + i], mask >> (8 * i) & 0xff);
     GIVES(tfrecords(file(write_out("abc", own)), NULL), "'abc'");
@@ -169,7 +169,7 @@ static void large_records_come_whole_also_from_compressed_files(void **state) {
     free(data);
 }
 
-// Files of 1 to 3 lines; what comes was worked out by the rule of TensorFlow's interleave.
+// Reads files of 1 to 3 lines. The expected orders follow the rule of TensorFlow's interleave.
 static mdist_dataset_t *turns(uint64_t cycle_length, uint64_t block_length) {
     const char *paths[] = {write_text("1", "a1\na2\na3\n"), write_text("2", "b1\n"), write_text("3", "c1\nc2\n"),
                            write_text("4", "d1\nd2\nd3\n")};
@@ -245,7 +245,7 @@ int main(void) {
         cmocka_unit_test(files_of_names_are_datasets_of_names),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
-    // And all of it again with files that are read ahead.
+    // The same tests with files that are read ahead.
     int failed = cmocka_run_group_tests_name("on the thread that asks", tests, make_folder, remove_folder);
     parallel_files = 3;
     failed += cmocka_run_group_tests_name("ahead", tests, make_folder, remove_folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are not what they should be: each gives an error with its name and the offset, or is left out and counted.
-// Nothing crashes, waits for ever, or takes the memory that a file asks for.
+// Damaged and hostile files. Each gives an error with its name and the offset, or is skipped and counted. No file makes
+// the reader crash, hang, or allocate the memory that the file claims.
 #include "files.h"
 
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/// How an iteration ends; the error's words are checked.
+/// Checks how an iteration ends: the status, and words of the error's message.
 static void ends(mdist_dataset_t *records, mdist_status_t wanted, const char *path, const char *words) {
     mdist_iterator_t *iterator = NULL;
     mdist_error_t *error = NULL;
@@ -27,7 +27,7 @@ static void ends(mdist_dataset_t *records, mdist_status_t wanted, const char *pa
     mdist_dataset_destroy(records);
 }
 
-/// What comes, and how many were left out.
+/// Checks the elements of an iteration, and how many records were skipped.
 static void leaves_out(mdist_dataset_t *records, const char *wanted, uint64_t skipped) {
     mdist_iterator_t *iterator = NULL;
     mdist_error_t *error = NULL;
@@ -65,13 +65,13 @@ static void what_is_no_regular_file_is_not_waited_for(void **state) {
     close(fd);
     assert_int_equal(symlink(path_of("loop"), path_of("loop")), 0);
     ends(lines(file(path_of("loop")), NULL), MDIST_ERR_IO, "/loop", "cannot open");
-    mdist_read_options_t options = leniently(); // which is about records, not about files
+    mdist_read_options_t options = leniently(); // skips damaged records, not missing files
     ends(lines(file(path_of("nothing")), &options), MDIST_ERR_NOT_FOUND, "/nothing", "cannot open");
 }
 
 static void what_may_not_be_read_says_so(void **state) {
     (void)state;
-    if (geteuid() == 0) skip(); // may read everything
+    if (geteuid() == 0) skip(); // root may read everything
     const char *path = write_text("locked", "one\n");
     assert_int_equal(chmod(path, 0), 0);
     ends(lines(file(path), NULL), MDIST_ERR_IO, "/locked", "cannot open");
@@ -108,7 +108,7 @@ static void files_that_shrink_while_they_are_read_are_noticed(void **state) {
     mdist_error_free(error);
     mdist_iterator_destroy(iterator);
     mdist_dataset_destroy(records);
-    // What is added while a file is read belongs to the next time.
+    // Lines that are added to a file while it is read belong to the next iteration.
     path = write_text("grows", "one\n");
     records = lines(file(path), NULL);
     SHOWS(records, "'one'");
@@ -126,7 +126,7 @@ static Text records_of(const char *const *data, size_t count) {
     return text;
 }
 static const char *const greek[] = {"alpha", "beta", "gamma"};
-enum { ALPHA = 16 + 5, BETA = ALPHA + 16 + 4, GAMMA = BETA + 16 + 5 }; // where they end
+enum { ALPHA = 16 + 5, BETA = ALPHA + 16 + 4, GAMMA = BETA + 16 + 5 }; // where each record ends
 
 static void a_tfrecord_file_cut_off_anywhere_is_corrupt_unless_between_records(void **state) {
     (void)state;
@@ -161,7 +161,7 @@ static void every_bit_of_a_tfrecord_file_counts(void **state) {
         char at[32];
         snprintf(at, sizeof at, "at byte %zu:", begin);
         ends(tfrecords(file(path), NULL), MDIST_ERR_DATA_LOSS, "/bit", at);
-        // Behind a wrong length nothing is known; behind wrong data all is.
+        // After a damaged length, the reader cannot find the next record. After damaged data, it can.
         const int length_is_wrong = byte - begin < 12;
         const char *rest = begin == 0       ? (length_is_wrong ? "" : "'beta' 'gamma'")
                            : begin == ALPHA ? (length_is_wrong ? "'alpha'" : "'alpha' 'gamma'")
@@ -178,7 +178,7 @@ static void claimed_lengths_are_not_believed(void **state) {
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     limit = before;
 #if !MDIST_TEST_SANITIZED
-    // Far less than what is claimed.
+    // Limits memory to far less than the files claim.
     FILE *self = fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
     assert_non_null(self);
@@ -269,7 +269,8 @@ static void compressed_files_cut_off_or_changed_are_corrupt(void **state) {
     ends(lines(file(write_out("more.z", text)), &options), MDIST_ERR_DATA_LOSS, "/more.z", "has more bytes after");
 }
 
-/// Megabytes of one letter, a thousandth of it on the disk, is one line too long: read through, not kept.
+/// A compressed file that unpacks to one line of 64 MiB. The line is too long, so the reader skips it without storing
+/// it.
 static void unpacked_data_without_end_of_line_is_not_kept(void **state) {
     (void)state;
     enum { LARGE = 64 << 20 };
@@ -283,8 +284,8 @@ static void unpacked_data_without_end_of_line_is_not_kept(void **state) {
     free(data);
 }
 
-/// Both are followed by more than a buffer of bytes, and then by compressed data that is cut off: whoever reads on
-/// before it refuses tells of that instead.
+/// The record and the line are too long. More than a buffer of bytes follows, then compressed data that is cut off. A
+/// reader that reads on before it checks the length reports the cut instead.
 static void what_is_refused_costs_no_more_than_what_stands_before_it(void **state) {
     (void)state;
     enum { MORE = 4 << 20 };
@@ -347,7 +348,7 @@ int main(void) {
         cmocka_unit_test(what_is_refused_costs_no_more_than_what_stands_before_it),
         cmocka_unit_test(skipped_records_are_counted_per_iteration),
     };
-    // And all of it again with files that are read ahead: nothing else may come of it.
+    // The same tests with files that are read ahead. The results must be the same.
     int failed = cmocka_run_group_tests_name("on the thread that asks", tests, make_folder, remove_folder);
     parallel_files = 3;
     failed += cmocka_run_group_tests_name("ahead", tests, make_folder, remove_folder);

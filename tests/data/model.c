@@ -39,7 +39,7 @@ char *model_text(const Elements *list) {
     return text.data;
 }
 
-/// Room for up to `count` elements like those of `from`.
+/// Allocates an empty list with room for `count` elements like those of `from`.
 static Elements like(const Elements *from, size_t count) {
     Elements list = *from;
     list.count = 0;
@@ -128,7 +128,7 @@ Elements model_sums(const Elements *from) {
     return list;
 }
 
-/// Elements begin .. end - 1 of component c, one above the other, with zeros where one is shorter.
+/// Stacks component c of elements begin .. end - 1. Pads shorter ones with zeros.
 static Array stacked(const Elements *from, size_t begin, size_t end, int c) {
     Array out = {.dims = {end - begin}};
     const int rank = from->ranks[c];
@@ -213,7 +213,7 @@ Elements model_rebatch(const Elements *from, const uint64_t *sizes, size_t count
     }
 }
 
-// What a seed means is a promise to users: written down here a second time.
+// The order that a seed gives is documented. This repeats its definition without the library's code.
 static uint64_t scrambled(uint64_t word) {
     word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9;
     word = (word ^ word >> 27) * 0x94d049bb133111eb;

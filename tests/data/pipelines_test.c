@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random pipelines give, twice, what the plain model of their transforms gives; and where an iterator of one is saved,
-// an iterator of another dataset made the same way goes on.
+// Random pipelines give the same elements as the model, in two iterations. A saved iterator continues in another
+// dataset that was made the same way.
 #include "model.h"
 
 #include <time.h>
@@ -16,10 +16,10 @@ static uint64_t draw(uint64_t bound) {
 typedef struct Pipeline {
     mdist_dataset_t *dataset;
     Elements list;
-    Text said; // what it is made of
+    Text said; // the pipeline, for messages
 } Pipeline;
 
-/// 1, for steps that tell whether they were possible.
+/// Adds a step to the pipeline's text. Returns 1, as steps do that were possible.
 static int say(Pipeline *self, const char *what, uint64_t first, uint64_t second) {
     char words[96];
     snprintf(words, sizeof words, " | %s %llu %llu", what, (unsigned long long)first, (unsigned long long)second);
@@ -49,7 +49,7 @@ static Pipeline a_range(void) {
     return self;
 }
 
-static int32_t reshuffling; // for all shuffles; the model knows one order alone
+static int32_t reshuffling; // for all shuffles; the model does not reshuffle
 
 static int choose_elements(Pipeline *self) {
     const uint64_t n = draw(12), m = 1 + draw(3);
@@ -114,7 +114,7 @@ static int cut_anew(Pipeline *self) {
         default:
             break;
     }
-    // Rows of one batch must have one shape; how many columns a batch without rows has is another test's matter.
+    // The rows of one batch must have one shape. Batches without rows have no known width, and are not tested here.
     const uint64_t sizes[] = {n, flat ? draw(3) : 1 + draw(3)};
     if (!flat || !model_can_unbatch(&self->list)) return 0;
     self->dataset = rebatch(self->dataset, sizes, 2, drop);
@@ -129,7 +129,7 @@ static int join_more(Pipeline *self) {
         self->list = model_repeat(&self->list, n);
         return say(self, "repeat", n, 0);
     }
-    if (draw(2) == 0) { // with a part of itself
+    if (draw(2) == 0) { // concatenate with a part of itself
         mdist_dataset_t *part = NULL, *out = NULL;
         mdist_error_t *error = NULL;
         OK(mdist_dataset_take(self->dataset, n, &part, &error));
@@ -199,7 +199,7 @@ static void check_pipeline(uint64_t seed) {
     model_free();
 }
 
-/// Up to `most` elements more; how many there were.
+/// Takes up to `most` elements. Returns how many there were.
 static uint64_t take_some(mdist_iterator_t *iterator, uint64_t most, Text *text) {
     uint64_t taken = 0;
     put(text, "");
@@ -207,7 +207,7 @@ static uint64_t take_some(mdist_iterator_t *iterator, uint64_t most, Text *text)
     return taken;
 }
 
-/// Where two iterations differ, or a call fails that must not.
+/// Says where two iterations differ, or where a call fails that must not.
 typedef struct Comparison {
     const Pipeline *self;
     uint64_t seed, taken;
@@ -220,7 +220,8 @@ static void expect_same(const Comparison *where, const char *what, const char *w
                  wanted);
 }
 
-/// Whatever the iterator gave so far, the twin's gives the rest, and then both datasets the same.
+/// Restores an iterator of the twin. Checks that it gives the rest, and that the next iterations of both datasets
+/// agree.
 static void check_rest(const Comparison *where, mdist_iterator_t *iterator, const char *state, const Pipeline *twin) {
     mdist_error_t *error = NULL;
     mdist_iterator_t *restored = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are read ahead give what they give one by one: the same records, errors and counts, at the same places.
+// Files that are read ahead give the same records, errors and counts, in the same order, as files read one by one.
 #include "files.h"
 
 enum { FILES = 7, MOST_RECORDS = 3000 };
@@ -10,7 +10,7 @@ static uint32_t below(uint32_t bound) {
     return (noise >> 8) % bound;
 }
 
-/// Of some records, of which one in `corrupt` is (0: none); the last file may be cut off.
+/// Writes files of random records. About one record in `corrupt` is damaged; 0: none. `cut`: the last file is cut off.
 static void write_files(uint32_t corrupt, int cut) {
     for (int i = 0; i < FILES; ++i) {
         Text text = {0};
@@ -46,7 +46,7 @@ static mdist_dataset_t *records(uint64_t cycle, uint64_t block, uint64_t paralle
     return tfrecords(names(all, FILES), &options);
 }
 
-/// All elements, with the number of what was left out so far behind each.
+/// Writes all elements. After each one, writes the number of records skipped so far.
 static char *told(mdist_dataset_t *dataset) {
     Text text = {0};
     put(&text, "");
@@ -82,8 +82,8 @@ static void order_errors_and_counts_are_those_of_one_thread(void **state) {
         for (uint64_t parallel = 1; parallel <= 16; parallel *= 4) {
             char *got = told(records(cycle, block, parallel, on_corrupt));
             if (strcmp(got, wanted) != 0)
-                fail_msg("round %u: %u files in turns of %u, %u ahead, differ", round, (unsigned)cycle, (unsigned)block,
-                         (unsigned)parallel);
+                fail_msg("round %u: %u files, blocks of %u: %u read ahead give other elements", round, (unsigned)cycle,
+                         (unsigned)block, (unsigned)parallel);
             free(got);
         }
         free(wanted);

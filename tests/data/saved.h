@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterators saved and restored in tests. Main thread.
+// Helpers for tests that save and restore iterators. Main thread only.
 #pragma once
 
 #include "data.h"
@@ -11,7 +11,7 @@ MDIST_TEST_HELPER mdist_iterator_t *iterate(const mdist_dataset_t *dataset) {
     return out;
 }
 
-/// The next `most` elements, or all that are left; free the text.
+/// Writes the next `most` elements, or all that are left. The caller frees the text.
 MDIST_TEST_HELPER char *elements_from(mdist_iterator_t *iterator, uint64_t most) {
     Text text = {0};
     put(&text, "");
@@ -28,12 +28,12 @@ MDIST_TEST_HELPER void expect_next(mdist_iterator_t *iterator, uint64_t most, co
     free(got);
     if (!same) _fail(file, line);
 }
-/// The next elements are these.
+/// Checks the next elements.
 #define NEXT(iterator, most, wanted) expect_next(iterator, most, wanted, __FILE__, __LINE__)
-/// All that is left.
+/// Checks all elements that are left.
 #define REST(iterator, wanted) expect_next(iterator, UINT64_MAX, wanted, __FILE__, __LINE__)
 
-/// Where it stands; free the text.
+/// Saves the iterator's state. The caller frees it.
 MDIST_TEST_HELPER char *state_of(mdist_iterator_t *iterator) {
     mdist_error_t *error = NULL;
     size_t needed = 0;
@@ -45,7 +45,7 @@ MDIST_TEST_HELPER char *state_of(mdist_iterator_t *iterator) {
     return state;
 }
 
-/// An iterator of `dataset` at that state, which is freed.
+/// Makes an iterator of `dataset` and restores `state`. Frees `state`.
 MDIST_TEST_HELPER mdist_iterator_t *restored(const mdist_dataset_t *dataset, char *state) {
     mdist_error_t *error = NULL;
     mdist_iterator_t *iterator = iterate(dataset);
@@ -54,7 +54,7 @@ MDIST_TEST_HELPER mdist_iterator_t *restored(const mdist_dataset_t *dataset, cha
     return iterator;
 }
 
-/// Fails so, and leaves the iterator as it was.
+/// Checks that restoring fails with this status and reason, and leaves the iterator unchanged.
 MDIST_TEST_HELPER void expect_refused(mdist_iterator_t *iterator, const char *state, mdist_status_t status,
                                       const char *reason, const char *file, int line) {
     mdist_error_t *error = NULL;

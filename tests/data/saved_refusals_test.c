@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterators that can't be saved, and texts that none can be restored from: whatever is refused changes nothing.
+// Iterators that cannot be saved, and states that cannot be restored. A refused call changes nothing.
 #include "saved.h"
 
 static mdist_dataset_t *mixed(uint64_t seed) {
@@ -90,7 +90,7 @@ static void texts_that_were_changed_are_refused(void **state) {
     mdist_dataset_destroy(dataset);
 }
 
-/// What saving the iterator gives, but for OK.
+/// Checks that saving the iterator fails with this status, reason and message.
 static void expect_unsaved(mdist_iterator_t *iterator, mdist_status_t wanted, const char *reason, const char *words) {
     mdist_error_t *error = NULL;
     char text[8];
@@ -124,7 +124,7 @@ static void elements_in_whatever_order_cannot_be_told_apart(void **state) {
 static void a_cache_of_what_another_iterator_shuffled_can_be_saved(void **state) {
     (void)state;
     mdist_dataset_t *dataset = cache(mixed(1)), *twin = cache(mixed(1));
-    free(elements_of(dataset)); // kept
+    free(elements_of(dataset)); // fills the cache
     mdist_iterator_t *second = iterate(dataset);
     free(elements_from(second, 5));
     mdist_iterator_t *other = restored(twin, state_of(second));
@@ -138,7 +138,7 @@ static void a_cache_of_what_another_iterator_shuffled_can_be_saved(void **state)
     mdist_dataset_destroy(twin);
 }
 
-/// Fails with 7 at the number that user data points to.
+/// Map function: returns 7 at the number that user_data points to.
 static int32_t failing_map(const mdist_tensor_t *inputs, size_t count, const mdist_tensor_t *outputs,
                            size_t output_count, void *user_data) {
     const int64_t bad = *(const int64_t *)user_data;
@@ -160,7 +160,7 @@ static void a_failed_iterator_works_again_once_restored(void **state) {
     bad = -1;
     OK(mdist_iterator_restore(iterator, saved, &error));
     REST(iterator, "30 40 50");
-    OK(mdist_iterator_restore(iterator, saved, &error)); // at the end
+    OK(mdist_iterator_restore(iterator, saved, &error)); // from the end
     REST(iterator, "30 40 50");
     OK(mdist_iterator_close(iterator, &error));
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_restore(iterator, saved, &error));

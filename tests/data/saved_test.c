@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterators saved and restored: what comes next, what runs again to get there, and what is refused.
+// Saves and restores iterators: which elements come next, which functions run again, and what is refused.
 #include "saved.h"
 #include "files.h"
 
@@ -49,7 +49,7 @@ static void later_iterators_shuffle_as_they_would_have(void **state) {
     (void)state;
     mdist_dataset_t *dataset = mixed(), *twin = mixed();
     char *first = elements_of(dataset);
-    mdist_iterator_t *iterator = iterate(dataset); // the second
+    mdist_iterator_t *iterator = iterate(dataset); // the second iteration
     free(elements_from(iterator, 5));
     mdist_iterator_t *other = restored(twin, state_of(iterator));
     char *rest = elements_from(iterator, 99), *third = elements_of(dataset);
@@ -63,7 +63,7 @@ static void later_iterators_shuffle_as_they_would_have(void **state) {
     mdist_dataset_destroy(twin);
 }
 
-/// Rows of a dataset of batches that some replicas took, and how many are still to be.
+/// Takes `steps` steps and counts each row that a replica gets in `seen`.
 static void count_rows(mdist_iterator_t *iterator, uint32_t replicas, uint64_t steps, int *seen) {
     mdist_value_t *value = NULL;
     for (; steps != 0 && mdist_iterator_next(iterator, &value, 1, NULL) == MDIST_OK; --steps) {
@@ -138,7 +138,7 @@ static void a_filter_runs_again_and_a_map_does_not(void **state) {
     mdist_dataset_destroy(dataset);
 }
 
-/// Numbers below the one that user data points to.
+/// Generator: counts up to the number that user_data points to.
 static int32_t count_up(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **progress,
                         void *user_data) {
     (void)output_count, (void)progress;
@@ -182,7 +182,7 @@ static void records_left_out_are_left_out_and_counted_again(void **state) {
     Text records = {0};
     for (char record[] = "a"; record[0] <= 'h'; ++record[0]) {
         put_record(&records, record);
-        if (record[0] == 'b' || record[0] == 'g') records.data[records.length - 1] ^= 1; // its checksum
+        if (record[0] == 'b' || record[0] == 'g') records.data[records.length - 1] ^= 1; // damages the checksum
     }
     const char *paths[] = {write_out("records", records), write_text("other", "")};
     mdist_read_options_t options = reading();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and generators as sources.
+// Ranges and generators as sources.
 #include "data.h"
 
 static void ranges_count_up_and_down(void **state) {
@@ -43,7 +43,7 @@ static void shuffles_are_counted_per_iteration_and_epoch(void **state) {
     assert_string_not_equal(first, second);
     GIVES(fixed, one);
     mdist_dataset_destroy(anew);
-    anew = shuffle(range(0, 20, 1), 20, 5, 1); // a program that starts again
+    anew = shuffle(range(0, 20, 1), 20, 5, 1); // as in a program that starts again
     SHOWS(anew, first);
     SHOWS(anew, second);
     mdist_dataset_destroy(anew);
@@ -52,10 +52,10 @@ static void shuffles_are_counted_per_iteration_and_epoch(void **state) {
     free(one);
 }
 
-// What follows writes the words "a", "b" ... of a list that lies in its state: one int64 each, its code.
+// A generator that gives a letter of `letters` at each call, as one int64 ('a' is 0). '!' makes it fail.
 typedef struct Script {
     const char *letters;
-    int states, freed; // made and let go of
+    int states, freed; // states made and freed
 } Script;
 static Script script;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each transform makes of its source, in TensorFlow's words where those exist.
+// What each transform does with its source. Worked examples are TensorFlow's where it has any.
 #include "data.h"
 
 #include <sched.h>
@@ -113,7 +113,7 @@ static void a_cache_is_filled_by_the_first_run_that_ends(void **state) {
     mdist_value_t *value = NULL;
     mdist_error_t *error = NULL;
     OK(mdist_iterator_create(cached, &iterator, &error));
-    OK(mdist_iterator_next(iterator, &value, 1, &error)); // 1, and forgotten
+    OK(mdist_iterator_next(iterator, &value, 1, &error)); // 1, whose cache is dropped
     mdist_value_destroy(value);
     mdist_iterator_destroy(iterator);
     SHOWS(cached, "2 3 4");
@@ -144,7 +144,7 @@ static void a_cache_keeps_the_order_of_a_shuffle_below_it(void **state) {
     free(second);
 }
 
-/// Otherwise a prefetch that happens to reach the end would change what the next iteration gives.
+/// The cache keeps the order. Otherwise a prefetch that happens to reach the end would change the next iteration.
 static void a_cache_that_is_not_full_yet_begins_in_the_same_order(void **state) {
     (void)state;
     mdist_dataset_t *kept = cache(shuffle(range(0, 20, 1), 20, 5, 1));
@@ -161,7 +161,7 @@ static void a_cache_that_is_not_full_yet_begins_in_the_same_order(void **state) 
     mdist_dataset_t *anew = shuffle(range(0, 20, 1), 20, 5, 1);
     SHOWS(anew, first);
     mdist_dataset_destroy(anew);
-    // In one iteration: the second pass over the whole begins like the first over a part.
+    // Two passes in one iteration: a complete second pass begins in the order of an incomplete first pass.
     GIVES(cache(shuffle(range(0, 20, 1), 20, 5, 1)), first);
     char parts[256];
     snprintf(parts, sizeof parts, "%s %s", some.data, some.data);
@@ -315,7 +315,7 @@ static int32_t wait_for_another(const mdist_tensor_t *inputs, size_t count, cons
                                 size_t output_count, void *user_data) {
     const int now = ++at_once;
     for (int most = most_at_once; most < now && !atomic_compare_exchange_weak(&most_at_once, &most, now);) continue;
-    while (most_at_once < 2) sched_yield(); // a second call is coming: nothing else holds it back
+    while (most_at_once < 2) sched_yield(); // waits until a second call has begun
     --at_once;
     return tenfold(inputs, count, outputs, output_count, user_data);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord files as they are written: byte by byte what the format says, whole or not at all.
+// Writes TFRecord files: every byte follows the format, and a file is written completely or not at all.
 #include "files.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static void adds(mdist_record_writer_t *to, const void *data, size_t bytes) {
 static void ends(mdist_record_writer_t *to) {
     mdist_error_t *error = NULL;
     OK(mdist_record_writer_close(to, &error));
-    OK(mdist_record_writer_close(to, &error)); // nothing more
+    OK(mdist_record_writer_close(to, &error)); // a second close does nothing
     mdist_record_writer_destroy(to);
 }
 
@@ -137,7 +137,7 @@ static void names_that_cannot_be_written_are_refused_before_a_record_is(void **s
     refused("/tmp/..", MDIST_ERR_INVALID_ARGUMENT, "does not name a file");
     refused(path_of("nowhere/file"), MDIST_ERR_NOT_FOUND, "nowhere");
     refused(NULL, MDIST_ERR_INVALID_ARGUMENT, "path is NULL");
-    // Under the name that a new file has first: a pipe, which nobody reads, and a link, which leads elsewhere.
+    // A new file is first written under a temporary name. Here that name is a pipe that nobody reads, then a link.
     assert_int_equal(mkfifo(path_of(".taken.new"), 0600), 0);
     refused(path_of("taken"), MDIST_ERR_IO, "cannot create");
     assert_int_equal(symlink(path_of("elsewhere"), path_of(".linked.new")), 0);
@@ -145,7 +145,7 @@ static void names_that_cannot_be_written_are_refused_before_a_record_is(void **s
     mdist_record_writer_t *out = NULL;
     mdist_error_t *error = NULL;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_record_writer_create(path_of("x"), 3, &out, &error));
-    if (geteuid() == 0) return; // may write everywhere
+    if (geteuid() == 0) return; // root may write everywhere
     refused("/proc/1/records", MDIST_ERR_IO, "cannot create");
 }
 
@@ -161,7 +161,7 @@ static void handles_that_are_none_and_writers_that_are_closed_say_so(void **stat
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_record_writer_close(NULL, &error));
 }
 
-/// Writes until it fails, in the end when it closes; what was there before is there still.
+/// Writes until a write or the close fails. The old content of the file must remain.
 static void fails_with(const char *path, int code) {
     static char data[100000];
     mdist_error_t *error = NULL, *again = NULL;
@@ -188,12 +188,12 @@ static void a_full_disk_is_an_error_and_leaves_nothing(void **state) {
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     limit = was;
     limit.rlim_cur = 700000;
-    void (*const handler)(int) = signal(SIGXFSZ, SIG_DFL); // it would end this process
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_DFL); // its signal would end this process
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     fails_with(path, EFBIG);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     signal(SIGXFSZ, handler);
-    // A device that is always full in the place of the new file; not everybody may make one.
+    // Puts a device that is always full in the place of the new file. Only some users may create one.
     if (mknod(path_of(".full.new"), S_IFCHR | 0600, makedev(1, 7)) == 0) {
         const int fd = open(path_of(".full.new"), O_WRONLY | O_CLOEXEC);
         if (fd >= 0) {
