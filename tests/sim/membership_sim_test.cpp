@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership in the simulation: a job of some workers that form, exchange a number of times and leave, with faults on
-// the way. MDIST_TEST_SEED=n runs that seed alone and prints what happens; with MDIST_TEST_COUNT that many from n, in
-// silence.
+// Runs membership in the simulation. The workers of a job form a session, exchange a number of times, and leave, while
+// faults happen. MDIST_TEST_SEED=n runs only that seed and prints its events. With MDIST_TEST_COUNT it runs that many
+// seeds from n, and prints no events.
 #include "simulation.h"
 
 #include "membership/member.h"
@@ -35,20 +35,20 @@ constexpr uint64_t kHarmlessCut = kSilence * 3 / 4;
 enum Fault : uint64_t { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kFaults, kShortStop, kShortCut };
 constexpr uint64_t kExchange = 5 * kSecond;
 
-/// What is given to a job to live through.
+/// The size of a job, and the faults that happen to it.
 struct Plan {
     uint32_t workers = 1;
     uint32_t rounds = 3;
     bool secret = false;
     bool faults = false;
-    std::optional<uint64_t> one_fault = {}; // this one only
-    std::optional<uint64_t> lasts = {};     // and for as long
-    bool recovers = false;                  // programs that failed form again, and killed ones are started again
+    std::optional<uint64_t> one_fault = {}; // only this kind of fault
+    std::optional<uint64_t> lasts = {};     // how long that fault lasts
+    bool recovers = false;                  // failed programs form again, and killed ones restart
 };
 
 struct Job;
 
-/// A worker's program: as long as there are rounds it exchanges, then it leaves.
+/// A worker's program. It exchanges once in each round, then leaves.
 struct Worker {
     Job &job;
     uint32_t rank;
@@ -56,14 +56,14 @@ struct Worker {
     MembershipOptions options = {};
     std::unique_ptr<Member> member = nullptr;
     uint32_t round = 0;    // exchanges that are done
-    uint64_t exchange = 0; // the number of the one under way
-    uint64_t late_ns = 0;  // its deadline
-    bool waiting = false;  // in it
-    bool resting = false;  // between two
+    uint64_t exchange = 0; // number of the current exchange
+    uint64_t late_ns = 0;  // deadline of the current exchange
+    bool waiting = false;  // in an exchange
+    bool resting = false;  // between two exchanges
     uint64_t failed_ns = 0;
     std::optional<Failure> failure = {};
     bool finished = false;
-    uint32_t lives = 0; // after this one
+    uint32_t lives = 0; // restarts that are left
 
     void start();
     void end_life();
@@ -95,9 +95,9 @@ struct Job {
     std::map<SessionId, std::map<uint32_t, Worker *>> sessions;
     std::map<std::pair<SessionId, uint64_t>, std::string> results;
     uint64_t last_fault_ns = 0;
-    uint32_t lost_rank = UINT32_MAX; // by the one fault
+    uint32_t lost_rank = UINT32_MAX; // lost by the one fault
     uint64_t lost_ns = 0;
-    std::string broken; // the first invariant that was
+    std::string broken; // the first invariant that was broken
 };
 
 std::string blob_of(uint32_t rank, uint32_t round) {
@@ -106,7 +106,7 @@ std::string blob_of(uint32_t rank, uint32_t round) {
 
 void Worker::start() {
     const uint64_t now = job.simulation.now();
-    // The store's host is an address by itself here: names are not resolved in the simulation.
+    // The store's host is an IP address: the simulation does not resolve names.
     const Endpoint store{job.store_process->host(), 4400};
     round = 0;
     exchange = 0;
@@ -116,14 +116,14 @@ void Worker::start() {
     process.run(member.get());
 }
 
-/// What a program's thread would see, after every event of the process.
+/// Does what the program's thread would do. Called after every event of the process.
 void Worker::look() {
     if (!member || failure || settled()) return;
     if (const auto cause = member->failure()) {
         job.simulation.trace(text("worker ", rank, " fails: ", cause->message()));
         failure = cause;
         failed_ns = job.simulation.now();
-        // It leaves some time later, as a program that has to unwind first.
+        // The worker leaves some time later, like a program that has to unwind first.
         job.simulation.after(job.simulation.random(kSecond), [this] {
             if (process.alive()) end_life();
         });
@@ -184,7 +184,7 @@ void Worker::begin_exchange() {
 
 Job::Job(uint64_t seed, const Plan &wanted, bool trace) : simulation(seed, trace), plan(wanted) {
     for (uint32_t rank = 0; rank < plan.workers; ++rank) add_worker(rank);
-    // The store always has a process of its own in here, as a thread of its own does its work.
+    // The store always has a process of its own here. In a real job it has a thread of its own.
     store_process = &simulation.add_process();
     store = std::make_unique<Store>(*store_process,
                                     StoreOptions{plan.workers, 0, "simulated", plan.secret ? "a secret" : ""});
@@ -254,7 +254,8 @@ void Job::fault(uint64_t kind, Worker &victim) {
     }
 }
 
-/// Two groups of workers cannot reach each other for a while, and one of them perhaps not the store.
+/// Cuts all connections between two groups of workers for a while. With `from_store`, also cuts one group from the
+/// store.
 void Job::cut(uint64_t lasts, bool from_store) {
     simulation.trace("cut");
     const uint64_t side = simulation.random(1u << plan.workers);
@@ -277,7 +278,7 @@ void Job::run() {
         return std::all_of(workers.begin(), workers.end(), [](const auto &worker) { return worker->settled(); });
     };
     for (;;) {
-        // After the last fault, nothing takes longer than joining, then noticing, and an exchange.
+        // After the last fault, the longest possible sequence is: join, notice the loss, exchange.
         const uint64_t life = kJoin + kSilence + kExchange + 3 * kSecond;
         const uint64_t limit = std::max(last_fault_ns, begun + 2 * kSecond) + (plan.recovers ? 5 : 1) * life;
         if (!broken.empty() || (all_settled() && simulation.now() > last_fault_ns)) break;
@@ -298,7 +299,7 @@ void Job::check_sessions() {
     }
 }
 
-/// A worker that leaves while it is cut off cannot say so, nor answer any more.
+/// Tells whether the worker blames one that had finished. A worker that leaves while it is cut off cannot say so.
 bool Job::blames_one_that_is_done(const Worker &worker) const {
     const int32_t lost = worker.failure->worker();
     return plan.one_fault == kShortCut && lost >= 0 && workers[static_cast<std::size_t>(lost)]->finished;
@@ -315,7 +316,7 @@ void Job::check_end() {
     if (!harmless && plan.one_fault && lost_rank != UINT32_MAX) check_one_loss();
 }
 
-/// One worker was lost: all that were in a session with it say so, and soon.
+/// Checks the loss of one worker: all workers of its session must report it, and in time.
 void Job::check_one_loss() {
     const uint64_t soon = plan.one_fault == kKill ? kSecond : kSilence + kSecond;
     for (const auto &[session, members] : sessions) {
@@ -345,7 +346,7 @@ Plan plan_of(uint64_t seed) {
     return plan;
 }
 
-/// What became of workers, to see that the plans reach everything.
+/// Counts how workers ended, to show that the plans reach every outcome.
 struct Tally {
     uint64_t events = 0, finished = 0, lost = 0, late = 0, left = 0, again = 0;
     void count(const Job &job) {
@@ -370,7 +371,7 @@ bool holds(uint64_t seed, const Plan &plan, bool trace, Tally *tally) {
     job.run();
     tally->count(job);
     if (job.broken.empty()) return true;
-    print_error("seed %llu: %s (MDIST_TEST_SEED=%llu shows how)\n", static_cast<unsigned long long>(seed),
+    print_error("seed %llu: %s (MDIST_TEST_SEED=%llu prints its events)\n", static_cast<unsigned long long>(seed),
                 job.broken.c_str(), static_cast<unsigned long long>(seed));
     return false;
 }
@@ -404,7 +405,7 @@ void a_run_is_repeated_by_its_seed(void **) {
     }
 }
 
-/// Both directions or one, one pair or many: TCP says nothing for as long again as the cut lasts.
+/// Cuts one pair or many, in both directions or one. TCP stays silent for twice as long as the cut lasts.
 void a_cut_of_three_quarters_of_the_timeout_loses_nobody(void **) {
     Tally tally;
     uint32_t wrong = 0;
@@ -422,7 +423,7 @@ void a_cut_of_three_quarters_of_the_timeout_loses_nobody(void **) {
     assert_int_equal(wrong, 0);
 }
 
-/// Where not everybody watches everybody, somebody does, and tells the others.
+/// In a large job, no worker watches all others. Those that watch the lost one tell the rest.
 void one_of_many_that_falls_silent_is_known_to_all(void **) {
     Tally tally;
     uint32_t wrong = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network in virtual time: links whose messages take as long as a random engine says, in order between two parties
-// and in any order among more, and parties that die, stop or leave at any moment. One thread; a seed is a run.
+// A network in virtual time. A random engine decides how long each message takes. Messages between two parties arrive
+// in order; others arrive in any order. Parties die, stop or leave at any moment. It uses one thread, and each seed is
+// one run.
 //
-// A message is read from the sender's memory when it is posted (as by a socket) or when it arrives (as from shared
-// memory), whichever a schedule is less prepared for.
+// The network reads a message from the sender's memory either when it is sent (as a socket does) or when it arrives (as
+// shared memory does). The choice is random, since a schedule must work with both.
 #pragma once
 
 #include "comm/links/link.h"
@@ -33,7 +34,7 @@ class Network {
     uint64_t now() const { return now_; }
     void at(uint64_t time, std::function<void()> happen) { events_.emplace(time, std::move(happen)); }
 
-    /// What happens next; false if nothing ever will.
+    /// Runs the next event. Returns false if there is none.
     bool go_on() {
         if (events_.empty()) return false;
         const auto first = events_.begin();
@@ -43,7 +44,7 @@ class Network {
         happen();
         return true;
     }
-    /// Whether a party's progress() has something to do: that alone ends its wait.
+    /// Tells whether a party's progress() has something to do. Only that ends its wait.
     bool has_news(uint32_t party) {
         if (!ends_[party].complete.empty()) return true;
         for (uint32_t peer = 0; peer < parties_; ++peer) {
@@ -53,17 +54,17 @@ class Network {
         return false;
     }
 
-    /// The party's process is gone, and with it what it had not given to the network, and some of what it had.
+    /// Ends the party's process. Messages that it had not given to the network are lost, and so are some that it had.
     void kill(uint32_t party) { leave(party, true); }
 
   private:
     struct Message {
         uint64_t tag;
-        const char *source; // nullptr once read
+        const char *source; // nullptr after it was read
         std::vector<char> bytes;
         std::size_t size;
         uint64_t number;
-        Pending *pending; // nullptr once complete
+        Pending *pending; // nullptr after it is complete
     };
     struct Receive {
         uint64_t tag;
@@ -71,19 +72,19 @@ class Network {
         std::size_t size;
         Pending *pending;
     };
-    /// From one party to another.
+    /// The messages from one party to another.
     struct Pair {
         std::deque<Message> flying;
         std::deque<Message> arrived;
         std::deque<Receive> receives;
         uint64_t last_arrival = 0;
         uint64_t sent = 0;
-        uint32_t incomplete = 0; // sends that the sender has not been told of
-        bool closed = false;     // as the receiver sees it
+        uint32_t incomplete = 0; // sends whose completion the sender does not know yet
+        bool closed = false;     // for the receiver
     };
     struct EndState {
         bool left = false;
-        std::vector<std::pair<Pair *, Pending *>> complete; // sends to tell it of
+        std::vector<std::pair<Pair *, Pending *>> complete; // sends whose completion it learns next
     };
 
     class End final : public Link {
@@ -136,7 +137,7 @@ class Network {
 
     void arrive(uint32_t from, uint32_t to, uint64_t number) {
         Pair &way = pair(from, to);
-        if (way.flying.empty() || way.flying.front().number != number) return; // dropped
+        if (way.flying.empty() || way.flying.front().number != number) return; // the message was dropped
         Message message = std::move(way.flying.front());
         way.flying.pop_front();
         read(message);

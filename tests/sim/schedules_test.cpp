@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules over a network that delays, reorders, loses parties and stops them: who comes to an end has the right
-// result, and who cannot is told, or waits for one that has stopped.
+// Runs schedules over a network that delays and reorders messages, and loses or stops parties. A party that completes
+// has the right result. Every other party fails, or waits for one that has stopped.
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/doubling.h"
@@ -20,7 +20,7 @@ using namespace mdist;
 
 enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 
-/// How all workers go about it.
+/// How all workers perform the operation.
 struct Way {
     uint32_t per_host;
     bool small; // by doubling
@@ -28,9 +28,9 @@ struct Way {
     uint64_t chunk_elements;
 };
 
-/// One party's part in operations as workers do them: headers and an all-reduce of each type (along rails where hosts
-/// have several workers), or a small all-reduce that has both; a broadcast of the outputs of one worker (which changes
-/// nothing), headers again.
+/// One party's part in an operation, as workers perform it. It exchanges headers, all-reduces each type (along rails if
+/// hosts have several workers), broadcasts the outputs of one worker (which changes nothing), and exchanges headers
+/// again. A small all-reduce does the first two in one schedule.
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
@@ -50,7 +50,7 @@ class Part final : public Schedule {
     bool begin_next() {
         current_.reset();
         const std::size_t step = step_++;
-        const std::size_t reduced = way_.small ? 1 : 1 + rows_.size(); // steps until all are
+        const std::size_t reduced = way_.small ? 1 : 1 + rows_.size(); // steps of the reduction
         const uint64_t tag = uint64_t{step_} << 32;
         const OperationHeader header = OperationHeader::of(call_, step_, 0);
         if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
@@ -84,7 +84,7 @@ class Part final : public Schedule {
     std::unique_ptr<Schedule> current_;
 };
 
-/// One run: everything follows from the seed.
+/// One run. The seed decides everything.
 class Run {
   public:
     explicit Run(uint32_t seed)
@@ -103,7 +103,7 @@ class Run {
           parts_(parties_),
           outcomes_(parties_) {
         way_.root = static_cast<uint32_t>(random_() % parties_);
-        if (random_() % 2 == 0) { // else it is a barrier
+        if (random_() % 2 == 0) { // otherwise a barrier
             other_ = job_.call(0);
             other_.op = op_ == reduce::Op::kSum ? MDIST_MAX : MDIST_SUM;
         }
@@ -116,14 +116,14 @@ class Run {
                 advance(party);
             });
         }
-        // Most operations take less than so long.
+        // Most operations end before this time.
         const uint64_t when = random_() % (500 + 10 * longest_delay_);
         if (fault_ == Fault::kKill || fault_ == Fault::kStop) network_.at(when, [this] { strike(); });
     }
 
-    /// What is wrong with how it went; "" if nothing.
+    /// Runs to the end. Returns what went wrong; "" if nothing did.
     std::string problem() {
-        // Parties have other things to do, so that news gathers.
+        // Parties do other things in between, so news accumulates.
         for (bool more = true, any = true; more || any;) {
             more = network_.go_on();
             if (!more || random_() % 4 == 0) any = advance_those_with_news();

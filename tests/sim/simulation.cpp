@@ -108,7 +108,7 @@ int Process::release(ConnectionId id) {
 
 Simulation::Simulation(uint64_t seed, bool trace) : engine_(seed), trace_(trace) {}
 
-/// What waits on a link holds that link.
+/// Breaks reference cycles: events that wait on a link hold that link.
 Simulation::~Simulation() {
     for (const auto &one : waiting_)
         if (const LinkPointer link = one.lock()) link->waiting.clear();
@@ -137,7 +137,7 @@ bool Simulation::step(uint64_t limit) {
     return true;
 }
 
-/// Mostly a fraction of a millisecond; now and then a retransmission.
+/// Draws a delay: usually a fraction of a millisecond, sometimes that of a retransmission.
 uint64_t Simulation::delay() {
     const uint64_t usual = 50'000 + random(500'000);
     return random(100) == 0 ? usual + 200 * kMillisecond : usual;
@@ -159,7 +159,7 @@ Process *Simulation::listener(const Endpoint &at) {
     return nullptr;
 }
 
-/// A stopped process lives through it later; a dead one never.
+/// Gives an event to a process. A stopped process gets it when it resumes. A dead one never gets it.
 void Simulation::to_process(Process &process, std::function<void()> what) {
     if (!process.alive_) return;
     if (process.stopped_) return process.held_.push_back(std::move(what));
@@ -173,7 +173,7 @@ void Simulation::schedule_tick(Process &process) {
     if (next >= process.tick_at_ns_ || process.machine_->next_tick_ns() == UINT64_MAX) return;
     process.tick_at_ns_ = next;
     at(next, [this, &process, next] {
-        if (process.tick_at_ns_ != next) return; // an earlier one has taken its place
+        if (process.tick_at_ns_ != next) return; // an earlier tick has replaced it
         process.tick_at_ns_ = UINT64_MAX;
         to_process(process, [this, &process] {
             if (process.machine_ != nullptr && now_ >= process.machine_->next_tick_ns()) process.machine_->tick();
@@ -182,7 +182,7 @@ void Simulation::schedule_tick(Process &process) {
 }
 
 void Simulation::open(const LinkPointer &link, Process &caller, Process &called) {
-    if (!link->ends[0].open) return; // given up meanwhile
+    if (!link->ends[0].open) return; // closed in the meantime
     const ConnectionId id = ++last_id_;
     link->ends[1] = {&called, id, true, 0, 0};
     links_[id] = {link, 1};
@@ -232,13 +232,13 @@ void Simulation::mend() {
         if (!link->waiting.empty()) send_again(link);
 }
 
-/// When TCP tries next: each time after twice as long.
+/// Sends again when TCP makes its next attempt. The pause between attempts doubles each time.
 void Simulation::send_again(const LinkPointer &link) {
     uint64_t next = link->waiting_since, pause = kFirstRetransmission;
     for (; next <= now_; pause *= 2) next += pause;
     at(next, [this, link] {
         if (is_cut(*link)) return;
-        for (auto &[to, what] : std::exchange(link->waiting, {})) what(); // before what is on its way behind it
+        for (auto &[to, what] : std::exchange(link->waiting, {})) what(); // before later messages
     });
 }
 
@@ -254,7 +254,7 @@ void Simulation::deliver(const LinkPointer &link, int to, const std::string &byt
             rest.remove_prefix(count);
             process.machine_->received(id, piece);
         }
-        // What comes to a connection that is closed is answered by a reset.
+        // Bytes that reach a closed connection are answered by a reset.
         const int from = 1 - to;
         if (!rest.empty() && link->ends[from].open)
             arrive(link, from, [this, link, from] { end(link, from, ECONNRESET); });

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: hosts, connections and time for state machines that know the world only as World (membership). One
-// thread, one seed; whatever happens is an event at a virtual time, so that a run is repeated by its seed.
+// Simulation: hosts, connections and time for state machines that know the outside only as World, such as membership.
+// It uses one thread. Everything that happens is an event at a virtual time, so a seed repeats a run.
 //
-// Connections behave as TCP's do: in order, each with a delay of its own for every piece; a killed process's end is
-// seen by its peers, a host that lost its power says nothing; while two hosts cannot reach each other, what is sent
-// waits, also when they can again, for TCP's next attempt, and a connection that is watched ends when it has waited too
-// long; datagrams are lost now and then, and always where the way is cut, perhaps in one direction only; a stopped
-// process's connections are still accepted and filled, and it sees everything when it goes on.
+// Connections behave like TCP:
+// - Bytes arrive in order. Each piece has its own delay.
+// - If a process is killed, its peers see the connections end. If a host loses power, they see nothing.
+// - While two hosts are cut off, bytes wait. After the cut they wait until TCP's next attempt.
+// - A connection that is watched ends if it has waited too long.
+// - The connections of a stopped process are still accepted and filled. It sees everything when it resumes.
+//
+// A cut may affect one direction only. Datagrams are lost during a cut, and sometimes at other times.
 #pragma once
 
 #include "membership/world.h"
@@ -27,18 +30,18 @@ inline constexpr uint64_t kMillisecond = 1'000'000;
 
 class Simulation;
 
-/// A process on a host of its own. It serves the machine that it is given, until it is killed.
+/// A process on a host of its own. It runs the state machine that it is given, until it is killed.
 class Process final : public World {
   public:
     Process(Simulation &simulation, uint32_t number, std::string host);
 
     void run(Machine *machine);
-    /// The machine has been called from outside and may have another next tick.
+    /// Must be called after a call of the machine from outside: its next tick may have changed.
     void touched();
     bool alive() const { return alive_; }
     bool stopped() const { return stopped_; }
     const std::string &host() const { return host_; }
-    /// Listens there, as a store does.
+    /// Listens on the port, as a store does.
     void listen_at(uint16_t port) { port_ = port; }
 
     uint64_t now_ns() const override;
@@ -57,11 +60,11 @@ class Process final : public World {
     uint32_t number_;
     std::string host_;
     Machine *machine_ = nullptr;
-    uint16_t port_ = 0; // listens there
+    uint16_t port_ = 0; // the port it listens on; 0: none
     bool alive_ = true;
     bool stopped_ = false;
-    uint64_t tick_at_ns_ = UINT64_MAX;        // the tick that is on its way
-    std::vector<std::function<void()>> held_; // what happens to it when it goes on
+    uint64_t tick_at_ns_ = UINT64_MAX;        // the scheduled tick
+    std::vector<std::function<void()>> held_; // events that happened while it is stopped
 };
 
 class Simulation {
@@ -74,26 +77,26 @@ class Simulation {
     uint64_t random(uint64_t below) { return engine_() % below; }
     void at(uint64_t time, std::function<void()> event);
     void after(uint64_t delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
-    /// One event; false when there are none, or none before `limit`.
+    /// Runs one event. Returns false if there is none before or at `limit`.
     bool step(uint64_t limit);
     uint64_t events() const { return count_; }
     void trace(const std::string &what);
 
     // ---- Faults
-    /// The process ends; its host tells the others.
+    /// Ends the process. Its host closes the connections, so its peers notice.
     void kill(Process &process);
-    /// The host is gone without a word.
+    /// Ends the host and the process. Peers get no message.
     void power_off(Process &process);
     void stop(Process &process);
     void go_on(Process &process);
-    /// What one sends to the other does not arrive.
+    /// Loses everything that `from` sends to `to`, until mend().
     void cut_one_way(const Process &from, const Process &to) { cuts_.insert({from.number_, to.number_}); }
     void cut(const Process &a, const Process &b) {
         cut_one_way(a, b);
         cut_one_way(b, a);
     }
     void mend();
-    /// Both ends of one of its connections see an error.
+    /// Makes both ends of one of its connections fail.
     void reset_one(Process &process);
 
   private:
@@ -101,13 +104,13 @@ class Simulation {
     struct End {
         Process *process = nullptr;
         ConnectionId id = 0;
-        bool open = false;         // the process has it
-        uint64_t last_arrival = 0; // of what comes to this end: in order
-        uint64_t silence_ns = 0;   // watched; 0: not
+        bool open = false;         // the process has not closed it
+        uint64_t last_arrival = 0; // arrival time of the last event at this end; keeps the order
+        uint64_t silence_ns = 0;   // time limit of a watched connection; 0: not watched
     };
     struct Link {
         End ends[2];
-        std::vector<std::pair<int, std::function<void()>>> waiting; // for the cut to be mended; by the end it goes to
+        std::vector<std::pair<int, std::function<void()>>> waiting; // events held back by a cut, by target end
         uint64_t waiting_since = 0;
     };
     using LinkPointer = std::shared_ptr<Link>;
@@ -145,7 +148,7 @@ class Simulation {
     std::priority_queue<Event> events_;
     std::vector<std::unique_ptr<Process>> processes_;
     std::map<ConnectionId, std::pair<LinkPointer, int>> links_;
-    std::vector<std::weak_ptr<Link>> waiting_;     // that have ever had to wait
+    std::vector<std::weak_ptr<Link>> waiting_;     // links that have ever had to wait
     std::set<std::pair<uint32_t, uint32_t>> cuts_; // from, to
 };
 
