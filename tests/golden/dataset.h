@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dataset's handle, and calls whose failures are exceptions.
+// Owns a dataset's handle. Calls that fail throw exceptions.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -10,7 +10,7 @@
 
 namespace golden {
 
-/// What went wrong in a call: its status and reason.
+/// A call that failed: its status and reason.
 class Failed : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -25,7 +25,7 @@ void ok(Call call) {
     throw Failed(mdist_status_name(status) + (reason.empty() ? "" : " " + reason));
 }
 
-/// A dataset that is given on from one transform to the next.
+/// A dataset that one transform passes on to the next.
 class Dataset {
   public:
     Dataset() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that pipelines read: README.md has the sets.
+// Writes the files that pipelines read. README.md describes the sets.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace golden {
 void write_files(const std::string &folder);
 void remove_files(const std::string &folder);
 
-/// Paths of the files of a set.
+/// Returns the paths of the files of a set.
 std::vector<std::string> names_of(const std::string &folder, const std::string &kind, const std::string &set);
 
 } // namespace golden

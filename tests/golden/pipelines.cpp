@@ -37,7 +37,7 @@ int32_t keep(const mdist_tensor_t *inputs, size_t count, int32_t *keep, void *us
 int32_t decode(const mdist_tensor_t *inputs, size_t, const mdist_tensor_t *outputs, size_t, void *user_data) {
     auto *const number = static_cast<int64_t *>(outputs[0].data);
     const auto *const bytes = static_cast<const char *>(inputs[0].data);
-    if (user_data != nullptr) // text
+    if (user_data != nullptr) // a record of text
         *number = std::stoll(std::string(bytes, inputs[0].shape[0]));
     else
         std::memcpy(number, bytes, sizeof *number);
@@ -77,7 +77,7 @@ class Pipeline {
     Dataset take() { return std::move(made_); }
 
   private:
-    /// made_ becomes what `make` makes of it.
+    /// Replaces made_ by the result of `make`.
     template <class Make>
     void then(Make make) {
         Dataset next([&](mdist_dataset_t **out, mdist_error_t **error) { return make(made_.get(), out, error); });
@@ -90,7 +90,7 @@ class Pipeline {
         });
     }
 
-    /// float32 [n, 2] and int32 [n]
+    /// Makes a dataset of float32 [n, 2] and int32 [n].
     static Dataset slices(std::size_t count) {
         struct Arrays {
             std::vector<float> floats;
@@ -159,7 +159,7 @@ class Pipeline {
                                 mdist_dataset_t **out, mdist_error_t **error) {
         if (name == "cache") return mdist_dataset_cache(from, out, error);
         if (name == "unbatch") return mdist_dataset_unbatch(from, out, error);
-        if (name == "decode_var") return mdist_dataset_prefetch(from, 1, out, error); // the bytes as they are
+        if (name == "decode_var") return mdist_dataset_prefetch(from, 1, out, error); // keeps the bytes
         if (name == "take") return mdist_dataset_take(from, op[1], out, error);
         if (name == "skip") return mdist_dataset_skip(from, op[1], out, error);
         if (name == "prefetch") return mdist_dataset_prefetch(from, op[1], out, error);
@@ -224,7 +224,7 @@ class Pipeline {
     }
 
     const Json &spec_;
-    const mdist_input_context_t *context_; // null but in a function
+    const mdist_input_context_t *context_; // nullptr outside of a dataset function
     bool text_ = false;
     Dataset made_;
 };
@@ -294,7 +294,7 @@ Json shown(const mdist_tensor_t &tensor) {
     }
 }
 
-/// A step of all local replicas.
+/// Converts a step of all local replicas to JSON.
 Json shown(const std::vector<mdist_value_t *> &components, uint32_t replicas) {
     Json step = Json::array();
     for (uint32_t replica = 0; replica < replicas; ++replica) {
@@ -308,7 +308,7 @@ Json shown(const std::vector<mdist_value_t *> &components, uint32_t replicas) {
     return step;
 }
 
-/// Puts up to 14 steps into `steps`; "end" or "max".
+/// Writes up to 14 steps into `steps`. Returns "end" or "max".
 const char *iterate(mdist_strategy_t *strategy, const Json &spec, const std::string &folder, Json &steps) {
     constexpr std::size_t kMostSteps = 14;
     const Dataset dataset = distributed(strategy, spec, folder);

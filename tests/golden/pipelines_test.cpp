@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random input pipelines give what TensorFlow gave (README.md), with one worker and with several real ones.
+// Random input pipelines give what TensorFlow gave (README.md), with one worker and with several worker processes.
 #include "pipelines.h"
 #include "files.h"
 
@@ -14,8 +14,8 @@ using golden::Json;
 
 // ---- Where libmdist differs.
 
-/// TensorFlow fails on those workers that got one of too few files or elements, and the others see none, or wait for
-/// ever. Here all workers refuse, before the first step.
+/// In TensorFlow, workers that get none of too few files or elements fail. The other workers see no error, or wait
+/// forever. In libmdist all workers fail before the first step.
 void all_refuse_too_few(const Json &one, Json &answer) {
     for (const Json &end : one["end"]) {
         if (end == "NotFoundError") answer = {{"steps", Json::array()}, {"end", "MDIST_ERR_NOT_FOUND"}};
@@ -26,23 +26,23 @@ void all_refuse_too_few(const Json &one, Json &answer) {
     }
 }
 
-/// Case 280: sub-batches that join rows of two widths fail in both, after the same steps: the status is MISMATCH here.
+/// Case 280: sub-batches that join rows of two widths fail in both, after the same steps. The status is MISMATCH here.
 void rows_of_two_widths_are_a_mismatch(Json &answer) {
     answer["end"] = "MDIST_ERR_MISMATCH";
 }
 
-/// Case 480: a replica for which there is no batch gets no rows. TensorFlow keeps the length that it knows beforehand,
-/// and gives 6 rows of no bytes.
+/// Case 480: a replica without a batch gets no rows. TensorFlow knows the batch size beforehand, and gives 6 rows of no
+/// bytes.
 void nothing_has_no_rows(Json &answer) {
     answer["steps"][0][1][0]["s"] = {0, 0};
 }
 
-/// Case 860: nothing, repeated for ever, is nothing. TensorFlow fails with an error without a class.
+/// Case 860: an empty dataset that is repeated forever is empty. TensorFlow fails with an error without a class.
 void nothing_for_ever_ends(Json &answer) {
     answer["end"] = "end";
 }
 
-/// What this worker is to get: TensorFlow's answer, but for the differences above.
+/// Returns what this worker must get: TensorFlow's answer, changed by the differences above.
 Json wanted_of(const Json &one, uint32_t worker) {
     Json answer = {{"steps", one["workers"][worker]}, {"end", one["end"][worker]}};
     all_refuse_too_few(one, answer);
@@ -54,7 +54,7 @@ Json wanted_of(const Json &one, uint32_t worker) {
 
 // ---- Replaying.
 
-/// How many cases came out otherwise; counts those that were tried.
+/// Returns the number of cases that differ. Adds the number of cases it tried to a counter.
 int replay(mdist_strategy_t *strategy, uint32_t workers, uint32_t worker, const std::string &folder, int &tried) {
     int differing = 0;
     for (const Json &one : golden::cases_in(GOLDEN_PIPELINES)) {

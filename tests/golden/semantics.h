@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the cases of semantics.jsonl through the public API. What comes out has the form of TensorFlow's answers:
-// [numbers in nested lists, "float32"] is a tensor, {"error": "WORD"} a call that failed.
+// Replays the cases of semantics.jsonl through the public API. Results have the form of TensorFlow's answers: [numbers
+// in nested lists, "float32"] is a tensor, and {"error": "WORD"} is a call that failed.
 #pragma once
 
-// Before cmocka's: it makes macros of words that streams use.
+// Must come before cmocka's header, which defines macros with names that streams use.
 #include <fstream>
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@ namespace golden {
 
 using Json = nlohmann::json;
 
-/// An array on the host. Numbers are cut off towards zero for integers, as the cases were made.
+/// An array on the host. For integers, numbers are cut off towards zero, as the cases were made.
 class Array {
   public:
     Array(const std::string &code, std::vector<uint64_t> shape, const std::vector<double> &numbers);
@@ -31,19 +31,19 @@ class Array {
     std::vector<char> bytes_;
 };
 
-/// Of NumPy's codes: f4, f8, i4, i8.
+/// Converts a NumPy code to a dtype: f4, f8, i4, i8.
 mdist_dtype_t dtype_of(const std::string &code);
 Json shown(const mdist_tensor_t &tensor);
-/// The tensor of a plain value, which is destroyed.
+/// Returns the tensor of a plain value. Destroys the value.
 Json shown(mdist_value_t *value);
-/// null, or {"error": "WORD"}.
+/// Returns null for MDIST_OK, otherwise {"error": "WORD"}.
 Json outcome(mdist_status_t status);
 
-/// As many replicas, made once for all cases; never destroyed before the program ends.
+/// Returns a strategy with that many replicas. It is made once for all cases, and never destroyed.
 mdist_strategy_t *strategy_of(uint32_t replicas);
-/// One for each replica: made, used, destroyed.
+/// Makes a per-replica value of one array for each replica.
 mdist_value_t *per_replica(mdist_strategy_t *strategy, std::vector<Array> &arrays);
-/// Runs `step` on every replica; the step's first failure is the outcome.
+/// Runs `step` on every replica. The outcome is that of the first failure.
 Json run(mdist_strategy_t *strategy, const std::function<mdist_status_t(mdist_replica_t *, uint32_t id)> &step);
 
 Json replay_variable(const Json &given);
@@ -53,10 +53,10 @@ Json replay_gather(const Json &given);
 Json replay_all_reduce(const Json &given);
 Json replay_loss(const Json &given);
 
-/// Equal up to the last bits of a float; an error is one, whatever its class.
+/// Tells whether two answers agree. The last bits of floats may differ. Any two errors agree.
 bool agree(const Json &here, const Json &tensorflow);
 
-/// A way in which answers differ on purpose: how many do, and what is right here.
+/// A way in which answers differ on purpose.
 struct Deviation {
     const char *name;
     const char *reason;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the answers differ, and what is right there by arithmetic of the test's own. The rows of docs/features.md,
-// "Where it differs", say the same to users.
+// The ways in which answers differ from TensorFlow's. Each way computes the right answer by its own arithmetic.
+// docs/features.md, "Where it differs", describes them for users.
 #include "semantics.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ bool is_kind(const Json &given, const char *kind) {
     return given["kind"] == kind;
 }
 
-/// As the cases were made: integers are cut off.
+/// Converts a number as the cases were made: integers are cut off.
 double number_of(const Json &given, double number) {
     return given["dt"].get<std::string>()[0] == 'i' ? std::trunc(number) : number;
 }
@@ -26,7 +26,8 @@ const char *type_name(const Json &given) {
     return mdist_dtype_name(dtype_of(given["dt"]));
 }
 
-/// The copies after writing outside of steps, with each replica's own number or the first for all.
+/// Returns the copies after a write outside of steps. `each`: each copy gets its replica's number; else all get the
+/// first.
 Json copies_written(const Json &given, bool each) {
     Json copies = Json::array();
     for (std::size_t i = 0; i < given["R"]; ++i) {
@@ -83,7 +84,7 @@ bool all_reduce_is_right(const Json &given, const Json &here, const Json &tensor
     return agree(here, Json(given["R"].get<std::size_t>(), Json::array({sums, type_name(given)})));
 }
 
-/// Joins along any axis, of arrays given as flat lists.
+/// Joins arrays along any axis. They are given as flat lists.
 Json joined(const Json &given) {
     const auto rank = static_cast<int32_t>(given["shapes"][0].size());
     const int32_t axis = given["axis"].get<int32_t>() + (given["axis"] < 0 ? rank : 0);
@@ -136,17 +137,17 @@ bool loss_counts_examples(const Json &given, const Json &here, const Json &) {
 const std::vector<Deviation> &deviations() {
     static const std::vector<Deviation> all = {
         {"a mirrored value is assigned",
-         "TensorFlow was not asked: its broadcast_to asserts on a list of devices; it assigns as here", 32,
+         "no answer from TensorFlow: its broadcast_to asserts on a list of devices; it assigns as here", 32,
          mirrored_is_written},
         {"a per-replica value is assigned to a sync-on-read variable",
          "TensorFlow has no such assignment and fails by accident (AttributeError); here each copy takes its own", 37,
          each_copy_is_written},
         {"a sync-on-read variable without aggregation is assigned outside of steps",
-         "TensorFlow writes, and then fails in reading it for the result", 12, is_written_without_a_read},
-        {"MEAN of integers without axes", "a result has the type that went in, which cannot hold it", 9,
+         "TensorFlow writes, then fails when it reads the variable for the result", 12, is_written_without_a_read},
+        {"MEAN of integers without axes", "a result has the type of its inputs, which cannot hold a mean", 9,
          a_mean_of_integers_is_refused},
-        {"all_reduce in TensorFlow's eager steps", "an InternalError of its collectives on several CPUs", 16,
-         all_reduce_is_right},
+        {"all_reduce in TensorFlow's eager steps",
+         "TensorFlow's collectives fail with an InternalError on several CPUs", 16, all_reduce_is_right},
         {"gather of uneven lengths in TensorFlow's eager mode", "the same InternalError", 6,
          [](const Json &given, const Json &here, const Json &tensorflow) {
              return gather_is_right(given, here, tensorflow, true);
@@ -155,10 +156,12 @@ const std::vector<Deviation> &deviations() {
          [](const Json &given, const Json &here, const Json &tensorflow) {
              return gather_is_right(given, here, tensorflow, false);
          }},
-        {"gather of one replica along an axis that it has not",
-         "TensorFlow gives it back unseen; here one replica obeys the rules of several", 5, an_axis_is_asked_for},
+        {"gather of one replica along an axis that its value lacks",
+         "TensorFlow returns the value unchecked; here one replica obeys the rules of several", 5,
+         an_axis_is_asked_for},
         {"the mean loss of uneven batches",
-         "divided by the examples there are, not by the replica's times the replicas", 6, loss_counts_examples},
+         "here divided by the number of all examples; TensorFlow uses one replica's number times replicas", 6,
+         loss_counts_examples},
     };
     return all;
 }

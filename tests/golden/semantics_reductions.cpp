@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds reduce, gather, all_reduce and loss: numbers of all replicas brought together.
+// Replays the kinds reduce, gather, all_reduce and loss, which combine the numbers of all replicas.
 #include "semantics.h"
 
 namespace golden {
@@ -32,7 +32,7 @@ int32_t gather_merged(mdist_strategy_t *strategy, mdist_value_t *const *argument
     return self.status = mdist_gather(strategy, arguments[0], self.axis, &results[0], nullptr, nullptr);
 }
 
-/// A step joins along any axis by a merge.
+/// Gathers in a step. To join along any axis, a step uses a merge.
 Json gather_in_step(const Json &given, std::vector<Array> &arrays) {
     Gather gather = {given["axis"], MDIST_OK};
     Json joined(given["R"].get<std::size_t>(), nullptr);
@@ -101,7 +101,7 @@ Json replay_loss(const Json &given) {
         double part = 0;
         const mdist_status_t status =
             mdist_average_loss(replica, &own, weights.empty() ? nullptr : &weight, &examples, &part, nullptr, nullptr);
-        parts[id] = Json::array({part, "float32"}); // which is what TensorFlow computes in
+        parts[id] = Json::array({part, "float32"}); // TensorFlow computes losses in float32
         return status;
     });
     return failed.is_null() ? parts : failed;

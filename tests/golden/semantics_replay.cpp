@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kinds of cases need: arrays, strategies, steps, and results in the form of TensorFlow's answers.
+// Shared by all kinds of cases: arrays, strategies, steps, and results in the form of TensorFlow's answers.
 #include "semantics.h"
 
 #include <cmath>
@@ -44,7 +44,7 @@ bool close(double a, double b, bool single) {
     return std::fabs(a - b) <= (single ? 2e-6 : 4e-15) * std::max(1.0, std::fabs(b));
 }
 
-/// TensorFlow's NaN is null in the file as it is read.
+/// Compares two lists of numbers. TensorFlow's NaN is null here.
 bool numbers_agree(const Json &here, const Json &wanted, bool single) {
     if (here.is_array() != wanted.is_array()) return false;
     if (!here.is_array())

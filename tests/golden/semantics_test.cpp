@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 714 answers of TensorFlow 2.21 about variables, scattered rows, reductions, gathers and losses: each is what this
-// library answers, or one of the deviations that semantics_deviations.cpp names, whose counts are exact.
+// 714 answers of TensorFlow 2.21 about variables, scattered rows, reductions, gathers and losses. The library gives the
+// same answer, or differs in one of the ways that semantics_deviations.cpp names. Their counts are exact.
 #include "semantics.h"
 
 using golden::Json;
@@ -15,13 +15,13 @@ Json replay(const Json &given) {
     return kinds.at(given["kind"])(given);
 }
 
-/// JSON has no NaN: it is null.
+/// Parses a case. JSON has no NaN, so NaN becomes null.
 Json read_case(std::string line) {
     for (std::size_t at = 0; (at = line.find("NaN", at)) != std::string::npos;) line.replace(at, 3, "null");
     return Json::parse(line);
 }
 
-/// The first deviation that explains it; their number where none does.
+/// Returns the index of the first deviation that explains the difference; the number of deviations if none does.
 std::size_t explanation(const Json &given, const Json &here, const Json &tensorflow) {
     std::size_t at = 0;
     while (at < golden::deviations().size() && !golden::deviations()[at].explains(given, here, tensorflow)) ++at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds var and rows: a variable is created, written in one context, and looked at.
+// Replays the kinds var and rows: creates a variable, writes it once, and looks at it.
 #include "semantics.h"
 
 namespace golden {
@@ -30,7 +30,7 @@ mdist_status_t create(const Json &given, Array initial, mdist_variable_t **out) 
     return mdist_variable_create(strategy_of(given["R"]), "v", &tensor, out, &options, nullptr);
 }
 
-/// {"do": what writing gave, "copies": ..., "read": ...}; the variable is destroyed.
+/// Returns {"do": outcome of the write, "copies": ..., "read": ...}. Destroys the variable.
 Json looked_at(const Json &given, mdist_variable_t *variable, Json written) {
     mdist_error_t *error = nullptr;
     mdist_value_t *value = nullptr;
@@ -61,7 +61,7 @@ int32_t update_copy(uint32_t, const mdist_tensor_t *, const mdist_tensor_t *argu
     return status;
 }
 
-/// Outside of steps, with one value for all copies or one for each.
+/// Writes outside of steps, with one value for all copies or one for each.
 Json write_outside(mdist_variable_t *variable, mdist_assign_t assign, const std::string &where,
                    mdist_strategy_t *strategy, std::vector<Array> &arrays) {
     mdist_error_t *error = nullptr;
@@ -81,7 +81,7 @@ Json write_outside(mdist_variable_t *variable, mdist_assign_t assign, const std:
     return written;
 }
 
-/// "R twice" gives each replica's number, and then those in reverse.
+/// Writes in a step. With `twice`, replicas write their numbers, then the same numbers in reverse order.
 Json write_in_step(mdist_variable_t *variable, mdist_assign_t assign, bool twice, mdist_strategy_t *strategy,
                    std::vector<Array> &arrays) {
     return run(strategy, [&](mdist_replica_t *replica, uint32_t id) {
