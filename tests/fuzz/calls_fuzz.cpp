@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: calls. The bytes are a program of calls of the public API on handles that are good, destroyed, of
-// another kind, made up, or NULL. Whatever the order, every call returns a status of the list, with an error exactly
-// where it failed, and nothing crashes, hangs or leaks.
+// Fuzz target: calls of the public API. The input is a program of calls. It uses handles that are valid, destroyed, of
+// another kind, invented, or NULL. Whatever the order, every call returns a documented status, and an error if and only
+// if it failed. Nothing crashes, hangs or leaks.
 #include <mdist/mdist.h>
 
 #include <cstddef>
@@ -43,7 +43,7 @@ void check(mdist_status_t status, mdist_error_t *error) {
     mdist_error_free(error);
 }
 
-/// Handles of all kinds that were ever returned, good or not.
+/// All handles that were ever returned, valid or not.
 class Pool {
   public:
     void add(void *handle) {
@@ -60,11 +60,11 @@ class Pool {
     }
     void destroy_all() {
         for (void *handle : handles_) destroy(handle);
-        // The inner ones first: a replica does not leave a merge with a run open in it.
+        // Exits the inner replicas first: a replica cannot leave a merge while a run is open in it.
         for (std::size_t i = handles_.size(); i > 0; --i)
             mdist_replica_exit(static_cast<mdist_replica_t *>(handles_[i - 1]), 0, nullptr);
     }
-    /// Every kind's function, of which at most one can mean it.
+    /// Calls every destructor. At most one fits the handle.
     static void destroy(void *handle) {
         mdist_iterator_destroy(static_cast<mdist_iterator_t *>(handle));
         mdist_value_destroy(static_cast<mdist_value_t *>(handle));
@@ -92,7 +92,7 @@ mdist_tensor_t any_tensor(Input &input) {
     return tensor;
 }
 
-/// For what reads the memory itself, later: no promise holds for memory that is not there.
+/// Makes a tensor fit into `memory`, for functions that read tensors later. They may not be given invalid memory.
 mdist_tensor_t within_memory(mdist_tensor_t tensor) {
     const uint64_t most = sizeof memory / sizeof memory[0];
     if (mdist_tensor_elements(&tensor) > most) tensor.rank = 0;
@@ -103,7 +103,7 @@ mdist_buffer_t any_buffer(Input &input, void *data) {
     return {data, input.below(5), static_cast<int32_t>(1 + input.below(10)), input.below(64) == 0};
 }
 
-/// The same calls on every replica, so that most of them meet.
+/// A step that makes the same calls on every replica, so that most collectives match.
 struct Step {
     const std::uint8_t *data;
     std::size_t size;
@@ -151,7 +151,7 @@ int32_t step(mdist_replica_t *replica, void *user_data) {
                 status = mdist_replica_set_result(replica, input.below(2), &tensor, &error);
             }
         }
-        if ((status < 0) != (error != nullptr)) return 98; // asserting on other threads is not done
+        if ((status < 0) != (error != nullptr)) return 98; // this may be another thread, so nothing asserts here
         mdist_error_free(error);
         if (status < 0) return 1;
     }
@@ -258,7 +258,8 @@ void use(Input &input, Pool &pool) {
     for (mdist_value_t *made : values) pool.add(made);
 }
 
-/// Runs in brackets, all replicas by this thread: what would wait for another one gives up at once.
+/// Calls of runs in brackets, with all replicas on this thread. A call that would wait for another replica times out at
+/// once.
 void bracket(Input &input, Pool &pool) {
     constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000, 0, 0, 0};
     mdist_error_t *error = nullptr;
@@ -330,7 +331,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     if (input.below(4) == 0) mdist_config_set(config, "executor", "caller", nullptr);
     require(mdist_strategy_create(config, &strategy, &error) == MDIST_OK, "a strategy can be made");
     pool.add(config);
-    for (int often = 0; often < 4; ++often) pool.add(strategy); // many calls should mean it
+    for (int often = 0; often < 4; ++often) pool.add(strategy); // so that many calls pick the strategy
     for (std::size_t calls = 0; calls < kMostCalls && input.size != 0; ++calls) {
         switch (input.below(3)) {
             case 0:

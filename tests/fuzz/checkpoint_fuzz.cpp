@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: a checkpoint's file, and, where the input begins like one, the list of checkpoints. Whatever the bytes,
-// either tensors come out that lie within the data, side by side, or a Failure that says what is wrong.
+// Fuzz target: a checkpoint's file, or the list of checkpoints if the input begins with "{". Whatever the bytes, the
+// tensors lie side by side within the data, or a Failure says what is wrong.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +39,7 @@ void check_header(const SafetensorsHeader &header, std::uint64_t data_bytes) {
     require(end == data_bytes && header.data_bytes() == data_bytes, "they fill the data");
 }
 
-/// What was read can be written, and read again.
+/// Writes the header and reads it again.
 void write_again(SafetensorsHeader header) {
     std::erase_if(header.tensors, [](const StoredTensor &tensor) { return tensor.dtype == 0; });
     place_tensors(header.tensors);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: what a peer sends between workers. The first byte chooses: raw bytes for a FrameReader; frames that are
-// encoded, sealed or not, and then damaged in one bit; or two headers of operations, and a failure in words. Whatever
-// the bytes, nothing is read that was not sent, a seal finds every damage, and a failure has a status that a peer may
-// tell.
+// Fuzz target: the bytes that a peer sends between workers. The first byte chooses the input:
+// - raw bytes for a FrameReader;
+// - frames that are encoded, sealed or not, and then damaged in one bit;
+// - two operation headers, and an encoded failure.
+// Whatever the bytes, the reader returns only what was sent. A seal detects every damage. A failure has a status that a
+// peer may send.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +35,7 @@ void require(bool holds, const char *what) {
     std::abort();
 }
 
-/// As the reactor does: never more than wanted.
+/// Reads frames as the reactor does: it never passes more bytes than the reader wants.
 std::vector<ControlFrame> read(FrameReader &reader, std::string_view bytes) {
     std::vector<ControlFrame> frames;
     while (!bytes.empty() && reader.fault() == FrameReader::Fault::kNone) {
@@ -51,7 +53,7 @@ std::vector<ControlFrame> read(FrameReader &reader, std::string_view bytes) {
     return frames;
 }
 
-/// Version 1 in the corpus stands for the current one.
+/// Reads raw bytes. Version 1 in the corpus stands for the current version.
 void read_raw(std::string bytes) {
     for (std::size_t at = 0; (at = bytes.find("mDst\1", at)) != bytes.npos; ++at)
         bytes[at + 4] = static_cast<char>(kProtocolVersion);
@@ -67,7 +69,8 @@ void read_raw(std::string bytes) {
     }
 }
 
-/// {kind, length, payload} each; the two bytes in front say where a bit is turned, and whether frames are sealed.
+/// Reads frames of {kind, length, payload}. Byte 0 says whether they are sealed. Bytes 1 and 2 say which bit is
+/// flipped.
 void read_damaged(std::string_view input) {
     if (input.size() < 3) return;
     const auto byte = [&input](std::size_t i) { return static_cast<unsigned char>(input[i]); };
@@ -97,7 +100,7 @@ void read_damaged(std::string_view input) {
     if (sealed) require(got.size() == whole, "a seal lets nothing through from the damage on");
 }
 
-/// Names of functions are told by hashes, which a fuzzer does not find: in the corpus, small numbers stand for them.
+/// Replaces small numbers by the hashes of functions. A fuzzer would not find the hashes, so the corpus has numbers.
 void name_function(OperationHeader &header) {
     static const CallFunction functions[] = {{"reduce", Pattern::kReduce},
                                              {"broadcast", Pattern::kBroadcast},

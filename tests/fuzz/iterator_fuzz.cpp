@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: where an iterator was saved. Whatever the text, either a state comes out that is written the same again,
-// or a Failure that says what is wrong; and whatever a state says, an iterator is moved there or stays where it was.
+// Fuzz target: saved states of iterators. Whatever the text, either it gives a state that is written back unchanged, or
+// a Failure says what is wrong. Whatever the state, an iterator moves there or stays where it was.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ void read(std::string_view text) {
     }
 }
 
-/// Of 90 rows in batches; of every kind of stream that can leap.
+/// Makes a dataset of 90 rows in batches. It has every kind of stream that can skip to a position.
 std::shared_ptr<Dataset> make_dataset() {
     const auto numbers = make_shuffle(make_range(0, 30, 1), 7, 5, true);
     const auto twice = make_concatenate(make_shard(make_repeat(numbers, 4), 2, 1), make_skip(make_cache(numbers), 0));
@@ -52,7 +52,7 @@ uint64_t left(Iterator &iterator) {
     return count;
 }
 
-/// The state that the bytes stand for, with the right name.
+/// Makes a state from the bytes. All that they do not set comes from `model`.
 IteratorState state_from(std::string_view bytes, const IteratorState &model) {
     std::vector<uint64_t> numbers(bytes.size() / sizeof(uint64_t));
     if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(uint64_t));

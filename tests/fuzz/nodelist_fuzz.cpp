@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: Slurm's lists of hosts and of counts. Whatever the bytes, either names come out that mean themselves,
-// not too many of them, or a Failure with a reason.
+// Fuzz target: Slurm's lists of hosts and of counts. Whatever the bytes, either the list gives plain host names, at
+// most 65536, or a Failure has a reason.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

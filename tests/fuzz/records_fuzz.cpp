@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: the readers of files. The first byte of the input says which format, the second how it is packed; the
-// rest is the file, given out in pieces. Whatever the bytes: records that are no longer than allowed, or a Failure that
-// says where, an end after not too many calls, and no more memory than the file can fill.
+// Fuzz target: the readers of files. The first byte chooses the format and the second the compression. The rest is the
+// file, which is read in pieces. Whatever the bytes:
+// - each call gives a record within the size limit, or a Failure that says where;
+// - the file ends after a bounded number of calls;
+// - the reader uses no more memory than the file can fill.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +62,7 @@ void check_failure(const Failure &failure) {
     require(failure.message().size() < 500, "there is a short sentence");
 }
 
-/// Every record and every failure has used up at least a byte of what there is, unpacked.
+/// Reads to the end. Every record and every failure uses up at least one byte of the unpacked file.
 void read_all(Records &records, const RecordFormat &format, std::size_t most_bytes) {
     std::size_t calls = 0;
     for (bool more = true; more;) {
@@ -85,9 +87,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     if (size < 2 || size > 1 << 16) return 0;
     const RecordFormat format = chosen(data[0], data[1]);
     const bool packed = format.compression != MDIST_COMPRESSION_NONE;
-    if (packed && size > 4096) return 0; // it may unpack to a thousand times as much, byte by byte
+    if (packed && size > 4096) return 0; // it may unpack to a thousand times its size, read byte by byte
     const std::string_view file(reinterpret_cast<const char *>(data) + 2, size - 2);
-    constexpr std::size_t kMostUnpacked = 1100; // times as large as packed, by DEFLATE
+    constexpr std::size_t kMostUnpacked = 1100; // the largest ratio of DEFLATE
     const std::size_t most = file.size() * (packed ? kMostUnpacked : 1);
     const std::size_t piece = data[1] / 6 % 2 == 0 ? SIZE_MAX : 1 + data[1] / 12;
     const bool known = data[1] / 128 == 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay: runs a fuzz target without a fuzzing compiler, over the files of a corpus and over mutations of them that
-// follow from a seed. Linked with one target.
+// Replay: runs a fuzz target without a fuzzing compiler. It runs the files of a corpus, then mutations of them that a
+// seed determines. Linked with one target.
 //
-//   replay CORPUS MUTATIONS [SEED [FIRST]]   MUTATIONS inputs made from the files in CORPUS, by number from FIRST
-//   replay CORPUS --dump SEED NUMBER         writes that one input to stdout, to look at or to add to the corpus
+//   replay CORPUS MUTATIONS [SEED [FIRST]]   runs MUTATIONS mutations of the files in CORPUS, from number FIRST
+//   replay CORPUS --dump SEED NUMBER         writes one mutation to stdout, to inspect it or add it to the corpus
 //
-// Without SEED it is 1, and in the long tier (MDIST_TEST_TIER) a random one. A crash prints the seed and number of its
-// input. An input that takes more than kMostSeconds of processor time, far more than the slowest needs, fails the run.
+// The default of SEED is 1. In the long tier (MDIST_TEST_TIER) it is random. A crash prints the seed and number of its
+// input. The run fails if an input takes more than kMostSeconds of processor time. The slowest known input needs far
+// less.
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,15 +28,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 
 namespace {
 
-// The slowest known input, a compressed one, takes 0.07 s; with the sanitizers 20 times as long.
+// The slowest known input is a compressed one. It takes 0.07 s, and 20 times as long with sanitizers.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMostSeconds = 40;
 #else
 constexpr double kMostSeconds = 2;
 #endif
-constexpr std::size_t kMostBytes = 70'000; // a little past the largest input that any target takes
+constexpr std::size_t kMostBytes = 70'000; // slightly more than the largest input that any target accepts
 
-// What the crash handler prints.
+// Printed by the crash handler.
 char current_input[256] = "none";
 
 using Random = std::mt19937_64;
@@ -47,7 +48,7 @@ std::size_t below(Random &random, std::size_t end) {
 std::vector<std::string> read_corpus(const char *folder) {
     std::vector<std::filesystem::path> paths;
     for (const auto &entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
-    std::sort(paths.begin(), paths.end()); // the order in the folder is the file system's own
+    std::sort(paths.begin(), paths.end()); // the order in a folder depends on the file system
     std::vector<std::string> corpus;
     for (const auto &path : paths) {
         std::ifstream file(path, std::ios::binary);
@@ -102,7 +103,7 @@ void insert_token(std::string &input, Random &random) {
                                                    "cluster",
                                                    "."};
     std::string_view token = kTokens[below(random, std::size(kTokens))];
-    // Now and then very often, for what grows faster than its input.
+    // Rarely inserts a token very often, to find work that grows faster than its input.
     std::size_t times = below(random, 64) == 0 ? 1 + below(random, kMostBytes / token.size()) : 1;
     std::string run;
     for (std::size_t i = 0; i < times; ++i) run += token;
@@ -156,7 +157,7 @@ double processor_seconds() {
 double slowest = 0;
 
 bool run(const std::string &input) {
-    // A copy of exactly that size lets the address sanitizer see a read past the end.
+    // A copy of the exact size lets AddressSanitizer detect a read past the end.
     std::vector<std::uint8_t> bytes(input.begin(), input.end());
     double start = processor_seconds();
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
@@ -176,7 +177,7 @@ void tell_input(int number) {
 }
 
 int replay(const std::vector<std::string> &corpus, std::uint64_t mutations, std::uint64_t seed, std::uint64_t first) {
-    // SIGTERM is what a test that hangs gets.
+    // A test that hangs gets SIGTERM.
     for (int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM}) signal(number, tell_input);
     bool fine = true;
     for (std::size_t i = 0; i < corpus.size(); ++i) {
@@ -201,7 +202,7 @@ std::uint64_t default_seed() {
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc < 3) return std::fprintf(stderr, "use: %s CORPUS MUTATIONS [SEED [FIRST]]\n", argv[0]), 2;
+    if (argc < 3) return std::fprintf(stderr, "usage: %s CORPUS MUTATIONS [SEED [FIRST]]\n", argv[0]), 2;
     std::vector<std::string> corpus = read_corpus(argv[1]);
     if (corpus.empty()) return std::fprintf(stderr, "%s: no files in %s\n", argv[0], argv[1]), 2;
     auto number = [&](int i) -> std::uint64_t { return i < argc ? std::strtoull(argv[i], nullptr, 10) : 0; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: what strangers send to a store that has a secret. The input is a list of pieces, each {visitor, length,
-// bytes}. Whatever they are, nobody joins, and no connection that is kept may ask for more than a small frame.
+// Fuzz target: what strangers send to a store that has a secret. The input is a list of pieces: {visitor, length,
+// bytes}. Whatever the bytes, nobody joins, and no connection may ask for more than a small frame.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ class Nowhere final : public World {
     std::set<ConnectionId> closed;
 };
 
-/// As the reactor does: never more than wanted, nothing after a close.
+/// Passes bytes as the reactor does: never more than wanted, and nothing after a close.
 void give(Store &store, const Nowhere &world, ConnectionId visitor, std::string_view bytes) {
     while (!bytes.empty() && world.closed.count(visitor) == 0) {
         const std::size_t wanted = store.wanted(visitor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: TF_CONFIG. Whatever the bytes, either a cluster comes out that answers every question, and that says the
-// same when a config takes it, or a Failure with a place and a reason.
+// Fuzz target: TF_CONFIG. Whatever the bytes, either they give a cluster that answers every query, and a config made
+// from it has the same tasks; or a Failure has a place and a reason.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -29,7 +29,7 @@ void ask_everything(const Cluster &cluster) {
     cluster.is_chief(task);
     try {
         cluster.master(task);
-    } catch (const Failure &failure) { // an evaluator that the cluster leaves out has no address
+    } catch (const Failure &failure) { // an evaluator outside of the cluster has no address
         require(failure.status() == MDIST_ERR_NOT_FOUND && task.type == TaskType::kEvaluator && !cluster.has(task),
                 "a checked task has an address");
     }
@@ -43,7 +43,7 @@ void put_into_a_config(const Cluster &cluster) {
     Config config;
     try {
         set_config_cluster(config, cluster, "in:");
-    } catch (const Failure &) { // gaps, an address given twice
+    } catch (const Failure &) { // gaps, or an address that occurs twice
         require(config == Config(), "a config that cannot take a cluster stays as it was");
         return;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target: YAML into a config. Whatever the bytes, either the config is loaded and every key can be read, or a
-// Failure with a place and a reason comes out and the config is as it was.
+// Failure has a place and a reason and the config is unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
