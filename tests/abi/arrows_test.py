@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the library see only those below them, no units or folders see each other in a circle, and each third-party
-library is known to one place."""
+"""Checks #include lines: each layer of the library includes only layers below it, units and folders do not include each
+other in a circle, and each third-party library is included in one place only."""
 import pathlib
 import re
 import sys
@@ -23,7 +23,8 @@ SEES = {
     "api": MIDDLE | {"membership", "comm", "data", "cluster", "strategy", "checkpoint", "api"},
 }
 
-# The parts of strategy/ that others see, and who sees of it what; nobody but the api sees the strategy itself.
+# The parts of strategy/ that other folders may include, and the parts that each folder may include. Only the api may
+# include the strategy itself.
 PARTS = {
     "strategy/job": {"job"},
     "strategy/values": {"job", "values"},
@@ -35,7 +36,7 @@ PARTS = {
     "checkpoint": {"job", "variables"},
 }
 
-# Headers of other projects, by how they begin, and the files that may include them.
+# Prefixes of third-party headers, and the files that may include them.
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
     "sodium.h": r"lib/membership/secret\.cpp",
@@ -73,20 +74,20 @@ def check_lib(path, name, quoted, header):
         if folder not in SEES or not (LIB / header).is_file():
             return f'"{header}" is not a path from lib/'
         if folder not in SEES[layer]:
-            return f"{layer} must not see {folder}"
+            return f"{layer} must not include {folder}"
         seen = PARTS.get(path.parent.relative_to(LIB).as_posix())
         if seen and folder == "strategy" and (header.count("/") == 1 or header.split("/")[1] not in seen):
-            return f"{path.parent.name} must not see {header}"
+            return f"{path.parent.name} must not include {header}"
     return None
 
 
 def check_third_party(name, header):
     for start, allowed in THIRD_PARTY.items():
         if header.startswith(start):
-            return None if re.fullmatch(allowed, name) else f"<{header}> is for {allowed} alone"
+            return None if re.fullmatch(allowed, name) else f"only {allowed} may include <{header}>"
     if header.startswith("mdist/") or SYSTEM_HEADERS.fullmatch(header):
         return None
-    return f"<{header}> belongs to no library that this project knows"
+    return f"<{header}> is not a header of a known library"
 
 
 def check(path):
@@ -98,11 +99,11 @@ def check(path):
             problem = check_lib(path, name, quoted, header)
         elif quoted and name.startswith(("src/", "examples/")):
             if header == "_cgo_export.h" and name.startswith("examples/ffi/go/"):
-                continue  # cgo makes it
+                continue  # cgo generates it
             near = path.parent / header
             top = ROOT / name.split("/")[0]
             if not (near.is_file() and near.resolve().is_relative_to(top)) and not (top / header).is_file():
-                problem = f'"{header}" is not a file of {top.name}/: of the library, include <mdist/...> alone'
+                problem = f'"{header}" is not a file of {top.name}/. From the library, include only <mdist/...>'
         if not problem and not quoted:
             problem = check_third_party(name, header)
         if problem:
@@ -110,7 +111,7 @@ def check(path):
 
 
 def check_names():
-    """Two classes of one name in one namespace are one to the linker, whichever comes first."""
+    """Finds classes with the same name in one namespace. The linker would silently merge them."""
     for root in ("lib", "src"):
         places = {}
         for path in sorted((ROOT / root).rglob("*.h")):
@@ -119,11 +120,11 @@ def check_names():
             for name in re.findall(r"^(?:class|struct|union)\s+(\w+)(?:\s+final)?\s*(?::[^;{:]*)?\{", text, re.M):
                 first = places.setdefault((space and space[1], name), path)
                 if first != path:
-                    yield f"{path.relative_to(ROOT)}: {name} is a class of {first.relative_to(ROOT)}, too"
+                    yield f"{path.relative_to(ROOT)}: {name} is also a class of {first.relative_to(ROOT)}"
 
 
 def circles(sees):
-    """The sets of nodes that reach each other, of two or more (Tarjan's algorithm)."""
+    """Returns the sets of two or more nodes that reach each other (Tarjan's algorithm)."""
     numbers, lowest, path, found = {}, {}, [], []
 
     def visit(node):
@@ -147,7 +148,7 @@ def circles(sees):
 
 
 def check_circles():
-    """A header and its source are one unit. What it sees is one graph of units, and one of their folders."""
+    """Finds circles of includes, between units and between folders. A header and its source are one unit."""
     units = {}
     for path in LIB.rglob("*"):
         if path.suffix in (".h", ".cpp"):
@@ -161,7 +162,7 @@ def check_circles():
         folders.setdefault(folder, set()).update({other.rpartition("/")[0] for other in seen} - {folder})
     for what, graph in (("units", units), ("folders", folders)):
         for circle in circles(graph):
-            yield f"lib/: these {what} see each other in a circle: {', '.join(circle)}"
+            yield f"lib/: these {what} include each other in a circle: {', '.join(circle)}"
 
 
 def main():

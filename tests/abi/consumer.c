@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stranger's program: finds the installed library through pkg-config and nothing else. Also compiled as C++. */
+/* A user's program that finds the installed library through pkg-config only. Also compiled as C++. */
 #include <mdist/mdist.h>
 #include <stdio.h>
 #include <string.h>

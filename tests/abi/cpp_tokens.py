@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ as a tree of tokens: literals with their values, adjacent strings as one, brackets as groups; no comments and no
-preprocessor lines. Also what scripts ask of such a tree. It is no parser: names and types are words alike."""
+"""Reads C++ as a tree of tokens, and answers questions about such a tree. Literals have their values, adjacent strings
+are one token, and brackets are groups. Comments and preprocessor lines are dropped. This is not a parser: names and
+types are both words."""
 import re
 import typing
 
-# What stands before parentheses and is no function.
+# Words that can stand before parentheses but are not functions.
 CONTROL = {"if", "for", "while", "switch", "catch", "sizeof", "decltype", "alignas", "noexcept", "requires", "return"}
 
 TOKEN = re.compile(r"""
@@ -22,12 +23,12 @@ ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
 class Token(typing.NamedTuple):
     kind: str  # string, char, number, word, punct or group
-    text: str  # the value of a literal; the opening bracket of a group
+    text: str  # value of a literal; opening bracket of a group
     inside: tuple = ()
 
 
 def unescaped(text):
-    """What a literal stands for. Bytes that cannot be shown stay escaped."""
+    """Returns the value of a literal. Bytes that cannot be shown stay escaped."""
     def one(found):
         code = found[1]
         if code[0] in "uU":
@@ -40,7 +41,7 @@ def unescaped(text):
 
 
 def tokens(source):
-    """The tokens of C++ text, without comments and preprocessor lines. Adjacent strings are one."""
+    """Returns the tokens of C++ text, without comments and preprocessor lines. Adjacent strings are one token."""
     out, at = [], 0
     while at < len(source):
         found = TOKEN.match(source, at)
@@ -63,7 +64,7 @@ def tokens(source):
 
 
 def tree(flat):
-    """Tokens with each pair of brackets and what is between them as one token, a group."""
+    """Groups tokens: each pair of brackets with its content becomes one token, a group."""
     stack, closing = [("", [])], {"(": ")", "[": "]", "{": "}"}
     for token in flat:
         if token.kind == "punct" and token.text in closing:
@@ -89,7 +90,7 @@ def is_sign(token, texts):
 
 
 def split(sequence, signs):
-    """The parts of a sequence between the signs, and the signs."""
+    """Splits a sequence at the signs. Returns the parts and the signs."""
     parts, found = [[]], []
     for token in sequence:
         if is_sign(token, signs):
@@ -113,35 +114,35 @@ def choice(sequence):
 
 
 def literals(sequence):
-    """Whether there is a string in it, at any depth."""
+    """Tells whether the sequence has a string, at any depth."""
     return any(token.kind == "string" or literals(token.inside) for token in sequence)
 
 
 def is_block(token):
-    """Whether braces hold statements. Others hold the values of an object."""
+    """Tells whether braces hold statements. Other braces hold the values of an object."""
     if not is_group(token, "{"):
         return False
     return not token.inside or any(is_sign(one, ";") or is_block(one) for one in token.inside)
 
 
 def assigned(sequence):
-    """The places of = in it, but for `operator=` and default types of templates."""
+    """Returns the positions of =, except in `operator=` and in default types of templates."""
     return [at for at, token in enumerate(sequence)
             if is_sign(token, {"="}) and not (at and is_sign(sequence[at - 1], {"operator", "typename", "class"}))]
 
 
 def every(sequence):
-    """Every token in it, at any depth."""
+    """Yields every token, at any depth."""
     for token in sequence:
         yield token
         yield from every(token.inside)
 
 
 def called(sequence, at):
-    """The name of the function whose arguments are the group at that place."""
+    """Returns the name of the function whose arguments are the group at that position."""
     if at > 0 and sequence[at - 1].kind == "word" and sequence[at - 1].text not in CONTROL:
         return sequence[at - 1].text
-    # In make<Type>(...), it stands before the angle brackets.
+    # In make<Type>(...), the name stands before the angle brackets.
     if at > 0 and is_sign(sequence[at - 1], {">"}):
         start = next((i for i in range(at - 1, -1, -1) if is_sign(sequence[i], {"<"})), 0)
         return called(sequence, start)

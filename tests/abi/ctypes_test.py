@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library as Python's ctypes sees it, by the binding of examples/ffi/python: what is generated from the headers is
-fresh, structs lie as in C, errors come back, and a step runs a Python function. More is tested there."""
+"""Tests the library from Python's ctypes, through the binding of examples/ffi/python. The generated files are up to
+date, structs have the layout of C, errors come back, and a step runs a Python function. The example has more tests."""
 import array
 import ctypes
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each public header shows its idea in its first comment, by an example of three to eight lines that compiles and runs.
+"""The first comment of each public header has an example of three to eight lines, which compiles and runs.
 
 An example is the indented text below a line "Example:" or "Example, ...:". If that line says "in a step", the example
 is the body of a step that runs on two replicas; else it is the body of a function. Functions of its own begin with
@@ -22,7 +22,7 @@ COMPILER = []
 while len(sys.argv) > 1:
     COMPILER.append(sys.argv.pop(1))
 
-WITHOUT = {"mdist"}  # it only includes the others
+WITHOUT = {"mdist"}  # it only includes the other headers
 FIRST_SCREEN = 40
 LINES = range(3, 9)
 EXAMPLE = re.compile(r"^ \* (Example[^\n]*:)\n \*\n((?: \*     [^\n]+\n)+)", re.M)
@@ -107,7 +107,7 @@ def text_of(found):
 
 
 def checks():
-    """Each call of a function that gives a status goes through checked()."""
+    """Returns macros that pass the status of each call through checked()."""
     names = [one.name for one in declarations() if one.text.startswith("MDIST_API mdist_status_t ")]
     names = [name for name in names if not name.startswith("mdist_error_")]
     return "".join(f'#define {name}(...) checked({name}(__VA_ARGS__), "{name}")\n' for name in names)

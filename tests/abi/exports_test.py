@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that the library exports, those in the version script and those declared in the headers are the same."""
+"""The library, the version script and the headers name the same functions."""
 import re
 import subprocess
 import sys
@@ -15,7 +15,7 @@ def exported(library):
 
 
 def mapped():
-    """Node of each name in the version script."""
+    """Returns the node of each name in the version script."""
     nodes = {}
     plain = without_comments((ROOT / "lib" / "mdist.map").read_text())
     for node, body in re.findall(r"^(\S+)\s*\{(.*?)\}", plain, flags=re.M | re.S):

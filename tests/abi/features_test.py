@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The feature table tells the truth: functions it names are exported, tests it names exist and call them. Links resolve."""
+"""The functions in the feature table are exported, and the tests it names exist and call them. Links lead somewhere."""
 import pathlib
 import re
 
@@ -13,9 +13,9 @@ def source_of(name):
     stem = pathlib.Path(name).name
     found = [path for path in (folder / (stem + '.c'), folder / (stem + '.cpp')) if path.is_file()]
     if not found:
-        wrong.append(f'there is no test {name}')
+        wrong.append(f'test {name} does not exist')
         return ''
-    # What a test includes of its own folder counts as part of it, and so do the files that it is cut into.
+    # Headers that a test includes from its own folder or from tests/support belong to it. So do its other source files.
     text = found[0].read_text()
     parts = folder.glob(stem.removesuffix('_test') + '_*.c*')
     text += ''.join(part.read_text() for part in parts if not part.stem.endswith('_test'))
@@ -44,7 +44,7 @@ wrong += [f'docs/api.md does not list the reason {word}' for word in sorted(word
 for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').glob('*.md')]:
     for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
         if not (page.parent / target).exists():
-            wrong.append(f'{page.name} links to {target}, which is not there')
+            wrong.append(f'{page.name} links to {target}, which does not exist')
 
 print('\n'.join(wrong))
 raise SystemExit(1 if wrong else 0)

@@ -7,7 +7,7 @@
 
 Everything keeps the order of the headers. A C type is text in one spelling: one space between words and before the
 first star, none behind a star: "int32_t", "const char *", "void **", "mdist_value_t *const *", "struct DLManagedTensor **".
-What the headers say and this does not understand is a ValueError, never left out in silence.
+A declaration that this module does not understand raises ValueError. None is silently left out.
 """
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from public_headers import code, declarations, headers, without_comments
 
 TAGS = ("thread", "blocks", "collective", "calls-back", "since")
-TYPE = r"(?:const )?(?:struct )?\w+(?: ?\*(?: ?const\b)?)*"  # in text whose white space is single spaces
+TYPE = r"(?:const )?(?:struct )?\w+(?: ?\*(?: ?const\b)?)*"  # for text with single spaces only
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Parameter:
 @dataclass(frozen=True)
 class Function:
     name: str
-    result: str  # a C type; "void" for none
+    result: str  # a C type, or "void"
     parameters: tuple  # of Parameter
     tags: dict  # "thread", "blocks", "collective", "calls-back", "since" -> text
-    comment: str  # of C, from /* to */
+    comment: str  # the C comment, from /* to */
     where: str  # file:line
 
 
@@ -47,7 +47,7 @@ class FunctionType:
 class Field:
     type: str
     name: str
-    length: int  # of an array; 0 for a field that is none
+    length: int  # of an array; 0 otherwise
 
 
 @dataclass(frozen=True)
@@ -59,24 +59,24 @@ class Struct:
 @dataclass(frozen=True)
 class Enum:
     name: str
-    members: dict  # name -> number; the PIN_INT32 member is left out
+    members: dict  # name -> number, without the PIN_INT32 member
 
 
 @dataclass(frozen=True)
 class Model:
-    """Each by name, in the order of the headers."""
+    """All declarations by name, in the order of the headers."""
 
     functions: dict
     function_types: dict
     structs: dict
     enums: dict
-    handles: tuple  # opaque struct typedefs: "mdist_strategy_t" ...; only ever used behind a star
-    foreign: tuple  # structs of others, by name alone: "struct DLManagedTensor" ...; only behind a star, too
+    handles: tuple  # opaque struct typedefs: "mdist_strategy_t" ...; only used as pointers
+    foreign: tuple  # structs of other libraries: "struct DLManagedTensor" ...; only used as pointers
     macros: dict  # name -> number
 
 
 def spelled(text):
-    """A C type in this module's one spelling."""
+    """Returns a C type in the spelling of this module."""
     words = re.sub(r"\s*\*\s*", "*", " ".join(text.split()))
     return re.sub(r"(?<=\w)\*", " *", words).strip()
 
@@ -84,7 +84,7 @@ def spelled(text):
 def parameter(text):
     found = re.fullmatch(rf"({TYPE}) ?(\w+)", " ".join(text.split()))
     if not found:
-        raise ValueError(f"no parameter with a name: {text!r}")
+        raise ValueError(f"not a parameter with a name: {text!r}")
     return Parameter(spelled(found[1]), found[2])
 
 
@@ -93,7 +93,7 @@ def parameters(text):
 
 
 def tags(comment):
-    """The text behind each tag, up to the next one, a line's end that a tag follows, or the comment's."""
+    """Returns the text of each tag. It ends at the next tag or at the end of the comment."""
     plain = re.sub(r"\n\s*\*(?!/)", "\n", comment.rstrip("*/ \n"))
     found = re.findall(rf"@({'|'.join(TAGS)})\s+(.*?)(?=@|\Z)", plain, flags=re.S)
     return {name: " ".join(text.split()) for name, text in found}
@@ -110,7 +110,7 @@ def fields(body):
     for text in filter(str.strip, body.split(";")):
         found = re.fullmatch(rf"({TYPE}) ?(\w+)(?:\[(\d+)\])?", " ".join(text.split()))
         if not found:
-            raise ValueError(f"no field: {text!r}")
+            raise ValueError(f"not a field: {text!r}")
         yield Field(spelled(found[1]), found[2], int(found[3] or 0))
 
 
@@ -122,7 +122,7 @@ def members(body):
 
 
 class Reader:
-    """Takes declarations out of the text of one header; what is left at the end was not understood."""
+    """Takes declarations out of the text of one header. Text that remains at the end was not understood."""
 
     def __init__(self, text):
         self.text = text
@@ -142,7 +142,7 @@ def read_functions():
     for one in declarations():
         found = re.fullmatch(rf"MDIST_API ({TYPE}) ?(\w+)\((.*)\)", one.text)
         if not found:
-            raise ValueError(f"{one.where}: no function: {one.text}")
+            raise ValueError(f"{one.where}: not a function: {one.text}")
         yield Function(found[2], spelled(found[1]), parameters(found[3]), tags(one.comment), one.comment, one.where)
 
 

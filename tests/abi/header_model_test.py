@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What header_model says of the public headers, a C compiler says, too: types, fields, numbers, nothing missing."""
+"""A C compiler agrees with header_model about the public headers: types, fields and numbers. Nothing is missing."""
 import subprocess
 import sys
 import tempfile
@@ -11,7 +11,7 @@ model = read()
 
 
 def typed(name, one):
-    """A C declaration of a pointer to such a function."""
+    """Returns a C declaration of a pointer to such a function."""
     return f"{one.result} (*{name})({', '.join(parameter.type for parameter in one.parameters) or 'void'})"
 
 

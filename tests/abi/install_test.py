@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed library can be found, compiled against and run by a program that knows pkg-config alone. So can libmdist.a."""
+"""A program that knows only pkg-config can be built with the installed library, or with libmdist.a, and runs."""
 import os
 import pathlib
 import re
@@ -28,7 +28,7 @@ def first_program():
 
 
 def check_static(stage, archive, environment):
-    """The guide's C program with libmdist.a in it, beside the system's shared libraries and without any."""
+    """Links the guide's C program with libmdist.a: with the system's shared libraries, and without any."""
     source = stage / "first.c"
     source.write_text(first_program())
     flags = printed(["pkg-config", "--cflags", "--libs", "--static", "mdist"], env=environment).split()
@@ -42,7 +42,7 @@ def check_static(stage, archive, environment):
         said = printed([program], env=dict(os.environ, MDIST_DEVICES="cpu*4"))
         assert sorted(said.splitlines()) == [f"replica {i} of 4: 10" for i in range(4)], said
     if "all-static" in ways:
-        module = archive.with_name("libmdist.so.0")  # any file that could be loaded
+        module = archive.with_name("libmdist.so.0")  # any shared library
         asked = dict(os.environ, MDIST_DEVICES="gpu:0", MDIST_CUDA_MODULE=str(module))
         refused = subprocess.run([stage / "all-static"], env=asked, text=True, capture_output=True)
         assert refused.returncode == 1 and "linked with -static" in refused.stderr, refused
@@ -51,7 +51,7 @@ def check_static(stage, archive, environment):
 def main():
     build = pathlib.Path(sys.argv[1])
     if not shutil.which("meson") or not shutil.which("pkg-config"):
-        print("meson or pkg-config is not here")
+        print("skipped: meson or pkg-config is not installed")
         return SKIPPED
     with tempfile.TemporaryDirectory() as stage:
         run(["meson", "install", "-C", build, "--destdir", stage, "--no-rebuild", "--quiet", "--tags", "devel,runtime"])
@@ -73,7 +73,7 @@ def main():
             run([compiler, "-x", language, SOURCE, "-o", program, "-Wall", "-Wextra", "-Werror", *sanitizers, "-x", "none",
                  *flags])
             run([program], env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
-        if not sanitizers:  # their libraries are shared
+        if not sanitizers:  # sanitizers need shared libraries
             check_static(pathlib.Path(stage), library.with_name("libmdist.a"), environment)
     return 0
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, offsets and numbers as they were first released. A line here never changes; new ones may be added. */
+/* Checks sizes, offsets and numbers against those first released. Lines may be added here, but never change. */
 #include <mdist/mdist.h>
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has changed its size")
@@ -7,7 +7,7 @@
 #define NUMBER(constant, number) _Static_assert((constant) == (number), #constant " has changed")
 #define SIGNED_INT32(type) _Static_assert(sizeof(type) == 4 && (type)-1 < 0, #type " is no signed 32-bit number")
 
-/* Used in arrays: frozen for ever. */
+/* Used in arrays: these never change. */
 SIZE(mdist_buffer_t, 24);
 FIELD(mdist_buffer_t, data, 0);
 FIELD(mdist_buffer_t, elements, 8);
@@ -22,7 +22,7 @@ FIELD(mdist_tensor_t, device_kind, 16);
 FIELD(mdist_tensor_t, device_index, 20);
 FIELD(mdist_tensor_t, shape, 24);
 
-/* May grow at the end: the sizes are those of this version, the offsets are for ever. */
+/* May grow at the end: the sizes are those of this version. The offsets never change. */
 SIZE(mdist_call_options_t, 32);
 FIELD(mdist_call_options_t, struct_size, 0);
 FIELD(mdist_call_options_t, flags, 4);

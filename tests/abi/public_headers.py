@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the public headers as the other checks need them: declarations with their comments, types, macros."""
+"""Reads the public headers for the other checks: declarations with their comments, types, macros."""
 import pathlib
 import re
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ def headers():
 
 
 def without_comments(source):
-    """Same line numbers, no comments."""
+    """Removes comments. Line numbers stay the same."""
     return re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.S)
 
 
 def code(source):
-    """Without comments and preprocessor lines."""
+    """Removes comments and preprocessor lines."""
     plain = without_comments(source)
     return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", plain, flags=re.M)
 
@@ -46,7 +46,7 @@ def declarations():
 
 
 def struct_types():
-    """Names of all struct typedefs, opaque ones too."""
+    """Returns the names of all struct typedefs, including opaque ones."""
     names = set()
     for path in headers():
         plain = code(path.read_text())
@@ -56,7 +56,7 @@ def struct_types():
 
 
 def finish(problems, checked):
-    """Exit status of a check: prints every problem."""
+    """Prints every problem. Returns the exit status of the check."""
     for problem in problems:
         print(problem)
     print(f"{checked} checked, {len(problems)} wrong")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public headers keep to what every language can bind: tags on every function, and no construct that breaks one."""
+"""The public headers can be bound from every language: each function has its tags, and no construct breaks a binding."""
 import re
 import sys
 
@@ -11,7 +11,7 @@ FORBIDDEN_WORDS = (
     "union inline static bool _Bool long short unsigned signed float wchar_t ssize_t time_t off_t FILE va_list "
     "volatile restrict register goto"
 ).split()
-# Field names that some language would have to rename.
+# Field names that are keywords in some language, whose bindings would have to rename them.
 KEYWORDS = set("type ref in fn end func map range select go var let mut use self None def from import class object".split())
 COLUMNS = 120
 
@@ -21,7 +21,7 @@ def check_tags():
         for tag in TAGS:
             found = re.findall(rf"(?:^ \* |   ){re.escape(tag)}\s+(\S[^@\n]*)", one.comment, flags=re.M)
             if len(found) != 1:
-                yield f"{one.where}: {one.name} has {len(found)} tags {tag} (at a line's start or behind 3 spaces)"
+                yield f"{one.where}: {one.name} has {len(found)} tags {tag} (at the start of a line or after 3 spaces)"
 
 
 def check_words(path, plain):
@@ -31,7 +31,7 @@ def check_words(path, plain):
             if re.search(rf"\b{word}\b", line):
                 yield f"{where}: {word}"
         if re.search(r"\bint\b", line):
-            yield f"{where}: int; take int32_t"
+            yield f"{where}: int; use int32_t"
         if "..." in line:
             yield f"{where}: variadic"
         if re.search(r"\w\s*\[\s*\]", line):
@@ -79,7 +79,7 @@ def check_types(path, plain):
 
 
 def check_shape(one):
-    """Object first, `error` last, and nullable errors on everything that gives a status."""
+    """Checks the order of parameters: the object first, `error` last. Functions that return a status have `error`."""
     parameters = one.text[one.text.index("(") + 1 : one.text.rindex(")")]
     gives_status = re.match(r"MDIST_API mdist_status_t ", one.text)
     if gives_status and not one.name.startswith("mdist_error_") and not parameters.endswith("mdist_error_t **error"):

@@ -40,7 +40,7 @@ OMITTED = {
     ("src/launch/remote.cpp", "kScript"): "a script that a shell on another host runs",
     ("lib/comm/shm/segment.cpp", "kMagic"): "the first bytes of shared memory",
 }
-UNREAD = {"keyed_digest", "direction_key", "handshake_key", "ask"}  # their texts go into digests and to other programs
+UNREAD = {"keyed_digest", "direction_key", "handshake_key", "ask"}  # their texts go into digests or to other programs
 COMPARES = set("starts_with ends_with find rfind compare contains strcmp strncmp strstr sscanf strptime getenv".split())
 UNSEEN = {"static_assert", "assert", "__attribute__", "asm", "_Pragma"}
 WRAPPERS = {"string", "string_view", "to_string", "move", "static_cast", "Failure"}
@@ -56,13 +56,13 @@ class Context(typing.NamedTuple):
 
 
 class Names:
-    """What the sources define that the meaning of a call depends on."""
+    """Facts from all sources that the label of a call depends on."""
 
     def __init__(self):
-        self.joining = set()  # functions with a parameter pack: they join their arguments
-        self.statuses = {}  # (path, function that returns a Failure): its status and reason, where it has one of each
-        self.plain = set()  # those that add no words to what they are given
-        self.declared = set()  # names of functions that headers declare to return a Failure
+        self.joining = set()  # functions with a parameter pack, which join their arguments
+        self.statuses = {}  # (path, function that returns a Failure): its status and reason, if it has only one
+        self.plain = set()  # functions that add no words to their arguments
+        self.declared = set()  # functions that headers declare to return a Failure
 
     def read(self, path, source, top):
         self.joining |= set(re.findall(r"\b(\w+)\((?:[^()]*,\s*)?const \w+ &\.\.\.\w+\)", source))
@@ -74,7 +74,7 @@ class Names:
                 self.plain.add((path, body_of))
 
     def of_call(self, path, name):
-        """The label of a text that goes to this function."""
+        """Returns the label of a text that is passed to this function."""
         places = [place for place, one in self.statuses if one == name]
         near = [place for place in places if place == path] or [place for place in places if name in self.declared]
         status = self.statuses[near[0], name] if len(near) == 1 else ""
@@ -84,7 +84,7 @@ class Names:
 
 
 def functions(sequence):
-    """The functions in it that return a Failure, with their bodies."""
+    """Yields the functions that return a Failure, with their bodies."""
     for at, token in enumerate(sequence):
         yield from functions(token.inside)
         if not is_sign(token, {"Failure"}) or at + 2 >= len(sequence):
@@ -96,7 +96,7 @@ def functions(sequence):
 
 
 def label_of_status(sequence, whole=False):
-    """ "IO permission" of Failure(MDIST_ERR_IO, ...).reason("permission"); "" without a status or with several."""
+    """Returns "IO permission" for Failure(MDIST_ERR_IO, ...).reason("permission"); "" unless there is just one status."""
     flat = list(every(sequence)) if whole else list(sequence)
     statuses = {token.text.removeprefix("MDIST_ERR_") for token in flat if token.text.startswith("MDIST_ERR_")}
     reasons = []
@@ -107,13 +107,13 @@ def label_of_status(sequence, whole=False):
 
 
 def is_sentence(text):
-    """Whether it has a space and a word of two letters. Places of a printf format and {names} are no words."""
+    """Tells whether the text has a space and a word of two letters. Formats of printf and {names} are not words."""
     plain = re.sub(r"%[-+ #0-9.*]*(?:hh|h|ll|l|z|j|t)?[a-zA-Z]|\{[\w.]*\}|\\x..", "", text)
     return " " in plain and re.search(r"[A-Za-z]{2}", plain) is not None
 
 
 def name_of(sequence):
-    """{name} for `name`, `a.name`, `a->name()`, `names[i]`, `name(a)` and `to_string(name)`; {} for anything else."""
+    """Gives {name} for `name`, `a.name`, `a->name()`, `names[i]`, `name(a)` and `to_string(name)`; {} for anything else."""
     words = [token for token in sequence if not is_group(token, "(") and not is_group(token, "[")]
     while words and is_sign(words[0], {"*", "&"}):
         words = words[1:]
@@ -121,7 +121,7 @@ def name_of(sequence):
     if call in WRAPPERS and is_group(sequence[-1], "(") and sequence[-1].inside:
         return name_of(sequence[-1].inside)
     if call == "text" and len(words) > 2 and is_sign(words[-2], {".", "->"}):
-        # text() tells nothing: what has the text says more, and so does the key in config.text("key").
+        # The name text says nothing. The object's name says more, and so does the key in config.text("key").
         if [one.kind for one in sequence[-1].inside] == ["string"]:
             return "{" + sequence[-1].inside[0].text + "}"
         words = words if sequence[-1].inside else words[:-2]
@@ -131,13 +131,13 @@ def name_of(sequence):
 
 
 class Collector:
-    """Walks through one source, and notes its sentences in order."""
+    """Walks through one source and collects its sentences in order."""
 
     def __init__(self, path, names):
         self.path = path
         self.names = names
-        self.lines = {}  # a dictionary keeps the order, and each line once
-        self.left_out = set()  # literals that are left out on purpose
+        self.lines = {}  # a dictionary keeps the order and drops duplicates
+        self.left_out = set()  # literals that are omitted on purpose
 
     def note(self, text, context):
         if (self.path, context.place) in OMITTED:
@@ -151,10 +151,10 @@ class Collector:
             text = "".join("\n        | " + line for line in text.split("\n"))
         self.lines["    " + re.sub(r" +$", "", f"{label}: {text}" if label else text, flags=re.M)] = None
 
-    # Walking: finds the expressions that are text
+    # Walking: finds the expressions that are text.
 
     def statements(self, sequence, context):
-        """Walks through statements and declarations, one after the other."""
+        """Walks through statements and declarations."""
         one = []
         for token in sequence:
             one.append(token)
@@ -194,7 +194,7 @@ class Collector:
             self.expression(part, context)
 
     def defined(self, sequence):
-        """The function or constant that a declaration outside of functions defines; "" for a class or namespace."""
+        """Returns the function or constant that a declaration outside of functions defines; "" for a class or namespace."""
         if any(is_sign(token, {"namespace", "class", "struct", "union", "extern"}) for token in sequence[:1]):
             return ""
         for at, token in enumerate(sequence[:-1]):
@@ -207,7 +207,7 @@ class Collector:
         return ""
 
     def joined(self, parts, signs, context):
-        """A chain of << or +. The first operand of << is the stream."""
+        """Reads a chain of << or +. The first operand of << is the stream."""
         if "<<" in signs:
             stream, parts = parts[0], parts[1:]
             self.expression(stream, context)
@@ -216,7 +216,7 @@ class Collector:
         return self.note("".join(self.text(part, context) for part in parts), context)
 
     def operand(self, sequence, context):
-        """Names, literals and groups in a row, as in make(a).reason("b")."""
+        """Reads names, literals and groups in a row, as in make(a).reason("b")."""
         if [token.kind for token in sequence] == ["string"]:
             return self.note(sequence[0].text, context)
         for at, token in enumerate(sequence):
@@ -236,7 +236,7 @@ class Collector:
         return None
 
     def joins(self, name, before):
-        """Whether this is a call of text() or the like, not of a member of the same name."""
+        """Tells whether this is a call of a function such as text(), not of a member with the same name."""
         return name in self.names.joining and not is_sign(before, {".", "->"})
 
     def call(self, name, before, group, after, context):
@@ -260,13 +260,13 @@ class Collector:
                 label = f"{label[:-1]}{', '.join(words)})"
         self.expression(arguments, context._replace(label=label))
 
-    # Rendering: the text of an expression
+    # Rendering: writes the text of an expression.
 
     def arguments(self, sequence, context):
         return "".join(self.text(part, context) for part in split(sequence, {","})[0])
 
     def text(self, sequence, context):
-        """The text that an expression stands for. Sentences inside of what cannot be shown are noted by themselves."""
+        """Returns the text of an expression. Collects sentences separately that stand inside parts without a text."""
         if not sequence:
             return ""
         if all(token.kind in ("string", "char") for token in sequence):
@@ -300,7 +300,7 @@ class Collector:
 
 
 def collect(sources):
-    """A collector for each of the sources, from path to content."""
+    """Returns a collector for each source. `sources` maps paths to contents."""
     names, trees, collectors = Names(), {}, {}
     for path, source in sources.items():
         try:
@@ -321,7 +321,7 @@ def read_sources():
 
 
 def collection(collectors):
-    """The text of the file."""
+    """Returns the text of the file."""
     return HEADER + "".join("\n".join(["", path, *one.lines, ""]) for path, one in collectors.items() if one.lines)
 
 

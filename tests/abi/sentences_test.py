@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reviewed file holds the sentences of the sources, none of them is lost, and the extractor reads C++."""
+"""The reviewed file holds the sentences of the sources, none is lost, and the extractor reads C++."""
 import difflib
 import unittest
 
@@ -8,7 +8,7 @@ from sentences import COLLECTION, COMMAND, collect, collection, is_sentence, rea
 
 
 def with_paths(text):
-    """The lines of a collection, each with the path that it stands under, so that a difference tells the file."""
+    """Yields the lines of a collection, each with the path above it, so that a difference shows the file."""
     path = ""
     for line in text.splitlines():
         if line and line[0] not in " #":
@@ -18,7 +18,7 @@ def with_paths(text):
 
 
 def lines(source, path="x.cpp", **others):
-    """What is collected from one source, beside headers of other names."""
+    """Collects from one source. `others` are headers that it is read with."""
     sources = {name + ".h": text for name, text in others.items()}
     return [line.strip() for line in collect({**sources, path: source})[path].lines]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every C program in the README and docs/ compiles without warnings, links and runs; every YAML block is a valid config.
+"""Every C program in the README and docs/ compiles without warnings, links and runs. Every YAML block is a valid config.
 
-A piece of a program in the README is a piece of one of these."""
+A fragment of C in the README must be part of one of these programs."""
 import os
 import pathlib
 import re
@@ -45,7 +45,7 @@ def build(source, folder, name):
 def main():
     programs = [source for _, source in blocks('c') if 'int main(' in source]
     for page, source in blocks('c'):
-        assert page != 'README.md' or any(source in program for program in programs), f'no program has:\n{source}'
+        assert page != 'README.md' or any(source in program for program in programs), f'no program has this code:\n{source}'
     environment = {**os.environ, 'MDIST_DEVICES': 'cpu*3'}
     count = 0
     with tempfile.TemporaryDirectory() as name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public header compiles alone, twice over, in every version of C and C++, with each compiler that is here."""
+"""Every public header compiles alone, even twice, in every version of C and C++, with every installed compiler."""
 import shutil
 import subprocess
 import sys
