@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cached reads: what the first read gave, to the end of the scope.
+// Cached reads: until the scope ends, a read gives what the first read gave.
 #include "variable_support.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void a_cached_read_gives_what_the_first_gave(void **state) {
         leave(strategy);
         expect_read(total, after);
         expect_read(weight, 6);
-        enter(strategy); // a new scope knows nothing of the last
+        enter(strategy); // a new scope starts without cached values
         expect_read(total, after);
         leave(strategy);
         mdist_variable_destroy(total);

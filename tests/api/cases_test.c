@@ -13,7 +13,7 @@ static void examples_come_out_with_any_number_of_replicas(void **state) {
     }
 }
 
-/// The run fails so, and the strategy goes on.
+/// Checks that the run fails like this, and that the strategy works afterwards.
 static void expect_failure(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data, mdist_status_t wanted,
                            const char *words) {
     mdist_error_t *error = NULL;
@@ -63,7 +63,7 @@ static int32_t fail_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
 
 static int32_t fail_step(mdist_replica_t *replica, void *user_data) {
     int *const depth = user_data;
-    // Before the barrier all read it; behind it only the merge, on one thread, writes it.
+    // All replicas read `depth` before the barrier. After it, one thread writes it before the merge.
     const int here = *depth == 1;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (here) return 77;

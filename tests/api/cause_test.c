@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a run failed: a number is all that a step can return, so the run also tells which call of the library had failed
-// in it. Mistakes of a first day, each with the words that are to come back.
+// The cause of a failed run. A step can only return a number, so the run also tells which library call had failed in
+// it. The cases are beginners' mistakes, each with the words that must be in the message.
 #include "variable_support.h"
 
 #include <pthread.h>
@@ -8,14 +8,14 @@
 typedef struct World {
     mdist_strategy_t *strategy;
     mdist_variable_t *variable;
-    int32_t returned; // by the step after its mistake
+    int32_t returned; // what the step returns after its mistake
 } World;
 
 typedef mdist_status_t (*Mistake)(const World *world, mdist_replica_t *replica);
 
 static float numbers[8];
 
-/// A step whose replica 1 makes the mistake; the others wait for it, or have nothing to do.
+/// A step in which replica 1 makes the mistake. The others wait for it or return at once.
 typedef struct Case {
     Mistake mistake;
     const char *words[3];
@@ -150,7 +150,7 @@ static void the_call_that_failed_in_a_step_comes_back_from_the_run(void **state)
     end_world(&world);
 }
 
-/// The step forgot to look at the status. Where others waited for that call, the run fails all the same.
+/// The step ignores the failed call's status. The run fails anyway, because other replicas waited for that call.
 static void a_failed_call_that_the_step_forgot_is_told_to_those_who_waited_for_it(void **state) {
     (void)state;
     World world = make_world();
@@ -172,7 +172,7 @@ static int32_t fail_without_a_word(mdist_replica_t *replica, void *user_data) {
     return *(int32_t *)user_data;
 }
 
-/// What failed in one run is no reason for the next.
+/// A failure in one run must not appear as the cause of the next.
 static void a_run_knows_nothing_of_the_one_before(void **state) {
     (void)state;
     const World world = make_world();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterators in checkpoints: they come back with the variables, all or nothing.
+// Iterators in checkpoints: they are restored together with the variables, or nothing is restored.
 #include "checkpoint_support.h"
 
-/// A strategy of 2 replicas with a variable, and an iterator over 0, 1, 2 ... mixed, which is made from `seed`.
+/// A strategy of 2 replicas with a variable, and an iterator over 0, 1, 2 ... shuffled with `seed`.
 typedef struct Training {
     mdist_strategy_t *strategy;
     mdist_variable_t *variable;
@@ -47,7 +47,7 @@ static void add(Training *self, const char *name) {
     OK(mdist_checkpoint_add_iterator(self->checkpoint, name, self->iterator, &error));
 }
 
-/// Up to `steps` more; the numbers are counted in `seen`.
+/// Takes up to `steps` steps. Counts the numbers in `seen`.
 static int take_steps(const Training *self, int steps, int *seen) {
     mdist_value_t *value = NULL;
     int taken = 0;
@@ -76,13 +76,13 @@ static void an_iterator_comes_back_with_the_variables(void **state) {
     expect_copies(second.variable, 7, 7);
     assert_int_equal(take_steps(&second, 9, seen), 3);
     for (int row = 0; row < ROWS; ++row) assert_int_equal(seen[row], 1);
-    OK(mdist_checkpoint_restore(first.checkpoint, 1, NULL, NULL, &error)); // at its end
+    OK(mdist_checkpoint_restore(first.checkpoint, 1, NULL, NULL, &error)); // from the end of the iterator
     assert_int_equal(take_steps(&first, 9, none), 3);
     end_training(&first);
     end_training(&second);
 }
 
-/// Neither the variable nor the iterator has moved.
+/// Checks that neither the variable nor the iterator has changed.
 static void expect_untouched(Training *self) {
     int seen[ROWS] = {0};
     expect_copies(self->variable, 5, 5);
@@ -142,7 +142,7 @@ static void iterators_that_one_side_lacks_are_named(void **state) {
 static void iterators_need_a_name_of_their_own(void **state) {
     mdist_error_t *error = NULL;
     Training self = make_training(*state, 3);
-    add(&self, "w"); // as a variable is called
+    add(&self, "w"); // the variable has this name, too
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_add_iterator(self.checkpoint, "w", self.iterator, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_add_iterator(self.checkpoint, "", self.iterator, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_add_iterator(self.checkpoint, NULL, self.iterator, &error));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests in a folder of their own, and short ways to checkpoints and files.
+// Runs tests in a folder of their own, and has helpers for checkpoints and files.
 #pragma once
 
 #include "variable_support.h"
@@ -17,7 +17,7 @@ MDIST_TEST_HELPER int make_folder(void **state) {
     return *state == NULL ? -1 : 0;
 }
 
-/// Names in it, sorted, with spaces between.
+/// Writes the names of the files in the folder, sorted, with spaces between them.
 MDIST_TEST_HELPER void list_folder(const char *folder, char *text, size_t capacity) {
     struct dirent **names;
     const int count = scandir(folder, &names, NULL, alphasort);
@@ -94,7 +94,7 @@ MDIST_TEST_HELPER void destroy_all(mdist_strategy_t *strategy, mdist_checkpoint_
     mdist_strategy_destroy(strategy);
 }
 
-/// Of a scalar float variable; the second is passed over where there is one replica.
+/// Sets the copies of a scalar float variable. With one replica, ignores `second`.
 MDIST_TEST_HELPER void set_copies(mdist_variable_t *variable, float first, float second) {
     const float numbers[] = {first, second};
     for (uint32_t replica = 0; replica < 2; ++replica) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of one worker with 1 to 3 replicas: what is saved, what comes back, and what a damaged file does.
+// Checkpoints of one worker with 1 to 3 replicas: what is saved and restored, and what happens with damaged files.
 #include "checkpoint_support.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ enum { VARIABLES = 14 };
 static const uint64_t shapes[][3] = {{3, 5, 0}, {2, 2, 2}, {0, 4, 0}};
 static const size_t ranks[] = {2, 3, 2};
 
-/// Every dtype and kind of shape: scalars, matrices, none at all, and one of several pieces.
+/// Makes variables of every dtype and kind of shape: scalars, matrices, empty ones, and one of several chunks.
 static void make_variables(mdist_strategy_t *strategy, mdist_variable_t *variables[VARIABLES]) {
     mdist_error_t *error = NULL;
     for (size_t i = 0; i < VARIABLES; ++i) {
@@ -189,7 +189,7 @@ static void the_latest_is_the_one_saved_last_and_only_so_many_are_kept(void **st
     assert_string_equal(mdist_error_reason(error), "no_checkpoint");
     mdist_error_free(error);
 
-    // Who takes the latest away goes back to the one before.
+    // Without the latest file, the one before is the latest.
     remove_file(folder, "checkpoint-15.safetensors");
     OK(mdist_checkpoint_restore(checkpoint, MDIST_LATEST, &latest, NULL, &error));
     assert_int_equal(latest, 20);
@@ -205,7 +205,7 @@ static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) 
     char none[512];
     snprintf(none, sizeof none, "%s/none", folder);
     OK(mdist_checkpoint_create(strategy, none, 2, &checkpoint, &error));
-    OK(mdist_checkpoint_clear(checkpoint, NULL, &error)); // there is no folder, and it makes none
+    OK(mdist_checkpoint_clear(checkpoint, NULL, &error)); // the folder does not exist and is not created
     mdist_checkpoint_destroy(checkpoint);
     expect_files(folder, "");
     OK(mdist_checkpoint_create(strategy, folder, 2, &checkpoint, &error));
@@ -214,7 +214,7 @@ static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) 
     snprintf(other, sizeof other, "%s/checkpoint-9.safetensors.mine", folder);
     fclose(fopen(other, "w"));
     OK(mdist_checkpoint_clear(checkpoint, NULL, &error));
-    expect_files(folder, "checkpoint-9.safetensors.mine"); // what is not its own stays
+    expect_files(folder, "checkpoint-9.safetensors.mine"); // a foreign file is not removed
     FAILS(MDIST_ERR_NOT_FOUND, mdist_checkpoint_latest(folder, &number, &error));
     OK(mdist_checkpoint_clear(checkpoint, NULL, &error));
     OK(mdist_checkpoint_save(checkpoint, 1, NULL, &error));
@@ -248,7 +248,7 @@ static void other_variables_than_the_files_are_named_and_nothing_changes(void **
     expect_copies(wanted[1], 8, 8);
     destroy_all(NULL, checkpoint, wanted, 2);
 
-    // Another dtype or shape is no matter of names.
+    // A partial restore allows other names, but not another dtype or shape.
     int32_t three[3] = {1, 2, 3};
     const mdist_tensor_t longer = tensor_of(three, MDIST_INT32, 3);
     mdist_variable_t *different[] = {scalar_variable(strategy, "a", 7, W, NONE), NULL};
@@ -314,13 +314,13 @@ static void a_folder_that_somebody_saves_to_is_busy(void **state) {
     assert_string_equal(mdist_error_reason(error), "busy");
     mdist_error_free(error);
     close(other);
-    write_content(folder, ".checkpoint-7.safetensors.new", "half", 4); // as a crash leaves it
+    write_content(folder, ".checkpoint-7.safetensors.new", "half", 4); // as a crash would leave it
     OK(mdist_checkpoint_save(checkpoint, 1, NULL, &error));
     expect_files(folder, "checkpoint-1.safetensors checkpoints.json");
     destroy_all(strategy, checkpoint, NULL, 0);
 }
 
-/// Flips each bit, then cuts the file at each length; nothing but DATA_LOSS comes of it, and the variables stay.
+/// Flips each bit, then cuts the file at each length. Restoring must fail with DATA_LOSS and leave the variables alone.
 static void every_flipped_bit_and_every_cut_is_found(void **state) {
     char *const folder = *state;
     mdist_error_t *error = NULL;
@@ -333,7 +333,7 @@ static void every_flipped_bit_and_every_cut_is_found(void **state) {
     OK(mdist_checkpoint_set_text(checkpoint, "step", "1", &error));
     OK(mdist_checkpoint_save(checkpoint, 1, NULL, &error));
     Content whole = read_content(folder, "checkpoint-1.safetensors");
-    const size_t step = getenv("MDIST_TEST_TIER") != NULL ? 1 : 3; // 3 meets every bit of a byte in turn
+    const size_t step = getenv("MDIST_TEST_TIER") != NULL ? 1 : 3; // 3 reaches each bit of a byte in turn
     for (size_t bit = 0; bit < 8 * whole.size; bit += step) {
         whole.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         write_content(folder, "checkpoint-1.safetensors", whole.bytes, whole.size);
@@ -352,13 +352,13 @@ static void every_flipped_bit_and_every_cut_is_found(void **state) {
     free(whole.bytes);
 
     whole = read_content(folder, "checkpoints.json");
-    for (size_t bit = 0; bit < 8 * (whole.size - 1); ++bit) { // but for the line's end
+    for (size_t bit = 0; bit < 8 * (whole.size - 1); ++bit) { // except the final line feed
         whole.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         write_content(folder, "checkpoints.json", whole.bytes, whole.size);
         whole.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         FAILS(MDIST_ERR_DATA_LOSS, mdist_checkpoint_restore(checkpoint, MDIST_LATEST, NULL, NULL, &error));
     }
-    OK(mdist_checkpoint_restore(checkpoint, 1, NULL, NULL, &error)); // the list is not asked
+    OK(mdist_checkpoint_restore(checkpoint, 1, NULL, NULL, &error)); // needs no list
     free(whole.bytes);
     destroy_all(strategy, checkpoint, variables, 2);
 }

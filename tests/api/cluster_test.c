@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster through the API: put together, read from TF_CONFIG and from the environment, asked, united, and put into a
-// config. Expectations are TensorFlow's own answers.
+// Clusters through the API: created, read from TF_CONFIG and from the environment, queried, merged, and set in a
+// config. The expected results are TensorFlow's.
 #include "mdist_test.h"
 
 static mdist_error_t *error;
@@ -19,7 +19,7 @@ static void add(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index
     OK(mdist_cluster_add_task(cluster, type, index, address, &error));
 }
 
-/// {chief: 1, worker: 2, ps: 1, evaluator: 1}, as TensorFlow's multi_worker_util is tested with.
+/// Makes the cluster {chief: 1, worker: 2, ps: 1, evaluator: 1}, which TensorFlow's multi_worker_util tests use.
 static mdist_cluster_t *reference(void) {
     mdist_cluster_t *cluster = empty_cluster();
     add(cluster, MDIST_TASK_CHIEF, 0, "127.0.0.1:1234");
@@ -206,7 +206,7 @@ static void the_environment_is_resolved_and_explained(void **state) {
     assert_non_null(strstr(text, "\npassed over torch: RANK and WORLD_SIZE are not set\n"));
     mdist_cluster_destroy(cluster);
 
-    // A config of its own knows nothing of the environment.
+    // A config that the program makes does not read the environment.
     setenv("TF_CONFIG", two_workers, 1);
     mdist_config_t *config = NULL;
     OK(mdist_config_create(&config, &error));
@@ -259,7 +259,7 @@ static void a_config_takes_a_cluster(void **state) {
     assert_count(again, MDIST_TASK_NONE, 3);
     mdist_cluster_destroy(again);
 
-    // Lists with gaps cannot be said, nor a task beside no tasks at all; the config stays as it was.
+    // A config cannot hold lists with gaps, or a task without a cluster. The failed call leaves the config unchanged.
     mdist_cluster_t *sparse = from_tf_config(
         "{\"cluster\": {\"worker\": {\"0\": \"a:1\", \"2\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": "
         "0}}");
@@ -297,7 +297,7 @@ static void a_union_puts_lists_one_after_another(void **state) {
     mdist_cluster_destroy(second);
 }
 
-/// Of TensorFlow's SlurmClusterResolver tests: a step over hosts with 2, 3 and 1 tasks.
+/// Sets the variables of a Slurm step over hosts with 2, 3 and 1 tasks, from TensorFlow's SlurmClusterResolver tests.
 static void set_slurm(const char *rank) {
     setenv("SLURM_PROCID", rank, 1);
     setenv("SLURM_STEP_NUM_TASKS", "6", 1);
@@ -326,7 +326,7 @@ static void a_slurm_step_is_dealt_out_in_order_of_names(void **state) {
     assert_task(cluster, MDIST_TASK_WORKER, 1);
     mdist_cluster_destroy(cluster);
 
-    set_slurm("5"); // one task more than asked for
+    set_slurm("5"); // one task more than the counts ask for
     OK(mdist_cluster_from_slurm(types, counts, 2, 0, &cluster, &error));
     assert_task(cluster, MDIST_TASK_NONE, 0);
     mdist_cluster_destroy(cluster);

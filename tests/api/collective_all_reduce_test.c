@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_all_reduce and mdist_strategy_all_reduce, bit for bit against the tree that the header describes.
+// mdist_all_reduce and mdist_strategy_all_reduce give the bits of the reduction tree that the header describes.
 #include "collective_support.h"
 
 typedef struct Plan {
@@ -70,7 +70,7 @@ static void free_data(const Plan *plan, Data *data) {
     }
 }
 
-// The same buffers by replica, then by buffer.
+// The buffers of all replicas, by replica and then by buffer.
 typedef struct Lists {
     mdist_buffer_t inputs[MAX_REPLICAS * MAX_BUFFERS];
     mdist_buffer_t outputs[MAX_REPLICAS * MAX_BUFFERS];
@@ -125,7 +125,7 @@ static Plan plan_one(uint32_t replicas, int op, int32_t dtype, uint64_t elements
     return plan;
 }
 
-// Sizes at which the way through the library changes: one place per call and per group of replicas.
+// Draws a size near those at which the library changes its algorithm: per call, or per replica.
 static uint64_t border_size(uint32_t replicas, size_t element_bytes) {
     static const uint64_t borders[] = {8192, 16384, 32768, 65536};
     uint64_t bytes = borders[below(4)];
@@ -171,7 +171,7 @@ static void strategy_all_reduce_follows_the_tree_with_both_executors(void **stat
         }
 }
 
-// Several chunks of the largest size, for every replica.
+// Tests several chunks of the largest size for every replica.
 static void many_chunks_give_the_same_bits(void **state) {
     (void)state;
     seed_random(20240803);
@@ -222,7 +222,7 @@ static void repetitions_give_identical_bits(void **state) {
     const uint64_t sizes[] = {1000, 90001};
     for (int size = 0; size < 2; ++size)
         for (int turn = 0; turn < 20; ++turn) {
-            random_state = seed; // the expectation does not change either
+            random_state = seed; // expects the same result each time
             Plan plan = plan_one(5, MDIST_SUM, MDIST_FLOAT16, sizes[size]);
             all_reduce_in_step(strategy, &plan);
         }
@@ -233,7 +233,7 @@ static void worked_examples_come_out(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
-    // 1 and 3, [39, 2] and [3, 41]: sums 4, [42, 43]; means 2, [21, 21.5].
+    // 1 and 3 give the sum 4 and the mean 2. [39, 2] and [3, 41] give [42, 43] and [21, 21.5].
     float scalars[2] = {1, 3}, vectors[2][2] = {{39, 2}, {3, 41}};
     float sums[2][3], means[2][3];
     mdist_buffer_t in[4], sum[4], mean[4];
@@ -259,7 +259,7 @@ static void worked_examples_come_out(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// In a merge, the large ones are shared among the replicas' threads, which stand by.
+// A merge with a large all-reduce. The waiting threads of the replicas share its work.
 static int32_t merge_all_reduce(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                 mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)results, (void)result_count;
@@ -302,7 +302,7 @@ static void a_mean_of_integers_is_refused(void **state) {
         }
         CHECK(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, request_step, requests, NULL, 0, NULL, 0, NULL, &error),
               error);
-        for (int r = 0; r < 2; ++r) // whoever came first says why, the other may hear that the step has ended
+        for (int r = 0; r < 2; ++r) // the first replica gives the cause; the other may report that the step has ended
             assert_non_null(strstr(requests[r].message, mdist_dtype_name((mdist_dtype_t)dtype)));
         FAILS(MDIST_ERR_INVALID_ARGUMENT,
               mdist_strategy_all_reduce(strategy, MDIST_MEAN, buffers, buffers, 1, NULL, &error));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives besides all_reduce, against plain copies: who receives what, in place and not, at any address.
+// Compares the collectives other than all_reduce with plain copies: who receives what, in place or not, at any address.
 #include "collective_support.h"
 
-// One call of one kind: what every replica puts in, and what must be in its output afterwards.
+// One call of one kind: the inputs of every replica, and the expected contents of the outputs.
 typedef struct Exchange {
     uint32_t replicas;
     Kind kind;
@@ -11,9 +11,9 @@ typedef struct Exchange {
     size_t count;
     int in_place;
     int32_t dtypes[MAX_BUFFERS];
-    uint64_t parts[MAX_REPLICAS][MAX_BUFFERS]; // elements of replica r's piece of buffer b
-    Block memory[MAX_REPLICAS][MAX_BUFFERS];   // the whole: what is longer, input or output
-    Block piece[MAX_REPLICAS][MAX_BUFFERS];    // what is shorter; unused in place
+    uint64_t parts[MAX_REPLICAS][MAX_BUFFERS]; // number of elements of replica r's part of buffer b
+    Block memory[MAX_REPLICAS][MAX_BUFFERS];   // the longer one, input or output
+    Block piece[MAX_REPLICAS][MAX_BUFFERS];    // the shorter one; unused in place
     unsigned char *expected[MAX_REPLICAS][MAX_BUFFERS];
     mdist_buffer_t inputs[MAX_REPLICAS][MAX_BUFFERS];
     mdist_buffer_t outputs[MAX_REPLICAS][MAX_BUFFERS];
@@ -33,7 +33,7 @@ static uint64_t length_of(uint64_t limit) {
     return below(4) == 0 ? 0 : below(limit);
 }
 
-// Draws types and lengths; kinds with equal parts repeat replica 0's.
+// Draws types and lengths. For kinds with equal parts, all replicas have replica 0's lengths.
 static void draw(Exchange *e, uint32_t replicas, Kind kind) {
     memset(e, 0, sizeof *e);
     e->replicas = replicas;
@@ -75,7 +75,7 @@ static void allocate(Exchange *e) {
         }
 }
 
-// What the output of replica r, buffer b, must hold. Called when all inputs are there.
+// Computes the expected output of replica r, buffer b. All inputs must be filled in.
 static unsigned char *expect(const Exchange *e, uint32_t r, size_t b) {
     const size_t size = size_at(e, b);
     unsigned char *out = malloc(offset_of(e, e->replicas, b) * size + 1);
@@ -161,7 +161,7 @@ static void all_to_all_transposes_the_parts(void **state) {
     try_kind(ALL_TO_ALL, 20240814);
 }
 
-// Each replica counts itself before a barrier and looks at the others' counts behind it.
+// Each replica adds one before a barrier, and checks after it that all others have, too.
 typedef struct Counts {
     _Atomic uint32_t before;
     uint32_t replicas;

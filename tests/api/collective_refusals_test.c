@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that must not happen: replicas that disagree, and arguments that no call could accept. Nobody's memory is
-// touched, everybody is told, and the strategy works afterwards.
+// Collectives that must fail: replicas that disagree, and arguments that no call accepts. No buffer is written, every
+// replica gets an error, and the strategy works afterwards.
 #include "collective_support.h"
 
 enum { REPLICAS = 3 };
 
-// One replica's own buffers for any variant of a call.
+// One replica's buffers, large enough for every variant of a call.
 typedef struct Own {
     Block in[MAX_BUFFERS];
     Block out[MAX_BUFFERS];
@@ -19,12 +19,12 @@ typedef struct Variant {
     uint32_t root;
     size_t count;
     int32_t dtype;
-    uint64_t elements; // of the first buffers
-    uint64_t last;     // of the last buffer
-    const char *words; // in the message
+    uint64_t elements; // of all buffers but the last
+    uint64_t last;     // elements of the last buffer
+    const char *words; // part of the message
 } Variant;
 
-// No two of them can meet. Small ones and ones beyond the size of what is staged.
+// No two of these calls match. Some are small, others exceed the size of the staging memory.
 static const Variant variants[] = {
     {ALL_REDUCE, MDIST_SUM, 0, 1, MDIST_FLOAT32, 6, 6, "mdist_all_reduce(SUM, 1 buffer: float32 x 6)"},
     {ALL_REDUCE, MDIST_MAX, 0, 1, MDIST_FLOAT32, 6, 6, "mdist_all_reduce(MAX, 1 buffer: float32 x 6)"},
@@ -54,7 +54,8 @@ static void make_own(Own *own, const Variant *v, Request *request) {
     memset(own, 0, sizeof *own);
     for (size_t b = 0; b < v->count; ++b) {
         const uint64_t elements = b + 1 == v->count ? v->last : v->elements;
-        // all_gather: three equal inputs make the output; reduce_scatter: three equal outputs make the input.
+        // In all_gather, three equal inputs make up the output. In reduce_scatter, three equal outputs make up the
+        // input.
         const uint64_t in = v->kind == ALL_GATHER ? elements / REPLICAS : elements;
         const uint64_t out = v->kind == REDUCE_SCATTER ? elements / REPLICAS : elements;
         own->in[b] = make_block(v->dtype, in, below(64));
@@ -67,7 +68,7 @@ static void make_own(Own *own, const Variant *v, Request *request) {
     request->outputs = v->count == 0 ? NULL : own->outputs;
 }
 
-// Inputs are guard bytes too, so that nothing but guard bytes may be anywhere afterwards.
+// Checks that nothing was written. Inputs hold guard bytes too, so every buffer must still hold only guard bytes.
 static void check_own(Own *own, size_t count) {
     for (size_t b = 0; b < count; ++b) {
         assert_true(all_guard(&own->in[b]));
@@ -77,7 +78,7 @@ static void check_own(Own *own, size_t count) {
     }
 }
 
-/// On GPUs it says so of the buffers.
+/// Tells whether the message contains the words. On GPUs, the message has "on the GPU" before the colon.
 static int names(const char *message, const char *words) {
     char there[128];
     const char *const colon = strchr(words, ':');
@@ -179,7 +180,7 @@ static void reset_arguments(Request *request) {
     *request = (Request){.kind = ALL_REDUCE, .op = MDIST_SUM, .inputs = in_list, .outputs = out_list, .count = 3};
 }
 
-// Replica 1 makes the wrong call, the others a right one of the kind.
+// Replica 1 makes the wrong call. The others make a correct call of the same kind.
 static void refused(mdist_strategy_t *strategy, const Request *wrong, const char *words) {
     Request requests[REPLICAS];
     float data[REPLICAS][2][12];
@@ -248,13 +249,13 @@ static void buffers_that_overlap_are_refused(void **state) {
     (void)state;
     mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
     const char *words = "overlap";
-    REFUSED(out_list[0].data = memory + 1, words);                                            // partly its input
-    REFUSED(out_list[0].data = (char *)memory + 1, words);                                    // by bytes
-    REFUSED((out_list[0].data = in_list[1].data), words);                                     // another's input
+    REFUSED(out_list[0].data = memory + 1, words);                                            // part of its own input
+    REFUSED(out_list[0].data = (char *)memory + 1, words);                                    // shifted by a byte
+    REFUSED((out_list[0].data = in_list[1].data), words);                                     // another input
     REFUSED((out_list[0].data = in_list[1].data, out_list[1].data = in_list[0].data), words); // crossed
-    REFUSED(out_list[1].data = out_list[0].data, words);                                      // two outputs
-    REFUSED(out_list[2].data = memory + 24 + 5, words);               // an output's last element
-    REFUSED((wrong.count = 1, out_list[0].data = memory + 5), words); // alone
+    REFUSED(out_list[1].data = out_list[0].data, words);                                      // two equal outputs
+    REFUSED(out_list[2].data = memory + 24 + 5, words);               // overlaps the last element of an output
+    REFUSED((wrong.count = 1, out_list[0].data = memory + 5), words); // with one buffer
     REFUSED((wrong.count = 1, wrong.kind = ALL_TO_ALL, out_list[0].data = memory), words);
     REFUSED((wrong.kind = BROADCAST, in_list[1].data = memory + 3), words);
     REFUSED((wrong.count = 1, wrong.kind = ALL_GATHER, in_list[0].data = memory + 21), words);
@@ -283,7 +284,7 @@ static void inputs_may_share_memory(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// In place, but not where the replica's part lies.
+// In place, but not at the part of this replica.
 static void work_in_place_at_the_wrong_place_is_refused_on_all(void **state) {
     (void)state;
     mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
@@ -360,7 +361,7 @@ static void replicas_that_run_one_after_another_cannot_meet(void **state) {
         assert_non_null(strstr(requests[0].message, "executor: threads"));
     }
     mdist_strategy_destroy(strategy);
-    strategy = make_strategy(1, "caller"); // one has nobody to wait for
+    strategy = make_strategy(1, "caller"); // one replica does not wait
     expect_usable(strategy);
     mdist_strategy_destroy(strategy);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives with a root: what it receives and gives, in both forms, in place and not; what others pass is not looked
-// at.
+// Collectives with a root: what it receives and gives, blocking or started, in place or not. The buffers that other
+// replicas pass for the root's part are ignored.
 #include "step_support.h"
 
 enum { MOST = 4, LONG = 40000 };
@@ -15,7 +15,7 @@ typedef struct Plan {
 } Plan;
 
 static uint64_t part_of(const Plan *plan, uint32_t r) {
-    return plan->elements + (plan->kind == REDUCE ? 0 : r); // of a gather and a scatter, each another length
+    return plan->elements + (plan->kind == REDUCE ? 0 : r); // parts of gather and scatter have different lengths
 }
 
 static uint64_t before(const Plan *plan, uint32_t r) {
@@ -153,7 +153,7 @@ static void what_cannot_be_is_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Parts that are not the whole, or another root.
+/// Passes parts that do not add up to the root's buffer, or different roots.
 static int32_t disagree(mdist_replica_t *replica, void *user_data) {
     float in[8] = {0}, out[8];
     const int what = *(const int *)user_data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of collectives share: buffers between guard bytes at any address, elements with the bits that arithmetic
-// stumbles over, the canonical tree written down plainly, and one step that makes any replica ask for anything.
+// Helpers for tests of collectives: buffers between guard bytes at any address, elements with difficult bit patterns, a
+// plain version of the canonical tree, and a step in which any replica makes any call.
 #pragma once
 
 #include <math.h>
@@ -111,7 +111,7 @@ MDIST_TEST_HELPER void fill(int32_t dtype, unsigned char *data, uint64_t element
 
 // ---- The canonical tree, one element at a time.
 
-// Bits of a binary format of 16 bits to the float they mean, digit by digit.
+// Converts the bits of a 16-bit binary format to a float, field by field.
 MDIST_TEST_HELPER float widen16(uint16_t bits, int fraction_bits) {
     const int fraction = bits & ((1 << fraction_bits) - 1);
     const int exponent = (bits & 0x7fff) >> fraction_bits;
@@ -127,14 +127,14 @@ MDIST_TEST_HELPER float widen16(uint16_t bits, int fraction_bits) {
     return (bits & 0x8000) != 0 ? -value : value;
 }
 
-// The nearest number of the format, the even one of two, found among the neighbours of what truncation gives.
+// Rounds to the nearest number of the 16-bit format, ties to even, by binary search.
 MDIST_TEST_HELPER uint16_t narrow16(float value, int fraction_bits) {
     const int most = (1 << (15 - fraction_bits)) - 1;
     const uint16_t infinity = (uint16_t)(most << fraction_bits);
     if (isnan(value)) return (uint16_t)(infinity | 1 << (fraction_bits - 1));
     const uint16_t sign = signbit(value) ? 0x8000 : 0;
     const double magnitude = fabs((double)value);
-    uint16_t low = 0, high = infinity; // low <= magnitude < high, where infinity stands for the number after the last
+    uint16_t low = 0, high = infinity; // low <= magnitude < high; infinity is the number after the last
     const double after_last = ldexp(1, (most >> 1) + 1);
     if (magnitude >= after_last) return sign | infinity;
     while (high - low > 1) {
@@ -166,8 +166,8 @@ MDIST_TEST_HELPER double real_combined(int op, double a, double b) {
     }
 }
 
-// Sums and products of two floats, computed in double and rounded to float, are those of float arithmetic: a double
-// has more than twice a float's digits.
+// Sums and products of two floats are computed in double and rounded to float. That gives the bits of float arithmetic,
+// because a double has more than twice as many digits.
 MDIST_TEST_HELPER double real_tree(int op, int single, const double *values, size_t lo, size_t hi) {
     if (hi - lo == 1) return values[lo];
     size_t half = 1;
@@ -228,7 +228,7 @@ MDIST_TEST_HELPER uint64_t load_whole(int32_t dtype, const unsigned char *at) {
     return bits;
 }
 
-/// What `n` arrays reduce to by what the header says.
+/// Reduces `n` arrays as the header describes it.
 MDIST_TEST_HELPER void reduce_plainly(int op, int32_t dtype, const unsigned char *const *sources, size_t n,
                                       unsigned char *out, uint64_t elements) {
     const size_t size = mdist_dtype_size((mdist_dtype_t)dtype);
@@ -262,11 +262,11 @@ typedef struct Request {
     Kind kind;
     int op;
     uint32_t root;
-    const mdist_buffer_t *inputs; // broadcast: its buffers
+    const mdist_buffer_t *inputs; // for broadcast: its buffers
     const mdist_buffer_t *outputs;
     size_t count;
     const mdist_call_options_t *options;
-    int odd_modes; // calls with denormals off and rounding upward
+    int odd_modes; // the caller disables denormals and rounds upward
     mdist_status_t status;
     char message[768];
     int modes_changed;
@@ -296,7 +296,7 @@ MDIST_TEST_HELPER int32_t request_step(mdist_replica_t *replica, void *user_data
     mdist_error_t *error = NULL;
 #if defined(__SSE2__)
     const unsigned before = _mm_getcsr();
-    if (r->odd_modes) _mm_setcsr(0x1f80 | 0x8040 | 0x4000); // flush to zero, denormals are zero, upward
+    if (r->odd_modes) _mm_setcsr(0x1f80 | 0x8040 | 0x4000); // flush to zero, denormals are zero, round upward
     const unsigned set = _mm_getcsr();
     r->status = ask(replica, r, &error);
     r->modes_changed = _mm_getcsr() != set;
@@ -310,7 +310,7 @@ MDIST_TEST_HELPER int32_t request_step(mdist_replica_t *replica, void *user_data
     return 0;
 }
 
-/// Runs the requests; what mdist_run gives must be `wanted`, and what every replica was told too if `alike`.
+/// Runs the requests. Checks the run's status, and with `alike` also that every replica got the same.
 MDIST_TEST_HELPER void expect_requests(mdist_strategy_t *strategy, Request *requests, mdist_status_t wanted,
                                        int alike) {
     mdist_error_t *error = NULL;
@@ -323,7 +323,7 @@ MDIST_TEST_HELPER void expect_requests(mdist_strategy_t *strategy, Request *requ
     }
 }
 
-/// An all-reduce of ones gives the number of replicas: the strategy can be used.
+/// Checks that the strategy works: an all-reduce of ones gives the number of replicas.
 MDIST_TEST_HELPER void expect_usable(mdist_strategy_t *strategy) {
     const uint32_t n = mdist_strategy_replica_count(strategy);
     float ones[MAX_REPLICAS];

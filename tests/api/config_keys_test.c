@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of configuration keys: every key can be set by its name and by its variable, and reads as its default
-// before.
+// The list of configuration keys: each key can be set by its name and by its environment variable. Before that it reads
+// as its default.
 #include "mdist_test.h"
 
 static mdist_error_t *error;
@@ -23,7 +23,7 @@ static void assert_reads(const mdist_config_t *config, const char *name, const c
     assert_string_equal(text, expected);
 }
 
-/// A value of each kind; "" for choices, which say it themselves.
+/// Returns a value of each kind; "" for choices, which list their values themselves.
 static const char *value_of_kind(const char *kind) {
     static const char *const values[][2] = {
         {"choice", ""},   {"duration", "7s"},         {"size", "64KiB"},  {"count", "3"},
@@ -31,7 +31,7 @@ static const char *value_of_kind(const char *kind) {
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
         if (strcmp(values[i][0], kind) == 0) return values[i][1];
-    print_error("\"%s\" is no kind\n", kind);
+    print_error("\"%s\" is not a known kind\n", kind);
     fail();
     return NULL;
 }

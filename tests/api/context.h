@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the library, each with a call that is good where it belongs, and the place where that is.
-// context_test.c calls all of them from everywhere and holds their list against lib/mdist.map.
+// A table of all functions of the library. Each has a valid call and the place where that call is allowed.
+// context_test.c calls all of them from every place, and compares the table with lib/mdist.map.
 //
 // A new function gets a CALL(name), which leaves nothing behind, and an ENTRY(name, place) at the end of the same file,
-// context_<area>.c; one that cannot fail a QUERY(name), and a line in call_queries (context_queries.c).
+// context_<area>.c. A function that cannot fail gets a QUERY(name) and a line in call_queries (context_queries.c).
 #pragma once
 
 #include "step_support.h"
@@ -12,33 +12,33 @@ typedef struct World {
     mdist_strategy_t *strategy;
     mdist_replica_t *replica;
     mdist_config_t *config;
-    mdist_cluster_t *cluster; // one worker, this process
+    mdist_cluster_t *cluster; // one worker: this process
     mdist_value_t *value;     // plain float32 [2]
     mdist_value_t *zero;      // the same, per replica
     mdist_variable_t *variable;
     mdist_dataset_t *dataset, *batched, *names;
-    mdist_iterator_t *iterator, *batches, *dealt; // the last has given an element
-    mdist_loop_t *loop;                           // over
-    mdist_work_t *work;                           // done
+    mdist_iterator_t *iterator, *batches, *dealt; // dealt: has given an element
+    mdist_loop_t *loop;                           // has ended
+    mdist_work_t *work;                           // is done
     mdist_store_t *store;
     mdist_preemption_t *preemption;
-    mdist_checkpoint_t *checkpoint; // of the variable
-    mdist_gradients_t *gradients;   // one
+    mdist_checkpoint_t *checkpoint; // with the variable
+    mdist_gradients_t *gradients;   // of one tensor
     mdist_record_writer_t *writer, *closed_writer;
     float room[2][16];
 } World;
 
 typedef mdist_status_t (*Function)(World *world, mdist_error_t **error);
 
-/// Where a function belongs.
+/// The place where a function is allowed.
 typedef enum Place {
     ANYWHERE,
-    IN_STEP,    // takes a replica
-    ENTERED,    // takes one that was entered
+    IN_STEP,    // needs a replica
+    ENTERED,    // needs a replica that was entered
     BRACKET,    // begins, ends or enters a run
-    OUTSIDE,    // takes a strategy, or what belongs to one
-    AROUND,     // another way: a destructor, a query without errors; called here for the name only
-    NOT_CALLED, // changes the process
+    OUTSIDE,    // needs a strategy or something that belongs to one
+    AROUND,     // destructors and queries that cannot fail: only listed, and called together
+    NOT_CALLED, // changes the process, or is tested elsewhere
 } Place;
 
 typedef struct Entry {
@@ -82,7 +82,7 @@ MDIST_TEST_HELPER mdist_tensor_t tensor_in(World *world) {
     return tensor_of(world->room[0], MDIST_FLOAT32, 2);
 }
 
-/// What a function gave in good faith is destroyed at once.
+/// Destroys a value that a call returned.
 MDIST_TEST_HELPER mdist_status_t drop_value(mdist_status_t status, mdist_value_t *value) {
     mdist_value_destroy(value);
     return status;

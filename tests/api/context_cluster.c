@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of config.h, cluster.h, store.h are called, and where they belong; see context.h.
+// Calls of the functions of config.h, cluster.h and store.h. context.h explains the table.
 #include "context.h"
 
 CALL(config_create) {
@@ -115,7 +115,7 @@ CALL(store_address) {
     return mdist_store_address(w->store, text, sizeof text, NULL, error);
 }
 CALL(store_restart) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call it, and the number must go up
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call this, and `restart` must increase
     static uint32_t restart = 0;
     pthread_mutex_lock(&lock);
     const mdist_status_t status = mdist_store_restart(w->store, 2, ++restart, error);

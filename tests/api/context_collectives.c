@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of collective.h, work.h, loss.h are called, and where they belong; see context.h.
+// Calls of the functions of collective.h, work.h and loss.h. context.h explains the table.
 #include "context.h"
 
 #include <unistd.h>
@@ -84,7 +84,7 @@ CALL(barrier) {
     return mdist_barrier(w->replica, NULL, error);
 }
 
-// Started: waited for at once, so that the step goes on as after the blocking form.
+// Waits for a started operation at once, so that the step continues as after the blocking form.
 static mdist_status_t wait_for(mdist_status_t status, mdist_work_t *work) {
     int32_t done = 0;
     if (status == MDIST_OK && (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK || done != 1))

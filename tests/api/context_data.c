@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of dataset.h are called, and where they belong; see context.h.
+// Calls of the functions of dataset.h. context.h explains the table.
 #include "context.h"
 
 static int32_t idle_map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of base.h, status.h and log.h, and those of all headers that cannot fail are called, and where they
-// belong; see context.h.
+// Calls of the functions of base.h, status.h and log.h, and of all functions that cannot fail. context.h explains the
+// table.
 #include "context.h"
 
-/// Queries and destructors: no error, no place where they would be wrong.
+/// Calls all queries and destructors. They have no error and are allowed everywhere.
 CALL(queries) {
     (void)error;
     const mdist_tensor_t tensor = tensor_in(w);
@@ -95,9 +95,9 @@ static const Entry entries[] = {
     {"mdist_replica_local_index", NOT_CALLED, NULL},
     {"mdist_replica_count", NOT_CALLED, NULL},
     {"mdist_config_load", NOT_CALLED, NULL},
-    {"mdist_cluster_from_slurm", NOT_CALLED, NULL}, // needs the variables of a step
+    {"mdist_cluster_from_slurm", NOT_CALLED, NULL}, // needs the variables of a Slurm step
     {"mdist_serve", NOT_CALLED, NULL},              // needs other workers
-    {"mdist_scope_enter", NOT_CALLED, NULL},        // scope_test
+    {"mdist_scope_enter", NOT_CALLED, NULL},        // tested by scope_test
     {"mdist_scope_exit", NOT_CALLED, NULL},
     {"mdist_set_default_strategy", NOT_CALLED, NULL},
     {"mdist_log_set_level", NOT_CALLED, NULL},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of dataset_sources.h are called, and where they belong; see context.h.
+// Calls of the functions of dataset_sources.h. context.h explains the table.
 #include "context.h"
 
 static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *dataset) {
@@ -58,7 +58,7 @@ CALL(record_writer_create) {
     (void)w;
     char path[128];
     mdist_record_writer_t *writer = NULL;
-    snprintf(path, sizeof path, "%s/records-%p", checkpoint_folder, (void *)path); // each thread its own
+    snprintf(path, sizeof path, "%s/records-%p", checkpoint_folder, (void *)path); // a different path for each thread
     const mdist_status_t status = mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &writer, error);
     mdist_record_writer_destroy(writer);
     return status;

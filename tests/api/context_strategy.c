@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of strategy.h, step.h, context.h, preemption.h are called, and where they belong; see context.h.
+// Calls of the functions of strategy.h, step.h, context.h and preemption.h. context.h explains the table.
 #include "context.h"
 
 static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,

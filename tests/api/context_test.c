@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the library in every place it can be called from: outside of steps, in a step, in a merge, on a
-// thread that runs no step, and with handles that are none. The table (context.h says how it grows) is held against the
-// library's list of exports.
+// Calls every function of the library from every place: outside of steps, in a step, in a merge, on a thread that runs
+// no step, and with invalid handles. Compares the table of functions (see context.h) with the exports of the library.
 #include "context.h"
 
 #include <stdatomic.h>
@@ -32,18 +31,18 @@ static void the_table_knows_every_function(void **state) {
         ++found;
         int known = 0;
         for (size_t i = 0; i < entry_count; ++i) known |= strcmp(entries[i].name, name) == 0;
-        if (!known) fail_msg("%s stands in no line of this test's table", name);
+        if (!known) fail_msg("%s is not in the table of functions", name);
     }
     fclose(map);
     assert_int_equal(found, entry_count);
 }
 
-/// What a replica function of the entry's kind is given where no replica belongs.
+/// Tells whether the function takes a replica.
 static int takes_replica(const Entry *entry) {
     return entry->place == IN_STEP || entry->place == ENTERED;
 }
 
-/// Of cross-replica context, but whatever the strategy is busy with.
+/// Tells whether the function needs cross-replica context, but works while the strategy is busy.
 static int is_free(const Entry *entry) {
     static const char *const names[] = {"mdist_iterator_next",      "mdist_iterator_next_value",
                                         "mdist_loop_set_output",    "mdist_values_from_function",
@@ -53,8 +52,8 @@ static int is_free(const Entry *entry) {
     return 0;
 }
 
-/// Where a run is under way on this very thread: only mdist_run_begin looks at that, the others see that no run is
-/// open.
+/// The status of a bracket function on a thread that runs a step. Only mdist_run_begin checks the context. The others
+/// fail because no run is open.
 static mdist_status_t wanted_of_bracket(const Entry *entry) {
     return strcmp(entry->name, "mdist_run_begin") == 0 ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
 }
@@ -68,7 +67,7 @@ typedef struct Trial {
     mdist_replica_t *handles[2];
 } Trial;
 
-/// Calls the entry's function as replica `id` and notes it if it does not give `wanted`.
+/// Calls the entry's function as replica `id`. Notes it if the call does not give `wanted`.
 static void try_it(Trial *self, int32_t id, mdist_replica_t *replica, mdist_status_t wanted, const char *operation) {
     World world = self->world;
     world.replica = replica;
@@ -83,7 +82,7 @@ static void try_it(Trial *self, int32_t id, mdist_replica_t *replica, mdist_stat
 static int32_t call_in_step(mdist_replica_t *replica, void *user_data) {
     Trial *self = user_data;
     const int32_t id = mdist_replica_id(replica);
-    // Configs and iterators are for one thread at a time.
+    // Only one thread may use a config or an iterator at a time.
     if (self->entry->place != IN_STEP && id == 1) return 0;
     const Place place = self->entry->place;
     const mdist_status_t wanted = place == OUTSIDE || place == ENTERED ? MDIST_ERR_WRONG_CONTEXT
@@ -105,7 +104,7 @@ static void in_a_step_only_the_functions_of_a_step_work(void **state) {
         if (entries[i].place == NOT_CALLED) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
         mdist_value_t *result = NULL;
-        // One that is refused is refused to everybody, so the run itself goes well.
+        // A refused call is refused on every replica, so the run itself succeeds.
         const mdist_status_t set = strncmp(entries[i].name, "mdist_replica_set_result", 24) == 0;
         OK(mdist_run(trial.world.strategy, call_in_step, &trial, &trial.world.value, 1, &result, set ? 1 : 0, NULL,
                      &error));
@@ -173,7 +172,7 @@ static int32_t call_in_merge(mdist_strategy_t *strategy, mdist_value_t *const *a
                                                                   : MDIST_OK;
     try_it(self, 0, self->handles[0], wanted, self->entry->name);
     if (!in_step) return 0;
-    try_it(self, 0, self->handles[1], wanted, self->entry->name); // another replica's
+    try_it(self, 0, self->handles[1], wanted, self->entry->name); // the handle of another replica
     return mdist_run(strategy, use_outer_handles, self, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK ? 0 : 1;
 }
 
@@ -224,7 +223,7 @@ static void a_step_belongs_to_its_thread(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     for (size_t i = 0; i < entry_count; ++i) {
-        // An iterator belongs to no strategy, so that another thread may well use it.
+        // Another thread may use an iterator, which belongs to no strategy.
         if (!takes_replica(&entries[i]) && entries[i].place != OUTSIDE && entries[i].place != BRACKET) continue;
         if (is_free(&entries[i])) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
@@ -236,7 +235,8 @@ static void a_step_belongs_to_its_thread(void **state) {
 
 // ---- Replicas that were entered.
 
-/// No thread knows that it is in a step, so what takes a strategy finds it busy; an iterator belongs to none.
+/// These threads are not known to be in a step. So a function that takes a strategy finds it busy; iterators still
+/// work.
 static int32_t call_entered(mdist_replica_t *replica, void *user_data) {
     Trial *self = user_data;
     const int32_t id = mdist_replica_id(replica);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of loop.h, gradients.h are called, and where they belong; see context.h.
+// Calls of the functions of loop.h and gradients.h. context.h explains the table.
 #include "context.h"
 
 CALL(run_steps) {
@@ -9,7 +9,7 @@ CALL(run_steps) {
     mdist_loop_destroy(out);
     return status;
 }
-/// A loop that is over takes no more outputs, which is told where a call has come so far.
+/// A loop that has ended takes no more outputs. A call that fails for that reason has passed the check of its context.
 static mdist_status_t too_late(mdist_status_t status, mdist_error_t **error) {
     if (status != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(*error), "loop_over") != 0) return status;
     mdist_error_free(*error);
@@ -50,7 +50,7 @@ CALL(gradients_tensor) {
 CALL(gradients_wait) {
     return mdist_gradients_wait(w->replica, w->gradients, NULL, NULL, error);
 }
-/// What begins a round ends it, too, if it is let.
+/// A call that begins a round of gradients also ends the round, if the call succeeds.
 CALL(gradients_ready) {
     const mdist_status_t status = mdist_gradients_ready(w->replica, w->gradients, 0, error);
     return status == MDIST_OK ? call_gradients_wait(w, error) : status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of value.h, tensor.h, dlpack.h, memory.h are called, and where they belong; see context.h.
+// Calls of the functions of value.h, tensor.h, dlpack.h and memory.h. context.h explains the table.
 #include "dlpack_support.h"
 
 #include "context.h"
@@ -85,7 +85,7 @@ CALL(value_at) {
     return drop_value(status, out);
 }
 static mdist_status_t take_theirs(DlLayout layout, World *w, mdist_error_t **error) {
-    static Theirs theirs; // deleted with the value, at once
+    static Theirs theirs; // its deleter runs with the value, at once
     const int64_t shape = 2;
     mdist_value_t *out = NULL;
     describe(&theirs, layout, w->room[0], MDIST_FLOAT32, 1, &shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the functions of variable.h, checkpoint.h are called, and where they belong; see context.h.
+// Calls of the functions of variable.h and checkpoint.h. context.h explains the table.
 #include "context.h"
 
 CALL(variable_create) {
@@ -79,7 +79,7 @@ CALL(checkpoint_create) {
 }
 CALL(checkpoint_add) {
     mdist_checkpoint_t *out = NULL;
-    mdist_checkpoint_create(w->strategy, checkpoint_folder, 0, &out, NULL); // none where that is not allowed either
+    mdist_checkpoint_create(w->strategy, checkpoint_folder, 0, &out, NULL); // NULL where this is not allowed either
     const mdist_status_t status = mdist_checkpoint_add(out == NULL ? w->checkpoint : out, NULL, w->variable, error);
     mdist_checkpoint_destroy(out);
     return status;
@@ -133,7 +133,7 @@ CALL(variable_find) {
 }
 CALL(checkpoint_clear) {
     const mdist_status_t status = mdist_checkpoint_clear(w->checkpoint, NULL, error);
-    return status == MDIST_OK ? mdist_checkpoint_save(w->checkpoint, 1, NULL, error) : status; // for who comes after it
+    return status == MDIST_OK ? mdist_checkpoint_save(w->checkpoint, 1, NULL, error) : status; // for later calls
 }
 
 static const Entry entries[] = {

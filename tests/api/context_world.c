@@ -57,7 +57,7 @@ World make_world(void) {
     OK(mdist_value_create(&two, &world.value, &error));
     OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
     OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
-    static float rows[64]; // the dataset keeps the array
+    static float rows[64]; // the dataset refers to this array
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
     OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
     OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elements look like before there are any, what their components are called, and elements as one value.
+// Shapes, types and names of components before the first element, and elements as one value.
 #include "structure_support.h"
 
 static float rows[24][2];
 static int64_t labels[24];
 
-/// 24 rows of [2] and of scalars.
+/// Makes a dataset of 24 rows of [2] and 24 scalars.
 static mdist_dataset_t *source(void) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = NULL;
@@ -39,7 +39,8 @@ static mdist_dataset_t *distributed(mdist_strategy_t *strategy, mdist_dataset_t 
     return dataset;
 }
 
-/// Both the dataset and an iterator of it, which outlives it and its own end, describe a component so.
+/// Checks the description of a component, by the dataset and by an iterator. The iterator outlives both the dataset and
+/// its own end.
 static void expect_component(mdist_dataset_t *dataset, size_t index, mdist_tensor_t wanted, const char *path,
                              mdist_value_kind_t kind) {
     mdist_error_t *error = NULL;
@@ -68,7 +69,7 @@ static void components_are_known_beforehand(void **state) {
     (void)state;
     expect_component(source(), 0, shaped(NULL, MDIST_FLOAT32, 2, NO, NO), "0", MDIST_VALUE_PLAIN);
     expect_component(source(), 1, shaped(NULL, MDIST_INT64, NO, NO, NO), "1", MDIST_VALUE_PLAIN);
-    // Batches are of one length only where a shorter last one is dropped: how many rows there are must not matter.
+    // Batches have a known length only if a shorter last one is dropped, even if all happen to be full.
     for (uint64_t size = 5; size <= 6; ++size)
         expect_component(batched(source(), size, 0), 0, shaped(NULL, MDIST_FLOAT32, MDIST_UNKNOWN, 2, NO), "0",
                          MDIST_VALUE_PLAIN);
@@ -107,7 +108,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
     mdist_tensor_t components[2];
     const char *path = NULL;
     for (int i = 0; i < 2; ++i) OK(mdist_dataset_component(batches, i, &components[i], NULL, NULL, &error));
-    OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, &error)); // a description is one
+    OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, &error));
     expect_component(batches, 1, shaped(NULL, MDIST_INT64, MDIST_UNKNOWN, NO, NO), "a.c", MDIST_VALUE_PLAIN);
     OK(mdist_dataset_component(mapped, 1, &components[0], &path, NULL, &error));
     assert_string_equal(path, "1");
@@ -162,7 +163,7 @@ static void an_element_is_one_value(void **state) {
         }
         for (int i = 0; i < 2; ++i)
             assert_int_equal(mdist_iterator_next_value(iterator, &element, &error),
-                             MDIST_END); // an optional without value
+                             MDIST_END); // an optional without a value
         mdist_iterator_destroy(iterator);
         mdist_dataset_destroy(cut);
         mdist_strategy_destroy(strategy);

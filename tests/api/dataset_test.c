@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datasets through the public headers: ownership, values, distribution, refusals. */
+/* Datasets through the public headers: ownership, values, distribution, and what is refused. */
 #include <mdist/mdist.h>
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the tests' own writing down of DLPack against its header, where that is installed. Up to 0.8 the header has the
-// first layout only.
+// Compares the tests' own declarations of DLPack with its header, if that is installed. Headers up to 0.8 have only the
+// first layout.
 #pragma once
 
 #include "dlpack_support.h"

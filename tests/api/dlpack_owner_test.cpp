@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deleters that throw, and exchanges for which the memory runs out: one owner at any moment, and nothing is lost.
+// Deleters that throw, and exchanges that run out of memory. A tensor has exactly one owner at any time, and nothing
+// leaks.
 #include "dlpack_support.h"
 
 #include <atomic>
@@ -10,12 +11,12 @@
 
 namespace {
 
-std::atomic<int64_t> until_refusal{0}; // counts down; the request that makes it 0 is refused
+std::atomic<int64_t> until_refusal{0}; // counts allocations down; the one that makes it 0 fails
 std::atomic<int64_t> alive{0};
 
 } // namespace
 
-// The library's requests come here too, since the program's definitions go first.
+// The library's allocations come here too: the program's operator new replaces the library's.
 void *operator new(std::size_t bytes) {
     if (until_refusal > 0 && --until_refusal == 0) throw std::bad_alloc();
     void *memory = std::malloc(bytes);
@@ -69,7 +70,7 @@ void what_a_deleter_throws_ends_in_the_library(void **) {
     }
 }
 
-/// Calls `exchange` with its first request for memory refused, then the second and so on; returns how many it made.
+/// Calls `exchange` with its first allocation failing, then its second, and so on. Returns how many it makes.
 template <typename Exchange>
 int64_t refuse_each(const Exchange &exchange) {
     for (int64_t nth = 1;; ++nth) {

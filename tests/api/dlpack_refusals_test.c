@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DLPack can describe and a value cannot be: refused with a word and a sentence, and left with its owner
-// untouched.
+// DLPack tensors that cannot become a value. Each is refused with a reason and a message, and its owner keeps it
+// unchanged.
 #include "dlpack_support.h"
 
 static void on_cuda(Theirs *theirs) {
@@ -92,7 +92,7 @@ static void out_of_memory(Theirs *theirs) {
 }
 static void next_version(Theirs *theirs) {
     theirs->versioned.major = 2;
-    // Whatever stands behind the deleter then is not to be looked at.
+    // In another major version, the fields after the deleter are unknown and must not be read.
     memset(&theirs->versioned.flags, 0xff, sizeof theirs->versioned - offsetof(DlVersioned, flags));
 }
 static void no_version(Theirs *theirs) {
@@ -160,7 +160,7 @@ static void what_does_not_fit_is_refused_and_stays_with_its_owner(void **state) 
                                 layout == LEGACY ? "mdist_value_from_dlpack" : "mdist_value_from_dlpack_versioned");
             mdist_error_free(error);
             assert_ptr_equal(value, untouched);
-            assert_memory_equal(&theirs, &before, sizeof theirs); // not deleted, too
+            assert_memory_equal(&theirs, &before, sizeof theirs); // also: not deleted
         }
     }
 }
@@ -170,7 +170,7 @@ static void one_of_the_largest_fits(void **state) {
     mdist_error_t *error = NULL;
     Theirs theirs;
     mdist_value_t *value = NULL;
-    // Whether all of it is mapped is the producer's affair; nobody looks inside.
+    // The producer vouches for the memory. The library does not read it.
     describe(&theirs, LEGACY, data, MDIST_INT8, 1, (const int64_t[]){INT64_MAX});
     OK(take_in(&theirs, &value, &error));
     mdist_value_destroy(value);

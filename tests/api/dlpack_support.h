@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack written down a second time, a producer of its tensors that counts how often they are deleted, and both layouts
-// of the exchange as one.
+// Own declarations of DLPack, a producer of DLPack tensors that counts how often they are deleted, and functions that
+// handle both layouts.
 #pragma once
 
 #include "mdist_test.h"
@@ -32,19 +32,19 @@ typedef struct DlVersioned {
 typedef enum DlLayout { LEGACY = 0, VERSIONED = 1 } DlLayout;
 enum { LAYOUTS = 2, DL_DTYPES = 10 };
 
-/// What DLPack calls the element types, at index MDIST_FLOAT32 ...
+/// DLPack's code and bits of each element type, by mdist_dtype_t.
 static const struct {
     uint8_t code, bits;
 } dl_types[DL_DTYPES + 1] = {{0, 0}, {2, 32}, {2, 64}, {2, 16}, {4, 16}, {0, 8},
                              {1, 8}, {0, 32}, {1, 32}, {0, 64}, {1, 64}};
 
-/// A tensor of somebody else's, in one of the layouts.
+/// A tensor of another library, in one of the layouts.
 typedef struct Theirs {
     DlLayout layout;
     DlLegacy legacy;
     DlVersioned versioned;
     int64_t shape[MDIST_MAX_RANK + 1], strides[MDIST_MAX_RANK + 1];
-    int deleted; // counted atomically, by whichever thread
+    int deleted; // changed atomically by any thread
 } Theirs;
 
 MDIST_TEST_HELPER void delete_legacy(DlLegacy *self) {
@@ -59,7 +59,7 @@ MDIST_TEST_HELPER DlTensor *inside(Theirs *theirs) {
     return theirs->layout == LEGACY ? &theirs->legacy.tensor : &theirs->versioned.tensor;
 }
 
-/// Fills `theirs` in where it lies, for it is pointed to. Strides are NULL.
+/// Fills in `theirs`, which must not be moved afterwards. Strides are NULL.
 MDIST_TEST_HELPER void describe(Theirs *theirs, DlLayout layout, void *data, int32_t dtype, int32_t rank,
                                 const int64_t *shape) {
     memset(theirs, 0, sizeof *theirs);
@@ -90,7 +90,7 @@ MDIST_TEST_HELPER mdist_status_t take_in(Theirs *theirs, mdist_value_t **out, md
                : mdist_value_from_dlpack_versioned((struct DLManagedTensorVersioned *)&theirs->versioned, out, error);
 }
 
-/// A tensor of ours, given out.
+/// A tensor that the library gave out.
 typedef struct Ours {
     DlLayout layout;
     struct DLManagedTensor *legacy;
@@ -115,7 +115,7 @@ MDIST_TEST_HELPER void delete_ours(const Ours *ours) {
     if (ours->versioned != NULL) ((DlVersioned *)ours->versioned)->deleter((DlVersioned *)ours->versioned);
 }
 
-/// Strides of a dense, row-major tensor; a dimension of 0 counts as 1.
+/// Computes the strides of a dense, row-major tensor. A dimension of 0 counts as 1.
 MDIST_TEST_HELPER void dense_strides(const int64_t *shape, int32_t rank, int64_t *strides) {
     for (int32_t i = 0; i < rank; ++i) {
         strides[i] = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that come and go by DLPack: the same memory on both sides, for exactly as long as one of them needs it.
+// Tensors from DLPack and to DLPack: both sides share the memory, and it lives as long as one of them needs it.
 #include <pthread.h>
 #include <sched.h>
 
@@ -12,7 +12,7 @@ static int64_t elements_of(const int64_t *shape, int32_t rank) {
     return elements;
 }
 
-/// The value is plain and is seen at this address with this shape.
+/// Checks that the value is plain and has this address, dtype and shape.
 static void expect_taken(const mdist_value_t *value, const void *data, int32_t dtype, int32_t rank,
                          const int64_t *shape) {
     mdist_error_t *error = NULL;
@@ -28,7 +28,7 @@ static void expect_taken(const mdist_value_t *value, const void *data, int32_t d
     for (int32_t i = 0; i < MDIST_MAX_RANK; ++i) assert_int_equal(got.shape[i], i < rank ? shape[i] : 0);
 }
 
-/// What was given out says the same in DLPack's words, strides included. Without elements data is NULL there.
+/// Checks the DLPack tensor that the library gave out, with its strides. Without elements, its data is NULL.
 static void expect_given(const Ours *ours, const void *data, int32_t dtype, int32_t rank, const int64_t *shape) {
     const DlTensor *const tensor = ours->tensor;
     int64_t strides[MDIST_MAX_RANK];
@@ -68,7 +68,8 @@ static Ours given(const mdist_value_t *value, size_t index, DlLayout layout) {
     return ours;
 }
 
-/// In, out, in by another library's eyes, which here is ours again, and all gone in the order of `order`'s bits.
+/// Takes a tensor in, gives it out twice, and takes one of these in again. The bits of `order` choose layouts and the
+/// order of deletions.
 static void round_trip(void *data, int32_t dtype, int32_t rank, const int64_t *shape, unsigned order) {
     mdist_error_t *error = NULL;
     Theirs theirs;
@@ -262,14 +263,14 @@ typedef struct Argument {
     Theirs theirs;
     mdist_value_t *value;
     const void *data;
-    int wrong; // replicas that saw something else
+    int wrong; // number of replicas that saw something else
 } Argument;
 
 static int32_t look_and_destroy(mdist_replica_t *replica, void *user_data) {
     Argument *self = user_data;
     mdist_tensor_t seen;
     if (mdist_replica_argument(replica, 0, &seen, NULL) != MDIST_OK) return 1;
-    mdist_value_destroy(self->value); // the run still holds it
+    mdist_value_destroy(self->value); // the run keeps the value
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (seen.data != self->data || __atomic_load_n(&self->theirs.deleted, __ATOMIC_SEQ_CST) != 0)
         __atomic_add_fetch(&self->wrong, 1, __ATOMIC_SEQ_CST);
@@ -328,7 +329,7 @@ static void rows_of_a_dataset_come_from_and_go_to_others(void **state) {
             expect_given(&ours[i], data + 2 * i, MDIST_INT32, 1, row);
             delete_ours(&ours[i]);
         }
-        // The iterator's thread may be the last to let go.
+        // The iterator's thread may release the tensor last.
         while (__atomic_load_n(&theirs.deleted, __ATOMIC_SEQ_CST) == 0) sched_yield();
         assert_int_equal(theirs.deleted, 1);
     }

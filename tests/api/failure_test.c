@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and merges that fail, at every replica: the others are released, mdist_run says who and why, and the strategy
-// works afterwards.
+// Steps and merges that fail on each replica. The library releases the other replicas, mdist_run reports which replica
+// failed and why, and the strategy works afterwards.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ static void assert_usable(mdist_strategy_t *strategy) {
     for (int again = 0; again < 2; ++again) OK(mdist_run(strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, &error));
 }
 
-/// What the others do while one replica fails.
+/// What the other replicas do while one fails.
 enum { IN_BARRIER, IN_REDUCE, IN_MERGE, IN_CREATION, NOWHERE, PLACES };
 
 typedef struct Case {
@@ -33,7 +33,7 @@ typedef struct Case {
     int32_t how;
     int where;
     Note notes[MOST];
-    atomic_uint done; // replicas that came out
+    atomic_uint done; // number of replicas that returned
     mdist_status_t inner;
     int32_t inner_replica;
     int ends_thread;
@@ -137,7 +137,7 @@ static void of_two_that_fail_one_is_told(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// The calling thread runs replica 0 and may end too: it has to be one that nobody misses.
+// Replica 0 runs on the calling thread and may end it. So mdist_run is called on a thread of its own.
 static void *run_failing_on_thread(void *argument) {
     run_case(argument, failing_step);
     return argument;
@@ -154,7 +154,7 @@ static void a_step_that_ends_its_thread_releases_the_others(void **state) {
                 void *returned = &failing;
                 assert_int_equal(pthread_create(&thread, NULL, run_failing_on_thread, &failing), 0);
                 pthread_join(thread, &returned);
-                if (who == 0) assert_null(returned); // it ended in the step, as it wanted
+                if (who == 0) assert_null(returned); // it ended its thread in the step, as intended
                 if (who != 0) {
                     assert_int_equal(failing.status, MDIST_ERR_CALLBACK);
                     assert_int_equal(failing.replica, who);
@@ -201,7 +201,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
     Case *self = user_data;
     if (self->where == IN_NESTED_MERGE) {
         mdist_merge_call(replica, deepest_merge, self, NULL, 0, NULL, 0, NULL, NULL);
-        return 0; // swallowed, and told all the same
+        return 0; // ignores the failure; the run fails anyway
     }
     if (mdist_replica_id(replica) == self->who) return fail_now(self);
     mdist_barrier(replica, NULL, NULL);
@@ -218,7 +218,7 @@ static int32_t outer_merge(mdist_strategy_t *strategy, mdist_value_t *const *arg
     self->inner_replica = mdist_error_replica(error);
     mdist_error_free(error);
     if (self->inner == MDIST_OK) return 0;
-    // A second run meets the others again, unless a thread is gone.
+    // A second run on the same threads works, unless one of them has ended.
     const mdist_status_t again = mdist_run(strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, NULL);
     if (again != (self->ends_thread ? MDIST_ERR_CALLBACK : MDIST_OK)) return 55;
     return 66;
@@ -274,7 +274,7 @@ static void failures_in_merges_and_nested_runs_come_out(void **state) {
     }
 }
 
-// The merge says all is well, but a replica's thread has ended in it: the others must not wait for that one.
+// The merge function reports success, but a replica's thread ended in it. The others must not wait for that replica.
 static int32_t swallowing_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                 mdist_value_t **results, size_t result_count, void *user_data) {
     outer_merge(strategy, arguments, argument_count, results, result_count, user_data);
@@ -401,7 +401,7 @@ typedef struct Late {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned back;
-    int limit_is_runs; // the collectives give no limit of their own
+    int limit_is_runs; // the collectives set no timeout of their own
 } Late;
 
 static int32_t come_late(mdist_replica_t *replica, void *user_data) {
@@ -497,7 +497,7 @@ static int32_t end_thread_of_replica_0(mdist_replica_t *replica, void *user_data
 static pthread_key_t gone_key;
 
 static void post(void *semaphore) {
-    sem_post(semaphore); // when the thread has unwound
+    sem_post(semaphore); // after the thread has unwound
 }
 
 typedef struct Caller {
@@ -512,7 +512,7 @@ static void *run_and_end(void *argument) {
     return NULL;
 }
 
-/// A detached thread looks different to the C++ runtime while it unwinds.
+/// The C++ runtime unwinds detached threads differently.
 static void a_detached_thread_may_end_in_its_step(void **state) {
     (void)state;
     Caller caller = {.strategy = make_strategy(2, NULL)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks that throw C++ exceptions: none leaves the library, and each is told as what it was.
+// Callbacks that throw C++ exceptions. No exception leaves the library, and the error describes it.
 #include "mdist_test.h"
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct Case {
     Thrown thrown;
     Place place;
     std::atomic<uint32_t> done{0};
-    std::atomic<uint32_t> gone{0}; // destructors that ran as the exception passed
+    std::atomic<uint32_t> gone{0}; // destructors that ran while the exception passed
 };
 
 [[noreturn]] void throw_it(Case &self) {
@@ -100,7 +100,7 @@ void an_exception_at_any_place_and_replica_is_told(void **) {
                         static_cast<Place>(i / replicas / 3)};
             const mdist_status_t status = run_case(thrown, variable, &error);
             assert_int_equal(thrown.gone, 1);
-            assert_int_equal(status, MDIST_ERR_CALLBACK); // a bad_alloc of theirs, too, is the callback's failure
+            assert_int_equal(status, MDIST_ERR_CALLBACK); // even for a bad_alloc that the callback throws
             check_words(thrown, error);
             mdist_error_free(error);
             error = nullptr;

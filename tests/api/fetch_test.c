@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetching: one content of a value, through a function on the device where it lies, to the device that asks.
+// Fetching: passes one tensor of a value to a function on the device where it lies, and returns its result on a chosen
+// device.
 #include "variable_support.h"
 
 static int32_t doubled(const mdist_tensor_t *source, mdist_value_t **result, void *user_data) {
@@ -22,7 +23,7 @@ static int32_t makes_nothing(const mdist_tensor_t *source, mdist_value_t **resul
 }
 
 static int32_t gives_several(const mdist_tensor_t *source, mdist_value_t **result, void *user_data) {
-    return mdist_broadcast_to(user_data, source, result, NULL) != MDIST_OK; // cross-replica context goes on inside
+    return mdist_broadcast_to(user_data, source, result, NULL) != MDIST_OK; // works: this is cross-replica context
 }
 
 static void plain_and_mirrored_values_come_to_any_device(void **state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gradients refuse, and that no failure leaves anything behind: the next run is as good as the first.
+// Calls that gradients refuse. A failure leaves nothing behind: the next run gives correct results.
 #include "gradients_support.h"
 #include "step_support.h"
 
@@ -7,17 +7,17 @@ enum { GRADIENTS = 5, ELEMENTS = 2000 };
 
 typedef enum Fault {
     NONE,
-    TWICE,           // ready
-    NO_SUCH_INDEX,   // ready
-    LATE_ACCUMULATE, // after ready
-    ANOTHERS,        // gradients of another strategy
-    FORGETS,         // one gradient
-    ENDS_EARLY,      // with some gradients ready
-    ENDS_AT_ONCE,    // in the round, before any gradient is ready
-    RETURNS,         // a number, with some gradients ready
-    ACCUMULATES,     // where the others reduce
-    BARRIER,         // between its gradients
-    DESTROYS,        // the gradients, in the middle of the round
+    TWICE,           // marks a gradient ready twice
+    NO_SUCH_INDEX,   // marks an index ready that does not exist
+    LATE_ACCUMULATE, // accumulates after a gradient is ready
+    ANOTHERS,        // uses gradients of another strategy
+    FORGETS,         // leaves one gradient out
+    ENDS_EARLY,      // ends the step with some gradients ready
+    ENDS_AT_ONCE,    // ends the step in the round, before any gradient is ready
+    RETURNS,         // returns a number, with some gradients ready
+    ACCUMULATES,     // accumulates while the others reduce
+    BARRIER,         // calls a barrier between its gradients
+    DESTROYS,        // destroys the gradients in the middle of the round
     FAULTS
 } Fault;
 
@@ -25,9 +25,9 @@ typedef struct Wrong {
     mdist_gradients_t *gradients, *anothers;
     Fault fault;
     uint32_t who;
-    int rounds_before; // that all have added up in this run
+    int rounds_before; // rounds that all replicas have accumulated in this run
     float sums[MOST_REPLICAS][GRADIENTS];
-    char reason[64], message[512]; // of the first call that failed at who it was
+    char reason[64], message[512]; // of the first call that failed on replica `who`
 } Wrong;
 
 #define TRY(call)                                                                                \
@@ -66,7 +66,7 @@ static int32_t wrong_step(mdist_replica_t *replica, void *user_data) {
         TRY(mdist_gradients_wait(replica, gradients, NULL, NULL, error_out));
     }
     if (fill_all(replica, self, tensors) != 0) return 1;
-    TRY(mdist_barrier(replica, NULL, error_out)); // all have their tensors: one may destroy the gradients
+    TRY(mdist_barrier(replica, NULL, error_out)); // all have their tensors, so one may destroy the gradients
     if (fault == ENDS_AT_ONCE) {
         TRY(mdist_gradients_accumulate(replica, gradients, error_out));
         return 0;
@@ -99,7 +99,7 @@ static mdist_gradients_t *five(mdist_strategy_t *strategy, uint64_t bucket_bytes
     return made.gradients;
 }
 
-/// Nothing is left of what was before.
+/// Checks that later runs give correct sums, so that nothing is left of a failure.
 static void require_right(mdist_strategy_t *strategy, Wrong *self) {
     mdist_error_t *error = NULL;
     const uint32_t n = mdist_strategy_local_replica_count(strategy);
@@ -115,11 +115,11 @@ static void require_right(mdist_strategy_t *strategy, Wrong *self) {
 
 typedef struct Told {
     mdist_status_t status; // of the run
-    const char *reason;    // of the call, where one says it
+    const char *reason;    // of the failed call, if it has one
     const char *words;
 } Told;
 
-/// Where there is one replica, nobody disagrees with it.
+/// Returns the expected error. With one replica, no other replica can disagree.
 static Told told_of(Fault fault, uint32_t n) {
     switch (fault) {
         case TWICE:
@@ -185,7 +185,7 @@ static void every_fault_is_told_and_forgotten(void **state) {
 
 // ---- Numbers of rounds that differ.
 
-/// Replica 0 adds up a round more than the others: found when they reduce.
+/// Replica 0 accumulates one round more than the others. The reduction must find the difference.
 static int32_t uneven_step(mdist_replica_t *replica, void *user_data) {
     mdist_gradients_t *const gradients = user_data;
     for (int round = mdist_replica_id(replica) == 0 ? 0 : 1; round < 3; ++round) {
@@ -212,7 +212,7 @@ static void different_numbers_of_rounds_are_a_mismatch(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// What one replica had added up alone, in a run that another failed, is gone.
+/// Replica 0 accumulates a round, and replica 1 fails the run. The round must not count in the next run.
 static int32_t half_step(mdist_replica_t *replica, void *user_data) {
     mdist_gradients_t *const gradients = user_data;
     if (mdist_replica_id(replica) == 1) return 9;
@@ -241,7 +241,7 @@ typedef struct Sparse {
     Note notes[2];
 } Sparse;
 
-/// Gradient 1 is nobody's, 2 replica 0's alone, 3 all replicas' in the round before; 0 and 4 everybody's.
+/// Gradients 0 and 4 are ready on all replicas, 1 on none, 2 only on replica 0, and 3 on all in the round before.
 static int32_t sparse_step(mdist_replica_t *replica, void *user_data) {
     Sparse *const self = user_data;
     const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
@@ -372,7 +372,7 @@ static void replicas_that_run_one_after_another_cannot_reduce(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// An entered replica that leaves within a round hears of it itself, too.
+/// An entered replica that leaves within a round gets the error itself, and so does the run.
 static void leaving_within_a_round_is_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients in buckets: whatever the order and the size of buckets, the bits of one plain all-reduce; the norm, what is
-// clipped, and rounds that are added up, against plain loops.
+// Gradients in buckets give the bits of one plain all-reduce, in any order and with any size of buckets. Norms,
+// clipping and accumulated rounds are compared with plain loops.
 #include "gradients_support.h"
 #include "step_support.h"
 
@@ -89,7 +89,7 @@ static void rounds_are_added_up(void **state) {
             Trial trial = {.seed = seed, .model = random_model(seed, dtype)};
             trial.op = i % 2 == 0 ? MDIST_MEAN : MDIST_SUM;
             make_gradients(&trial, strategy, bucket_sizes[i % 5], 0);
-            // One after another with the same gradients: nothing is left of those before.
+            // Trials reuse the gradients. Nothing may be left of the trial before.
             for (trial.rounds = 1 + i % 4; trial.rounds > 0; --trial.rounds) play(&trial, strategy);
             mdist_gradients_destroy(trial.gradients);
         }
@@ -97,7 +97,7 @@ static void rounds_are_added_up(void **state) {
     }
 }
 
-/// One round of a trial that goes over several runs; the last compares.
+/// One round of a trial that runs over several runs. The last round compares.
 typedef struct Part {
     Trial *trial;
     int round;
@@ -204,7 +204,7 @@ typedef struct Poison {
     uint32_t who;
     double norms[MOST_REPLICAS];
     int32_t finite[MOST_REPLICAS];
-    double seen[MOST_REPLICAS][2]; // an element beside the poison, and the poisoned one
+    double seen[MOST_REPLICAS][2]; // an element of the other gradient, and the poisoned element
     Note notes[MOST_REPLICAS];
 } Poison;
 
@@ -291,7 +291,7 @@ static int32_t merge_nothing(mdist_strategy_t *strategy, mdist_value_t *const *a
     return 0;
 }
 
-/// A work, a blocking call and a merge between buckets, at the same place on all replicas.
+/// Starts an operation, makes a blocking call and merges between buckets, in the same order on all replicas.
 static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     Lone *const self = user_data;
     const uint32_t local = (uint32_t)mdist_replica_local_index(replica);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Misuse of the functions that need no strategy: a status and a sentence every time, outputs left alone. */
+/* Misuse of the functions that need no strategy: each call gives a status and a message, and leaves outputs unchanged.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 static int unused;
 
-/* Takes the error over, checks that it says what the status says, and frees it. */
+/* Checks that the error has this status and that its message contains `part`. Frees the error. */
 static void check_error(mdist_status_t got, mdist_status_t expected, mdist_error_t *error, const char *part) {
     assert_string_equal(mdist_status_name(got), mdist_status_name(expected));
     assert_int_equal(mdist_error_status(error), expected);
@@ -35,7 +36,7 @@ static mdist_config_t *new_config(void) {
     return config;
 }
 
-/* Every function that takes a config, with one that is none. */
+/* Calls every function that takes a config with an invalid one. */
 static void check_bad_config(mdist_config_t *bad, const char *part) {
     char text[4] = "abc";
     size_t needed = 99;

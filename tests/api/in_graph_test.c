@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and updates by name, with any strategy; and a client that has nobody to lead but its own replicas.
+// Steps and updates by name with any strategy, and a client without other workers.
 #include "mdist_test.h"
 
 enum { REPLICAS = 2 };
@@ -16,14 +16,14 @@ static mdist_strategy_t *make(const char *kind) {
     return strategy;
 }
 
-/// The id times the number behind user_data.
+/// Step function: the result is the id times the number that user_data points to.
 static int32_t multiply(mdist_replica_t *replica, void *user_data) {
     float product = (float)mdist_replica_id(replica) * *(const float *)user_data;
     const mdist_tensor_t tensor = tensor_of(&product, MDIST_FLOAT32, 0);
     return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
 }
 
-/// Adds the argument to "v" in a step.
+/// Step function: adds the argument to "v".
 static int32_t add(mdist_replica_t *replica, void *user_data) {
     mdist_strategy_t *strategy = user_data;
     mdist_variable_t *variable = NULL;
@@ -88,7 +88,7 @@ static void names_stand_for_steps_and_updates(void **state) {
         OK(mdist_step_register(strategy, "add", add, strategy, &error));
         OK(mdist_update_register(strategy, "negate", negate, NULL, &error));
         run_and_check(strategy, 4);
-        OK(mdist_step_register(strategy, "multiply", multiply, &three, &error)); // the last counts
+        OK(mdist_step_register(strategy, "multiply", multiply, &three, &error)); // replaces the first one
         run_and_check(strategy, 3);
         OK(mdist_variable_create(strategy, "v", &initial, &variable, &options, &error));
         OK(mdist_run_named(strategy, "add", &value, 1, NULL, 0, NULL, &error));
@@ -128,7 +128,7 @@ static void names_that_are_none_are_told(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// As it would be with others, so that a program that works alone works with them.
+/// A client without other workers refuses the same calls, so that a program that works alone also works with others.
 static void a_client_alone_is_refused_the_same(void **state) {
     (void)state;
     mdist_error_t *error = NULL;

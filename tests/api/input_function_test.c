@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets that a function of the program makes, for a worker or for each replica, and whose handles are taken over.
+// Datasets from a function of the program, one for a worker or one for each replica. The library takes over their
+// handles.
 #include "dealt.h"
 
-/// What the function was asked, and what it does.
+/// What the function does, and with which contexts it was called.
 typedef struct Maker {
     mdist_input_context_t contexts[4];
     size_t calls;
-    int64_t rows; // of pipeline 0; each later one has one more
+    int64_t rows; // of pipeline 0; each later one has one row more
     uint64_t batch;
     int drop_remainder;
-    mdist_dataset_t *given;  // its last handle
-    int32_t code;            // what it returns
-    int forgets;             // to make one
-    mdist_strategy_t *deals; // if not NULL: it gives a distributed one
+    mdist_dataset_t *given;  // the last handle it gave
+    int32_t code;            // the number it returns
+    int forgets;             // makes no dataset
+    mdist_strategy_t *deals; // if not NULL: gives a dataset that is distributed already
 } Maker;
 
 static int32_t make(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
@@ -30,13 +31,13 @@ static int32_t make(const mdist_input_context_t *context, mdist_dataset_t **out,
     return self->code;
 }
 
-/// What `maker` gives for so many replicas is this; NULL options for none.
+/// Checks what `maker` gives for this number of replicas. `options` may be NULL.
 static void expect_made(uint32_t replicas, Maker *maker, const mdist_input_options_t *options, const char *wanted) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(replicas, "threads");
     mdist_dataset_t *distributed = NULL;
     OK(mdist_distribute_from_function(strategy, make, maker, &distributed, options, &error));
-    assert_int_equal(mdist_dataset_component_count(maker->given), 0); // its handle is gone
+    assert_int_equal(mdist_dataset_component_count(maker->given), 0); // the library has taken over the handle
     for (int iteration = 0; iteration < 2; ++iteration) {
         const Dealt got = dealt_by(strategy, distributed);
         assert_int_equal(got.status, MDIST_END);
@@ -89,7 +90,7 @@ static void each_replica_can_have_a_dataset_of_its_own(void **state) {
     expect_made(2, &fast, &ahead, "[0,1] [0,1] | [] [2]");
 }
 
-/// The function fails so; its handle, if it made one, is taken over.
+/// Checks that the call fails like this, and takes over the function's dataset if there is one.
 static void expect_refused(Maker *maker, mdist_status_t wanted, int64_t native) {
     mdist_strategy_t *strategy = make_strategy(2, "threads");
     mdist_dataset_t *out = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets dealt out to the replicas of one worker: who gets which rows, what is known of them beforehand, and options.
+// Datasets distributed to the replicas of one worker: which rows each replica gets, what is known beforehand, and
+// options.
 #include "dealt.h"
 
 static mdist_dataset_t *dealt_out(mdist_strategy_t *strategy, mdist_dataset_t *source,
@@ -15,7 +16,7 @@ static void expect_text(const char *got, const char *wanted) {
     if (strcmp(got, wanted) != 0) fail_msg("got    %s\nwanted %s", got, wanted);
 }
 
-/// `source` so dealt out to so many replicas gives this, twice over.
+/// Distributes `source` to this number of replicas, and checks two iterations.
 static void expect_dealt(uint32_t replicas, mdist_dataset_t *source, const mdist_input_options_t *options,
                          const char *wanted, const char *rows) {
     mdist_strategy_t *strategy = make_strategy(replicas, "threads");
@@ -56,8 +57,8 @@ static int32_t keep_all(const mdist_tensor_t *inputs, size_t count, int32_t *kee
     return 0;
 }
 
-/// Whether the last batch is full says nothing of whether the last step is: batches that come out even are dealt out
-/// like others.
+/// Batches may all be full while the last step is not. Datasets in which all batches are full are distributed like
+/// others.
 static void rows_that_fill_their_batches_are_not_lost(void **state) {
     (void)state;
     const mdist_input_options_t turns = {.struct_size = sizeof turns, .flags = MDIST_INPUT_NO_SPLIT};
@@ -76,7 +77,7 @@ static void rows_that_fill_their_batches_are_not_lost(void **state) {
                  "1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0");
     expect_dealt(1, numbers_in_batches(4, 2, 0), &turns, "[0,1] | [2,3]", "2 | 2");
     mdist_dataset_t *pairs = numbers_in_batches(12, 2, 0), *batches_of_pairs = NULL;
-    OK(mdist_dataset_batch(pairs, 3, 1, &batches_of_pairs, &error)); // the pairs might be shorter
+    OK(mdist_dataset_batch(pairs, 3, 1, &batches_of_pairs, &error)); // the library cannot know that all pairs are full
     mdist_dataset_destroy(pairs);
     mdist_strategy_t *strategy = make_strategy(3, "threads");
     mdist_dataset_t *distributed = dealt_out(strategy, batches_of_pairs, &turns);
@@ -96,7 +97,7 @@ static void rows_can_be_shared_otherwise(void **state) {
     expect_dealt(3, numbers_in_batches(6, 4, 0), &weighted, "[0] [1,2] [3] | [4] [5] []", "1 2 1 | 1 1 0");
 }
 
-/// A promised shape is kept: nobody can get a shorter one.
+/// A shape that was promised holds for every replica, so an incomplete last step is dropped.
 static void elements_of_one_shape_come_in_whole_steps(void **state) {
     (void)state;
     const mdist_input_options_t turns = {.struct_size = sizeof turns, .flags = MDIST_INPUT_NO_SPLIT};
@@ -163,7 +164,7 @@ static void rows_are_those_of_the_last_element(void **state) {
     char state_text[512];
     OK(mdist_iterator_save(iterator, state_text, sizeof state_text, NULL, &error));
     OK(mdist_iterator_restore(iterator, state_text, &error));
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(iterator, rows, 2, &error)); // until the next
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(iterator, rows, 2, &error)); // no element yet
     mdist_iterator_destroy(plain);
     mdist_iterator_destroy(iterator);
     mdist_dataset_destroy(distributed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait that gets long is told in the log: who waits, in which call, and for whom; and that it is over. Whoever is
-// awaited here comes when the log has said so, so each test ends only if it does.
+// The log reports a long wait: which replica waits, in which call, and for which replica. It also reports the end of
+// the wait. The late replica comes only after the log line, so a test ends only if the line is written.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 enum { REPLICAS = 3, MOST_LINES = 64, LINE_BYTES = 1024 };
 
-// The log's lines about waits. The library calls a sink on one thread at a time.
+// Log lines about waits. The library calls a sink on one thread at a time.
 static char lines[MOST_LINES][LINE_BYTES];
 static atomic_int line_count, long_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,7 +24,7 @@ static void keep(mdist_log_level_t level, const char *text, size_t length, void 
     pthread_mutex_unlock(&lock);
 }
 
-/// Returns when a wait has been told `times` times.
+/// Waits until the log has reported a wait `times` times.
 static void await_lines(int times) {
     pthread_mutex_lock(&lock);
     while (long_count < times) pthread_cond_wait(&came, &lock);
@@ -51,8 +51,8 @@ static void expect_in(const char *line, const char *words) {
     fail();
 }
 
-/// Of the lines about a wait in that place, all but the last say that it lasts, at least `times` of them, and the last
-/// that it is over. One replica says them all. On a slow machine there are lines about other waits, too.
+/// Checks the log lines about a wait in this place. The last says that it has ended. The others, at least `times`, say
+/// that it lasts. All come from one replica. On a slow machine there are lines about other waits, too.
 static void expect_lines(int times, const char *where, const char *whom) {
     const char *here[MOST_LINES];
     int count = 0;
@@ -72,7 +72,7 @@ static void expect_lines(int times, const char *where, const char *whom) {
 
 typedef struct Plan {
     enum { IN_A_COLLECTIVE, IN_A_STARTED_ONE, AT_THE_END, IN_A_MERGE } late;
-    int times; // the wait is told so often before it ends
+    int times; // number of reports before the wait ends
 } Plan;
 
 static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
@@ -91,7 +91,7 @@ static int32_t reduce_started(mdist_replica_t *replica, const mdist_buffer_t *bu
     return status == MDIST_OK && done ? 0 : 1;
 }
 
-/// The last replica comes late.
+/// A step whose last replica comes late.
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     const Plan *plan = user_data;
     const int is_late = mdist_replica_local_index(replica) == REPLICAS - 1;

@@ -8,7 +8,7 @@ static void the_last_outputs_come_out_aggregated(void **state) {
     for (uint32_t n = 1; n <= 3; ++n) {
         for (int caller = 0; caller < 2; ++caller) {
             mdist_strategy_t *strategy = make_strategy(n, caller ? "caller" : NULL);
-            assert_int_equal(check_loops(strategy), 0); // else a line of loop_body.h
+            assert_int_equal(check_loops(strategy), 0); // otherwise a line of loop_body.h
             mdist_strategy_destroy(strategy);
         }
     }
@@ -98,7 +98,7 @@ typedef struct Setting {
     const char *path;
     mdist_value_t *value;
     mdist_aggregation_t aggregation;
-    uint64_t from; // the first iteration in which it is set
+    uint64_t from; // the first iteration that sets it
     mdist_error_t *error;
 } Setting;
 
@@ -141,7 +141,7 @@ static void outputs_are_initial_until_they_are_set(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// The loop fails because this output is refused, with these words.
+/// Checks that the loop fails because this output is refused, with these words in the message.
 static void expect_refused(mdist_strategy_t *strategy, const mdist_value_t *initial, const char *path,
                            mdist_value_t *value, int aggregation, mdist_status_t status, const char *words) {
     mdist_error_t *error = NULL;
@@ -231,7 +231,7 @@ static void outputs_lie_beside_each_other(void **state) {
 
 typedef struct Disagreement {
     mdist_loop_t *loop;
-    const char *paths[2]; // of replica 0 and 1
+    const char *paths[2]; // of replicas 0 and 1
     int aggregations[2];
 } Disagreement;
 
@@ -287,9 +287,9 @@ static void a_function_that_fails_ends_the_loop(void **state) {
     mdist_error_free(error);
     assert_int_equal(body.calls, 2);
     assert_null(loop);
-    assert_int_equal(mdist_loop_iterations(body.loop), 0); // its handle is gone
+    assert_int_equal(mdist_loop_iterations(body.loop), 0); // the loop's handle is invalid now
     body = (LoopBody){NULL, 0, UINT64_MAX, 0};
-    OK(mdist_run_steps(strategy, iterator, 1, call_loop_body, &body, NULL, &loop, NULL, &error)); // the fourth element
+    OK(mdist_run_steps(strategy, iterator, 1, call_loop_body, &body, NULL, &loop, NULL, &error)); // element 3
     assert_int_equal(check_loop_outputs(strategy, loop, 1, 3), 0);
     mdist_loop_destroy(loop);
     mdist_iterator_destroy(iterator);

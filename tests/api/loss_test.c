@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses divided by what all replicas have: their sum is the mean over all examples, however these lie on replicas.
+// Losses divided by the number of examples of all replicas. Their sum is the mean over all examples, however these are
+// distributed.
 #include "value_support.h"
 
 enum { MOST = 3, EXAMPLES = 7, TERMS = 2 };
@@ -9,8 +10,8 @@ static const float weights[EXAMPLES] = {1, 0.5f, 2, 0, 1, 4, 0.25f};
 
 typedef struct Division {
     uint32_t ends[MOST]; // replica r has examples [ends[r - 1], ends[r])
-    int weighted;        // 1: by example; 2: element by element
-    uint64_t known;      // global batch that replicas give
+    int weighted;        // 1: by example; 2: by element
+    uint64_t known;      // global batch size that the replicas pass; 0: none
     double part[MOST];
     uint64_t counted[MOST];
     Note notes[MOST];
@@ -155,7 +156,8 @@ static void what_has_no_examples_to_count_is_refused(void **state) {
             mdist_error_t *error = NULL;
             Refusal refusal = cases[i].refusal;
             refusal.known = known;
-            // A failure is the run's where the others would wait.
+            // With a known batch size the refused call is local. Otherwise the replicas exchange counts, so the run
+            // fails.
             CHECK(known == 0 ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK,
                   mdist_run(strategy, ask_wrongly, &refusal, NULL, 0, NULL, 0, NULL, &error), error);
             if (strstr(refusal.text, cases[i].words) == NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_map: which replica computes which element, what comes out, and that a mean over it counts elements.
+// mdist_map: which replica computes which element, what comes out, and a mean over it that counts elements.
 #include "structure_support.h"
 
 enum { MOST_ELEMENTS = 40 };
@@ -10,7 +10,7 @@ typedef struct Elements {
     uint64_t bad; // the element that does something wrong
 } Elements;
 
-/// Result 0: the element squared, plus the argument.
+/// Sets result 0 to the square of the element plus the argument.
 static int32_t square(mdist_replica_t *replica, uint64_t element, void *user_data) {
     Elements *elements = user_data;
     ++elements->calls[element];
@@ -74,7 +74,7 @@ static void structures_are_stacked_leaf_by_leaf(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *out[2] = {NULL, NULL};
     OK(mdist_map(strategy, 3, set_structure, NULL, NULL, 0, out, 2, NULL, &error));
-    assert_null(out[1]); // nobody set it
+    assert_null(out[1]); // no element set it
     expect_paths(out[0], paths, 2);
     float first[] = {0, 0.5f, 2, 2.5f}, second[] = {1, 1.5f};
     int32_t numbers[] = {0, 2, 1};
@@ -87,7 +87,7 @@ static void structures_are_stacked_leaf_by_leaf(void **state) {
     mdist_value_destroy(whole);
     mdist_value_destroy(out[0]);
 
-    // Without results any number of elements will do.
+    // Without results, any number of elements is allowed.
     OK(mdist_map(strategy, 0, set_structure, NULL, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory from the library.
+// Memory that the library allocates.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ static void memory_is_aligned_and_zero_and_the_callers(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     const size_t sizes[] = {1, 63, 64, 65, 4096, 100001, (size_t)5 << 20};
-    for (int again = 0; again < 2; ++again) { // what was used before is zero again
+    for (int again = 0; again < 2; ++again) { // reused memory is zero again
         void *blocks[14] = {NULL};
         for (size_t i = 0; i < 14; ++i) {
             mdist_strategy_t *of = i % 2 == 0 ? NULL : strategy;
@@ -65,7 +65,7 @@ static void what_was_never_given_out_is_ignored(void **state) {
     mdist_free((void *)(uintptr_t)0xd430000000100001u);
     memset(memory, 1, 256);
     mdist_free(memory);
-    mdist_free(memory); // given back before
+    mdist_free(memory); // freed before
 }
 
 static void what_cannot_be_is_refused(void **state) {
@@ -81,7 +81,7 @@ static void what_cannot_be_is_refused(void **state) {
     mdist_strategy_destroy(strategy);
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_alloc(strategy, 0, 8, &memory, &error));
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_alloc((mdist_strategy_t *)memory, 0, 8, &memory, &error));
-    assert_ptr_equal(memory, &error); // untouched
+    assert_ptr_equal(memory, &error); // unchanged
 }
 
 static void it_is_the_free_function_of_what_keeps_it(void **state) {
@@ -94,7 +94,7 @@ static void it_is_the_free_function_of_what_keeps_it(void **state) {
         OK(mdist_alloc(NULL, 0, 4 * sizeof *memory, (void **)&memory, &error));
         memory[3] = 7;
         mdist_tensor_t tensor = tensor_of(memory, kept ? MDIST_FLOAT32 : (mdist_dtype_t)77, 4);
-        if (!kept) { // freed by the failure
+        if (!kept) { // freed by the failed call
             FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_wrap(&tensor, memory, mdist_free, &value, &error));
             continue;
         }

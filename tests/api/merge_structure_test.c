@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures through merges: in steps of both kinds, with a function and without, and replicas that disagree.
+// Merges of structures: in both kinds of steps, with and without a function, and with replicas that disagree.
 #include "merge_structure.h"
 #include "step_support.h"
 #include "structure_support.h"
@@ -93,7 +93,7 @@ static void expect_failure(mdist_strategy_t *strategy, mdist_step_fn step, mdist
     WORDS(error, words);
     assert_int_equal(status, wanted);
     mdist_error_free(error);
-    OK(mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error)); // goes on
+    OK(mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error)); // works afterwards
 }
 
 static void replicas_that_give_different_structures_fail(void **state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging: the replicas' tensors regrouped for one function, and its results handed back.
+// Merges: the tensors of the replicas as arguments of one function, and its results back on the replicas.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -9,14 +9,14 @@ enum { MOST = 8 };
 
 typedef struct Program {
     Note notes[MOST];
-    Note merge_note; // written by the merge function only
+    Note merge_note; // written only by the merge function
     pthread_t caller;
     atomic_uint merges;
     int32_t mode;
     float seen[MOST];
     mdist_tensor_t tensors[MOST];
     mdist_strategy_t *strategy;
-    mdist_value_t *kept; // a value the merge hands over; read afterwards to see that the handle is gone
+    mdist_value_t *kept; // a value that the merge gives away; its handle must be invalid afterwards
     int depth;
 } Program;
 
@@ -78,11 +78,11 @@ static void every_replica_receives_the_sum_of_all(void **state) {
         OK(mdist_run(program.strategy, three_plus_id, &program, &argument, 1, &result, 1, NULL, &error));
         assert_no_notes(&program);
         assert_int_equal(program.merges, 1);
-        assert_int_equal(mdist_value_kind(program.kept), 0); // handed over
+        assert_int_equal(mdist_value_kind(program.kept), 0); // given away
         for (uint32_t i = 0; i < n; ++i) {
             mdist_tensor_t tensor;
             OK(mdist_value_tensor(result, i, &tensor, &error));
-            assert_true(*(float *)tensor.data == total + 3 + (float)i); // two replicas: 10 and 11
+            assert_true(*(float *)tensor.data == total + 3 + (float)i); // 10 and 11 with two replicas
         }
         mdist_value_destroy(argument);
         mdist_value_destroy(result);
@@ -104,7 +104,7 @@ static int32_t give_kinds(mdist_strategy_t *strategy, mdist_value_t *const *argu
     if (mdist_value_per_replica(strategy, tensors, n, &results[0], NULL) != MDIST_OK) return 1;
     if (mdist_value_create(&one, &results[1], NULL) != MDIST_OK) return 2;
     if (mdist_broadcast_to(strategy, &copy, &results[2], NULL) != MDIST_OK) return 3;
-    results[4] = arguments[1]; // an argument handed on
+    results[4] = arguments[1]; // an argument as a result
     for (uint32_t i = 0; i < n; ++i) {
         mdist_tensor_t own;
         if (mdist_value_tensor(arguments[0], i, &own, NULL) != MDIST_OK || *(int32_t *)own.data != (int32_t)i * 100)
@@ -168,7 +168,7 @@ static int32_t disagree(mdist_replica_t *replica, void *user_data) {
     const mdist_status_t status =
         mdist_merge_call(replica, do_nothing, self, arguments, 2 - (odd && self->mode == OTHER_ARGUMENTS), results,
                          2 - (odd && self->mode == OTHER_RESULTS), NULL, &error);
-    // Who comes when the replica without a merge is already found out hears of it as of a failed step.
+    // If the missing merge was found before this replica merged, the replica gets ABORTED.
     const int late = self->mode == SOME_MERGE && status == MDIST_ERR_ABORTED;
     note(&self->notes[id], late ? MDIST_ERR_ABORTED : MDIST_ERR_MISMATCH, status, &error,
          "a merge that does not match");
@@ -185,7 +185,7 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
             assert_int_equal(mdist_run(strategy, disagree, &program, NULL, 0, NULL, 0, NULL, &error),
                              MDIST_ERR_MISMATCH);
             WORDS(error, "replica 1");
-            // Which of the others waits when replica 1 is found to have left is a matter of who was quicker.
+            // With more than two replicas, any of the others may be the one named as waiting.
             WORDS(error, mode == SOME_MERGE && n > 2 ? "while replica " : "replica 0");
             WORDS(error, "mdist_merge_call");
             if (mode == OTHER_DTYPES) WORDS(error, "int32");
@@ -232,7 +232,7 @@ static void a_result_that_is_no_fitting_value_fails_the_merge(void **state) {
             Program program = {.mode = mode, .strategy = make_strategy(n + 1, "caller")};
             FAILS(mode < 2 ? MDIST_ERR_BAD_HANDLE : MDIST_ERR_CALLBACK,
                   mdist_run(strategy, merge_rubbish, &program, NULL, 0, NULL, 0, NULL, &error));
-            assert_int_equal(mdist_value_kind(program.kept), 0); // handed over all the same
+            assert_int_equal(mdist_value_kind(program.kept), 0); // given away anyway
             mdist_strategy_destroy(program.strategy);
         }
         assert_int_equal(mdist_strategy_replica_count(strategy), n);
@@ -321,7 +321,7 @@ static int32_t nested_merge(mdist_strategy_t *strategy, mdist_value_t *const *ar
     return 0;
 }
 
-// Adds 1 at each depth, and the sum over replicas at the deepest.
+// Adds 1 at each depth. At the deepest, sums over the replicas.
 static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
     Level *self = user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -345,7 +345,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
         note(wrong_here, MDIST_OK, mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &error), &error,
              "sum"))
         return 3;
-    for (int i = 0; i < 10 * id; ++i) sched_yield(); // later replicas come out later
+    for (int i = 0; i < 10 * id; ++i) sched_yield(); // later replicas return later
     atomic_fetch_add(&self->nest->after[self->depth], 1);
     const mdist_tensor_t result = tensor_of(&number, MDIST_INT64, 0);
     return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 4;
@@ -366,7 +366,7 @@ static void runs_and_merges_nest(void **state) {
             for (int depth = 0; depth < DEPTHS; ++depth) {
                 for (int i = 0; i < MOST; ++i) assert_string_equal(nest.notes[depth][i].text, "");
                 assert_int_equal(nest.steps[depth], n << depth);
-                assert_int_equal(nest.after[depth], n << depth); // all steps over when mdist_run returns
+                assert_int_equal(nest.after[depth], n << depth); // mdist_run returns after all steps have
                 assert_int_equal(nest.merges[depth], depth == DEPTHS - 1 ? 0 : 1 << depth);
             }
             for (uint32_t i = 0; i < n; ++i) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions cut into packs, and who reduces: one result whatever the way, as many operations as asked for, and names
-// for what cannot be.
+// Reductions cut into packs. The result is the same for all sizes of packs, the number of operations is as asked for,
+// and settings that are impossible are refused by name.
 #include "value_support.h"
 
 #include <stdatomic.h>
 
 enum { MOST = 3, BUFFERS = 5 };
 
-/// A strategy of CPU replicas with two keys more, where they are not NULL.
+/// Makes a strategy of CPU replicas with two more keys, unless they are NULL.
 static mdist_strategy_t *strategy_with(uint32_t replicas, const char *key, const char *value, const char *key2,
                                        const char *value2) {
     mdist_error_t *error = NULL;
@@ -54,7 +54,7 @@ static Numbers *make_numbers(uint32_t replica) {
     for (int b = 0; b < BUFFERS; ++b) {
         numbers->buffers[b] = buffer_of(memory_of(numbers, b), dtypes[b], lengths[b]);
         for (uint64_t i = 0; i < lengths[b]; ++i) {
-            // Floats whose sum depends on the order.
+            // The sum of these floats depends on the order.
             if (dtypes[b] == MDIST_FLOAT32)
                 ((float *)numbers->buffers[b].data)[i] = (float)(i + 1) / (float)(replica + 3);
             if (dtypes[b] == MDIST_INT64) ((int64_t *)numbers->buffers[b].data)[i] = (int64_t)(i * (replica + 1));
@@ -94,7 +94,7 @@ static int32_t reducing_step(mdist_replica_t *replica, void *user_data) {
     return mdist_all_reduce(replica, MDIST_SUM, buffers, buffers, BUFFERS, reducing->options, NULL);
 }
 
-/// All the ways of reducing many: in a step, between steps, and as values.
+/// Reduces many buffers in each way: in a step, between steps, and as values.
 static void check_sums(mdist_strategy_t *strategy, const mdist_call_options_t *options) {
     mdist_error_t *error = NULL;
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
@@ -156,7 +156,7 @@ static void packs_of_a_strategy_change_no_bit(void **state) {
                                    {"cross_device_ops", "hierarchical_copy"}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i)
         for (uint32_t replicas = 1; replicas <= MOST; ++replicas) {
-            if (i == 3 && replicas != 2) continue; // many operations: once will do
+            if (i == 3 && replicas != 2) continue; // one number of replicas is enough for many operations
             mdist_strategy_t *strategy = strategy_with(replicas, keys[i][0], keys[i][1], NULL, NULL);
             check_sums(strategy, NULL);
             mdist_strategy_destroy(strategy);
@@ -182,7 +182,7 @@ typedef struct Counting {
     const mdist_call_options_t *options;
 } Counting;
 
-/// Replica 1 leaves; replica 0 then waits in vain, and the failure counts the operations before.
+/// Replica 1 leaves early, so the run fails. The message has the number of operations before.
 static int32_t counting_step(mdist_replica_t *replica, void *user_data) {
     const Counting *const counting = user_data;
     float numbers[4][1024] = {{0}};
@@ -209,17 +209,17 @@ static void a_pack_is_an_operation(void **state) {
     mdist_call_options_t options = packs_of_bytes(0);
     expect_operations(strategy, NULL, "after 1 operations");
     expect_operations(strategy, &options, "after 1 operations");
-    options = packs_of_bytes(1); // one buffer each
+    options = packs_of_bytes(1); // one buffer in each
     expect_operations(strategy, &options, "after 5 operations");
-    options = packs_of_bytes(4096); // two floats each; integers apart
+    options = packs_of_bytes(4096); // two floats in each; integers separately
     expect_operations(strategy, &options, "after 3 operations");
-    options = packs_of_bytes(1 << 20); // one per type
+    options = packs_of_bytes(1 << 20); // one for each dtype
     expect_operations(strategy, &options, "after 2 operations");
     mdist_strategy_destroy(strategy);
 
     strategy = strategy_with(2, "communication.num_packs", "2", NULL, NULL);
-    expect_operations(strategy, NULL, "after 3 operations");     // one integer makes no two packs
-    expect_operations(strategy, &options, "after 2 operations"); // the call has the last word
+    expect_operations(strategy, NULL, "after 3 operations");     // one integer cannot be cut into two packs
+    expect_operations(strategy, &options, "after 2 operations"); // the call's options override the config
     mdist_strategy_destroy(strategy);
 
     strategy = strategy_with(2, "communication.num_packs", "0", NULL, NULL);
@@ -234,7 +234,7 @@ static void a_pack_is_an_operation(void **state) {
 
 static atomic_uint lines;
 
-/// Replica 1 leaves a buffer out, and reduces it by itself afterwards.
+/// Replica 1 leaves a buffer out, and reduces it separately afterwards.
 static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     float numbers[2] = {1, 2};
@@ -320,7 +320,7 @@ static void options_of_an_older_header_are_good(void **state) {
     mdist_strategy_t *strategy = make_strategy(1, NULL);
     float number = 1;
     const mdist_buffer_t buffer = buffer_of(&number, MDIST_FLOAT32, 1);
-    mdist_call_options_t options = packs_of_bytes(-1); // behind what it says it has
+    mdist_call_options_t options = packs_of_bytes(-1); // after the end of the struct by its struct_size
     options.struct_size = offsetof(mdist_call_options_t, bytes_per_pack);
     OK(mdist_strategy_all_reduce(strategy, MDIST_SUM, &buffer, &buffer, 1, &options, &error));
     mdist_strategy_destroy(strategy);
@@ -398,14 +398,14 @@ static void bad_keys_are_named(void **state) {
 
 static void gpus_are_counted_by_either_name(void **state) {
     (void)state;
-    if (on_gpus()) skip(); // tests/gpu_fake/devices_test.c counts those there are
+    if (on_gpus()) skip(); // tests/gpu_fake/devices_test.c tests hosts with GPUs
     const char *const names[] = {"num_gpus", "num_gpus_per_worker"};
     for (int i = 0; i < 2; ++i) {
         mdist_error_t *error = NULL;
         mdist_config_t *config = NULL;
         mdist_strategy_t *strategy = NULL;
         OK(mdist_config_create(&config, &error));
-        OK(mdist_config_set(config, names[i], "0", &error)); // none: the CPU, as in TensorFlow
+        OK(mdist_config_set(config, names[i], "0", &error)); // no GPUs: uses the CPU, as TensorFlow does
         OK(mdist_strategy_create(config, &strategy, &error));
         assert_int_equal(mdist_strategy_local_replica_count(strategy), 1);
         mdist_strategy_destroy(strategy);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// data.prefetch_on_device: the next element is made while the program has the one before; the elements are the same.
+// data.prefetch_on_device: the library makes the next element while the program uses the current one. Elements are the
+// same.
 #include "value_support.h"
 
 #include <pthread.h>
@@ -7,7 +8,7 @@
 
 enum { ROWS = 12, BATCH = 4 };
 
-/// What a map function has made.
+/// Counts the rows that a map function has made.
 typedef struct Made {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -26,7 +27,7 @@ static int32_t count_row(const mdist_tensor_t *inputs, size_t input_count, const
     return 0;
 }
 
-/// Waits for so many, for at most 30 s; how many there are then.
+/// Waits up to 30 s for this number of rows. Returns how many there are.
 static int rows_made(Made *made, int wanted) {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);

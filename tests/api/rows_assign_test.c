@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows written into variables: every operation on every type, in a step and outside, and what is refused. (By
-// synchronization and aggregation: variable_table_test.)
+// Rows written into variables: every operation on every type, in a step and outside, and what is refused.
+// variable_table_test covers synchronization and aggregation.
 #include "value_support.h"
 
 enum { MOST = 3, HEIGHT = 5, WIDTH = 7, MOST_ROWS = 12 };
@@ -52,7 +52,7 @@ static void write_row(int assign, int32_t dtype, unsigned char *to, const unsign
         reduce_plainly(ops[assign], dtype, sources, 2, to, WIDTH);
 }
 
-/// What a replica writes; and all of it into the model.
+/// The rows that one replica writes.
 typedef struct Written {
     uint64_t count;
     int64_t indices[MOST_ROWS];
@@ -64,7 +64,7 @@ static Written random_rows(int32_t dtype) {
     const size_t size = mdist_dtype_size((mdist_dtype_t)dtype);
     fill(dtype, out.rows, MOST_ROWS * WIDTH);
     for (uint64_t i = 0; i < MOST_ROWS * WIDTH; ++i)
-        if (is_integer(dtype) && load_whole(dtype, out.rows + i * size) == 0) out.rows[i * size] = 3; // to divide by
+        if (is_integer(dtype) && load_whole(dtype, out.rows + i * size) == 0) out.rows[i * size] = 3; // not 0
     for (int i = 0; i < MOST_ROWS; ++i) out.indices[i] = (int64_t)below(HEIGHT);
     return out;
 }
@@ -91,7 +91,7 @@ static mdist_tensor_t rows_of(const World *world, Written *written) {
     return shaped(written->rows, world->dtype, written->count, WIDTH, NO);
 }
 
-/// A variable with random content, which is in `model` too, and random rows for everybody.
+/// Makes a variable with random content, copies the content to `model`, and makes random rows for each replica.
 static void begin(World *world, int aggregation, unsigned char *model) {
     mdist_error_t *error = NULL;
     fill(world->dtype, model, HEIGHT * WIDTH);
@@ -107,8 +107,8 @@ static void expect_copy(const World *world, uint32_t local, const unsigned char 
     OK(mdist_variable_tensor(world->variable, local, &copy, &error));
     const size_t bytes = HEIGHT * WIDTH * mdist_dtype_size((mdist_dtype_t)world->dtype);
     if (memcmp(copy.data, model, bytes) != 0)
-        fail_msg("%s, assign %d, copy %u is not as plain arithmetic has it",
-                 mdist_dtype_name((mdist_dtype_t)world->dtype), world->assign, (unsigned)local);
+        fail_msg("%s, assign %d, copy %u differs from plain arithmetic", mdist_dtype_name((mdist_dtype_t)world->dtype),
+                 world->assign, (unsigned)local);
 }
 
 static mdist_value_t *value_of_rows(const World *world) {
@@ -181,7 +181,7 @@ static void in_a_step_every_copy_gets_the_rows_of_all(void **state) {
 
 // ---- What is refused.
 
-/// Nothing is written where one row of one copy does not fit.
+/// If one row does not fit one copy, no copy is written.
 static void rows_that_do_not_fit_are_refused_and_nothing_is_written(void **state) {
     (void)state;
     float initial[4] = {1, 2, 3, 4}, numbers[6] = {9, 9, 9, 9, 9, 9};
@@ -230,7 +230,7 @@ static void rows_that_do_not_fit_are_refused_and_nothing_is_written(void **state
     mdist_tensor_t copy;
     OK(mdist_variable_tensor(matrix, 0, &copy, &error));
     assert_memory_equal(copy.data, initial, sizeof initial);
-    // Of whole tensors there is SET, ADD and SUB.
+    // Whole tensors can only be SET, ADDed and SUBtracted.
     mdist_value_t *value = plain(good);
     const mdist_status_t status = mdist_variable_assign(matrix, MDIST_ASSIGN_MUL, value, &error);
     WORDS(error, "the others work only with rows");
@@ -248,7 +248,7 @@ typedef struct Odd {
     int kind;
 } Odd;
 
-/// Replica 1 adds where the other subtracts, gives an index that is none, or rows of the variable's own memory.
+/// Replica 1 adds while the other subtracts, or passes a bad index, or passes rows in the variable's own memory.
 static int32_t odd_step(mdist_replica_t *replica, void *user_data) {
     const Odd *const self = user_data;
     const int odd = mdist_replica_id(replica) == 1;

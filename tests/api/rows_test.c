@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of rows: what they hold, how they are reduced outside of steps and in them, and where they are refused.
+// Values of rows: what they hold, how they are reduced outside of steps and in steps, and where they are refused.
 #include "value_support.h"
 
 enum { MOST = 3, WIDTH = 2, HEIGHT = 4 };
 
-/// Replica r has r + 1 rows: row i is {10 * r + i, -i}, of index (r + i) % HEIGHT.
+/// The rows of replica r. There are r + 1. Row i is {10 * r + i, -i} at index (r + i) % HEIGHT.
 typedef struct Own {
     int64_t indices[MOST];
     float values[MOST][WIDTH];
@@ -21,7 +21,7 @@ static void fill_own(Own *own, uint32_t r) {
     own->value_tensor = shaped(own->values, MDIST_FLOAT32, r + 1, WIDTH, NO);
 }
 
-/// What all replicas' rows are together.
+/// The rows of all replicas, joined.
 typedef struct All {
     uint64_t count;
     int64_t indices[MOST * MOST];
@@ -217,7 +217,7 @@ static void who_would_take_rows_for_whole_tensors_refuses_them(void **state) {
 
 typedef struct Reducing {
     int op;
-    int odd; // what replica 1 does otherwise
+    int odd; // what replica 1 does differently
     mdist_value_t *out[MOST];
     Note notes[MOST];
     mdist_status_t status[MOST];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of steps, merges, nested runs and failures against a model that knows what must come out.
+// Compares random programs of steps, merges, nested runs and failures with a model.
 //
-// A program is a list of operations for all replicas, and at most one fault: one replica that does something else at
-// one operation. Without a fault every replica's number ends as the model computes it, one replica after another in
-// plain int64. With one, mdist_run returns the fault's status and blames that replica, nobody hangs, and the next run
+// A program is a list of operations for all replicas, with at most one fault: one replica does something else at one
+// operation. Without a fault, each replica ends with the number that the model computes in plain int64, one replica
+// after another. With a fault, mdist_run returns its status and names that replica, nothing hangs, and the next run
 // works.
 #include "mdist_test.h"
 
@@ -13,16 +13,16 @@
 enum { MOST = 5, LONGEST = 8, DEEPEST = 2, LARGE = 3000 };
 
 typedef enum Kind {
-    SUM,          // x = sum of x
+    SUM,          // x = sum of all x
     LARGE_SUM,    // the same with many elements
-    BROADCAST,    // x = x of root
+    BROADCAST,    // x = x of the root
     GATHER,       // x = sum over r of (r + 1) * x of r
     SCATTER,      // x = sum over r of x of r, plus own id
     ALL_TO_ALL,   // x = sum over r of x of r * (id + 1)
-    BARRIER,      // nothing
-    ADD_ID,       // x += id, alone
-    MERGE_SUM,    // x += sum of x, by a merge
-    MERGE_NESTED, // x = what a nested program of the same kind makes of x
+    BARRIER,      // x does not change
+    ADD_ID,       // x += id, without the other replicas
+    MERGE_SUM,    // x += sum of all x, by a merge
+    MERGE_NESTED, // x = the result of a nested program
     KINDS
 } Kind;
 
@@ -33,10 +33,10 @@ typedef struct Program {
     uint32_t roots[LONGEST];
     struct Program *nested[LONGEST];
     int length;
-    Fault fault; // of the outermost program only
+    Fault fault; // only in the outermost program
     int fault_at;
     int32_t fault_who;
-    mdist_status_t *statuses; // of the failing call, by replica; checked afterwards
+    mdist_status_t *statuses; // of the failed call, by replica; checked afterwards
 } Program;
 
 // ---- Making programs.
@@ -188,7 +188,7 @@ static mdist_status_t operate(mdist_replica_t *replica, const Program *self, int
     return status;
 }
 
-/// -1: go on.
+/// Does what the fault does. Returns the number that the step returns; -1: it continues.
 static int32_t fault_of(mdist_replica_t *replica, const Program *self, int64_t x) {
     const mdist_buffer_t odd = buffer_of(&x, MDIST_UINT64, 1), bad = buffer_of(&x, (mdist_dtype_t)77, 1);
     switch (self->fault) {
@@ -220,7 +220,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
             const int32_t code = fault_of(replica, self, x);
             if (code >= 0) return code;
         }
-        if (operate(replica, self, at, &x) != MDIST_OK) return 0; // the run fails by itself
+        if (operate(replica, self, at, &x) != MDIST_OK) return 0; // the run fails anyway
     }
     const mdist_tensor_t result = tensor_of(&x, MDIST_INT64, 0);
     return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 97;
@@ -237,7 +237,7 @@ static mdist_status_t expected(const Program *self, uint32_t n) {
             return MDIST_ERR_INVALID_ARGUMENT;
         case LEAVES:
         case OTHER_KIND:
-            // The others miss it, or at least its result. Alone there is nobody to disagree with.
+            // The other replicas miss the call, or its result. A single replica cannot disagree.
             return n == 1 ? MDIST_OK : MDIST_ERR_MISMATCH;
         default:
             return MDIST_OK;
@@ -273,7 +273,7 @@ static void check_program(mdist_strategy_t *strategy, Program *program, uint32_t
         tensors[r] = tensor_of(&x[r], MDIST_INT64, 0);
     }
     OK(mdist_value_per_replica(strategy, tensors, n, &call.argument, &error));
-    pthread_t thread; // replica 0 may end it
+    pthread_t thread; // replica 0 may end the calling thread
     void *returned = NULL;
     assert_int_equal(pthread_create(&thread, NULL, call_run, &call), 0);
     pthread_join(thread, &returned);
@@ -287,7 +287,7 @@ static void check_program(mdist_strategy_t *strategy, Program *program, uint32_t
         fail_msg("seed %lu, %u replicas, fault %d: %s, not %s: %s", seed, n, program->fault,
                  mdist_status_name(call.status), mdist_status_name(wanted), call.message);
     if (program->fault != NO_FAULT && program->fault != OTHER_KIND && wanted < 0 && call.replica != program->fault_who)
-        fail_msg("seed %lu: replica %d blamed for %d: %s", seed, call.replica, program->fault_who, call.message);
+        fail_msg("seed %lu: names replica %d, not %d: %s", seed, call.replica, program->fault_who, call.message);
     if (program->fault == NO_FAULT) {
         model(program, x, n);
         for (uint32_t r = 0; r < n; ++r) {
@@ -317,7 +317,7 @@ static void random_programs_do_what_the_model_says(void **state) {
         }
         check_program(strategies[n], program, n, seed);
         program->fault = NO_FAULT;
-        check_program(strategies[n], program, n, seed); // the strategy is as good as new
+        check_program(strategies[n], program, n, seed); // the strategy must work after the last program
         free_program(program);
     }
     for (uint32_t n = 1; n <= MOST; ++n) mdist_strategy_destroy(strategies[n]);

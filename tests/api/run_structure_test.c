@@ -3,7 +3,7 @@
 #include "step_support.h"
 #include "structure_support.h"
 
-// The first two replicas' ids decide what a step does wrong, if anything.
+// Sets the results of a step. What it does wrong depends on the replica's id.
 typedef int (*SetResults)(mdist_replica_t *replica, float id);
 
 static int32_t set_step(mdist_replica_t *replica, void *user_data) {
@@ -141,7 +141,7 @@ static void expect_no_result(mdist_strategy_t *strategy, SetResults set, mdist_s
     assert_string_equal(mdist_error_reason(error), reason);
     assert_ptr_equal(result, untouched);
     mdist_error_free(error);
-    // The strategy goes on.
+    // The strategy works afterwards.
     mdist_value_destroy(result_of(strategy, set_names));
 }
 
@@ -200,7 +200,7 @@ static void a_step_reads_leaves_and_nothing_else(void **state) {
     for (int i = 0; i < 2; ++i) assert_string_equal(notes[i].text, "");
     assert_null(result);
 
-    // A leaf for another number of replicas.
+    // A leaf that has another number of replicas.
     assert_int_equal(mdist_run(three, refuse_arguments, notes, arguments, 1, &result, 1, NULL, &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "leaf \"m.a\": argument 0 has 2 tensors");

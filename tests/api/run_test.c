@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a step: who runs it where, and what goes in and out.
+// Running a step: which thread runs which replica, and the arguments and results.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@ typedef struct Seen {
     uint32_t counts[MOST];
     atomic_uint calls;
     unsigned order[MOST];
-    pthread_barrier_t *all; // NULL: don't wait for the others
+    pthread_barrier_t *all; // NULL: does not wait for the others
     Note notes[MOST];
 } Seen;
 
@@ -26,7 +26,7 @@ static int32_t look_around(mdist_replica_t *replica, void *user_data) {
     self->counts[id] = mdist_replica_count(replica);
     self->threads[id] = pthread_self();
     self->order[id] = atomic_fetch_add(&self->calls, 1);
-    if (self->all != NULL) pthread_barrier_wait(self->all); // would hang if they did not all run at once
+    if (self->all != NULL) pthread_barrier_wait(self->all); // hangs unless all replicas run at the same time
     return 0;
 }
 
@@ -84,7 +84,7 @@ static int32_t compute(mdist_replica_t *replica, void *user_data) {
     note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &first, &error), &error, "first result");
     note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &out[0], &error), &error, "the last call counts");
     note(wrong, MDIST_OK, mdist_replica_set_result(replica, 1, &out[1], &error), &error, "second result");
-    more = twice = -7; // results are copies
+    more = twice = -7; // too late: results are copies
     note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 1, &in, &error), &error, "no argument 1");
     note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 3, &out[0], &error), &error,
          "no result 3");
@@ -187,7 +187,7 @@ static void a_result_that_only_some_replicas_set_is_a_mismatch(void **state) {
         assert_int_equal(mdist_error_replica(error), without);
         assert_string_equal(mdist_error_operation(error), "mdist_run");
         mdist_error_free(error);
-        assert_ptr_equal(result, &error); // untouched
+        assert_ptr_equal(result, &error); // unchanged
     }
     Part dtypes = {{1, 1, 1}, {MDIST_FLOAT32, MDIST_FLOAT32, MDIST_INT32}, {1, 1, 1}};
     assert_int_equal(mdist_run(strategy, set_some, &dtypes, NULL, 0, &result, 1, NULL, &error), MDIST_ERR_MISMATCH);
@@ -291,7 +291,7 @@ static void an_argument_outlives_its_handle_for_the_run(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// Two strategies, each stepping inside a step of the other's thread: they share nothing.
+// Runs another strategy in a step. The two strategies are independent.
 static int32_t run_other(mdist_replica_t *replica, void *user_data) {
     if (mdist_replica_id(replica) != 0) return 0;
     Seen seen = {0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is current on a thread: scopes, steps, merges, and the default strategy at the bottom.
+// The current strategy and replica of a thread: in scopes, steps and merges, and by default.
 #include "step_support.h"
 
-/// NULL where the library has none for this thread.
+/// Returns the thread's current replica; NULL if there is none.
 static mdist_replica_t *current_replica(void) {
     mdist_replica_t *replica = NULL;
     return mdist_current_replica(&replica, NULL) == MDIST_OK ? replica : NULL;
@@ -105,7 +105,7 @@ static int32_t look_in_a_merge(mdist_strategy_t *strategy, mdist_value_t *const 
     Look *look = user_data;
     say(&look->merge_note, current_strategy() == strategy && strategy == look->strategy, "a merge's strategy");
     say(&look->merge_note, current_replica() == NULL, "a merge has no replica");
-    say(&look->merge_note, mdist_scope_enter(strategy, NULL) == MDIST_OK, "a scope in a merge"); // and never left
+    say(&look->merge_note, mdist_scope_enter(strategy, NULL) == MDIST_OK, "a scope in a merge"); // never left
     say(&look->merge_note, mdist_set_default_strategy(NULL, NULL) == MDIST_ERR_WRONG_CONTEXT, "a default in a merge");
     return 0;
 }
@@ -143,7 +143,7 @@ static void steps_merges_and_updates_have_their_own(void **state) {
     OK(mdist_update(variable, look_in_an_update, &look, NULL, 0, NULL, 0, &error));
     for (int i = 0; i < 2; ++i) assert_string_equal(look.notes[i].text, "");
     assert_string_equal(look.merge_note.text, "");
-    assert_ptr_equal(current_strategy(), bottom); // the merge's scope went with it
+    assert_ptr_equal(current_strategy(), bottom); // the merge's scope ended with the merge
     mdist_variable_destroy(variable);
     mdist_strategy_destroy(look.strategy);
 }
@@ -226,7 +226,7 @@ static void code_written_for_steps_runs_where_nothing_is_current(void **state) {
     assert_ptr_equal(current_replica(), replica);
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
           mdist_all_reduce(replica, (mdist_reduce_op_t)99, &buffer, &buffer, 1, NULL, &error));
-    OK(mdist_barrier(current_replica(), NULL, &error)); // asked again after a failure
+    OK(mdist_barrier(current_replica(), NULL, &error)); // the default replica works after a failure
     OK(mdist_replica_exit(current_replica(), 0, &error));
     OK(mdist_barrier(current_replica(), NULL, &error));
 }

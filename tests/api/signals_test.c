@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's signals are its own: a write that fails gives an error and no signal, with SIGXFSZ and SIGPIPE at their
-// defaults, which end the process; and handlers, mask and pending signals are afterwards what they were before.
+// The library leaves the program's signals alone. A write that fails gives an error and raises no signal, even if
+// SIGXFSZ and SIGPIPE have their defaults, which end the process. Handlers, masks and pending signals stay as they
+// were.
 #include "checkpoint_support.h"
 
 #include <errno.h>
@@ -42,7 +43,8 @@ static void limit_files(rlim_t bytes) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/// As after `ulimit -f`. Nothing is asserted under the limit, since the words of a failure may go to a file.
+/// Saves under a limit on the size of files, as after `ulimit -f`. Nothing is asserted under the limit: the message of
+/// a failed assertion may go to a file.
 static void save_under_a_limit(const char *folder) {
     mdist_strategy_t *strategy = make_strategy(1, NULL);
     mdist_variable_t *w = scalar_variable(strategy, "w", 1, MDIST_SYNC_AUTO, MDIST_AGGREGATION_NONE);
@@ -68,23 +70,23 @@ static void a_checkpoint_beyond_the_limit_on_files_is_an_error(void **state) {
     save_under_a_limit(*state);
 }
 
-/// Whatever the program has set, or waits for.
+/// The signal may be blocked and pending.
 static void what_the_program_does_with_the_signal_is_left_alone(void **state) {
     sigset_t raised, before;
     sigemptyset(&raised);
     sigaddset(&raised, SIGXFSZ);
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &raised, &before), 0);
     assert_int_equal(raise(SIGXFSZ), 0);
-    save_under_a_limit(*state); // pending before, so pending afterwards
+    save_under_a_limit(*state); // pending before, so it must be pending afterwards
     int number = 0;
     assert_int_equal(sigwait(&raised, &number), 0);
     assert_int_equal(number, SIGXFSZ);
     remove_file(*state, "checkpoint-1.safetensors");
-    save_under_a_limit(*state); // not pending before, so not afterwards
+    save_under_a_limit(*state); // not pending before, so it must not be pending afterwards
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 }
 
-/// Compressed or not, in a write or in the close.
+/// For each compression. The failure may come in a write or in the close.
 static void records_beyond_the_limit_on_files_are_an_error(void **state) {
     static char noise[KILOBYTES * 1024];
     uint64_t random = 1;
@@ -114,7 +116,7 @@ static void records_beyond_the_limit_on_files_are_an_error(void **state) {
     }
 }
 
-/// Something that the library warns of.
+/// Makes the library write a warning to the log.
 static void warn(void) {
     mdist_config_t *config = NULL;
     mdist_error_t *error = NULL;
@@ -130,7 +132,7 @@ static void a_log_that_nobody_can_read_is_lost_alone(void **state) {
     snprintf(path, sizeof path, "%s/log", (const char *)*state);
     const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), own = dup(STDERR_FILENO);
     assert_true(file >= 0 && own >= 0 && pipe(ends) == 0);
-    close(ends[0]); // its reader has gone
+    close(ends[0]); // a pipe without a reader
     assert_int_equal(setenv("MDIST_BOGUS", "1", 1), 0);
     const Signals before = signals_now();
     dup2(ends[1], STDERR_FILENO);
@@ -142,13 +144,13 @@ static void a_log_that_nobody_can_read_is_lost_alone(void **state) {
     warn();
     dup2(own, STDERR_FILENO);
     expect_signals(&before);
-    assert_true(lseek(file, 0, SEEK_END) > 0); // it does warn
+    assert_true(lseek(file, 0, SEEK_END) > 0); // the warning was written
     unsetenv("MDIST_BOGUS");
     close(ends[1]), close(file), close(own);
 }
 
 int main(void) {
-    signal(SIGXFSZ, SIG_DFL); // whoever started this may ignore them
+    signal(SIGXFSZ, SIG_DFL); // the parent process may have set them to be ignored
     signal(SIGPIPE, SIG_DFL);
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(a_checkpoint_beyond_the_limit_on_files_is_an_error),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strategy that ends, by destruction or abort, in every state that a run in brackets can be in: nobody hangs,
-// replicas that are inside get out, and what the run kept is freed with the last of them. And fork.
+// Destroys or aborts a strategy in every state of a run in brackets. Nothing hangs, entered replicas can leave, and the
+// run's memory is freed with the last of them. Also tests fork.
 #include "step_support.h"
 
 #include <sched.h>
@@ -11,17 +11,17 @@
 enum { N = 3 };
 
 typedef enum State {
-    BEGUN,         // nobody has entered
-    ALL_LEFT,      // but not ended
-    ONE_INSIDE,    // the others never came
-    INSIDE,        // all, doing nothing
-    IN_BARRIER,    // one waits on a thread
-    STARTED,       // operations under way
-    MERGING,       // the turn is lent
-    CLOSING_MERGE, // and a replica waits for replica 0 to close it
-    NESTED_BEGUN,  // a run inside the merge, nobody there
-    NESTED_INSIDE, // all there
-    NESTED_RUN,    // mdist_run inside the merge, on a thread
+    BEGUN,         // no replica has entered
+    ALL_LEFT,      // all have left; the run is not ended
+    ONE_INSIDE,    // one has entered; the others never do
+    INSIDE,        // all have entered and do nothing
+    IN_BARRIER,    // one waits in a barrier, on a thread
+    STARTED,       // operations are started
+    MERGING,       // a merge is open
+    CLOSING_MERGE, // a replica waits for replica 0 to close the merge
+    NESTED_BEGUN,  // a run is open in the merge; no replica has entered
+    NESTED_INSIDE, // all have entered that run
+    NESTED_RUN,    // mdist_run runs in the merge, on a thread
     STATES
 } State;
 
@@ -31,8 +31,8 @@ typedef struct Scene {
     mdist_work_t *works[N];
     pthread_t thread;
     int threaded;
-    mdist_replica_t *waiting; // what the thread waits with
-    mdist_status_t status;    // and what that gave
+    mdist_replica_t *waiting; // the replica with which the thread waits
+    mdist_status_t status;    // the result of that wait
     atomic_int in_step, go_on;
     atomic_int freed;
     float number;
@@ -94,7 +94,7 @@ static void set(Scene *self, State state) {
     self->strategy = make_strategy(N, NULL);
     OK(mdist_value_wrap(&tensor, self, count_free, &argument, &error));
     OK(mdist_run_begin(self->strategy, &argument, 1, 0, NULL, &error));
-    mdist_value_destroy(argument); // the run keeps it
+    mdist_value_destroy(argument); // the run keeps the value
     self->run.n = state == BEGUN ? 0 : state == ONE_INSIDE ? 1 : N;
     for (uint32_t i = 0; i < self->run.n; ++i)
         OK(mdist_replica_enter(self->strategy, i, &self->run.replicas[i], &error));
@@ -121,14 +121,14 @@ static void exit_anyhow(const Entered *run, uint32_t first) {
     for (uint32_t i = 0; i < run->n; ++i) assert_int_equal(mdist_replica_id(run->replicas[i]), -1);
 }
 
-/// Everybody out, the inner ones first, in three orders.
+/// Exits all replicas, the inner ones first, beginning with replica `first`.
 static void leave(Scene *self, State state, uint32_t first) {
     self->go_on = 1;
     if (self->threaded) pthread_join(self->thread, NULL);
     if (self->threaded) assert_true(self->status < 0);
     if (self->inner.n != 0) exit_anyhow(&self->inner, first);
-    if (self->run.n != 0) assert_int_equal(self->freed, 0); // they may still read it
-    // Replica 0 cannot leave the merge over a run that is open in it.
+    if (self->run.n != 0) assert_int_equal(self->freed, 0); // the replicas may still read the argument
+    // Replica 0 cannot leave the merge while a run is open in it.
     if (state == NESTED_BEGUN || state == NESTED_INSIDE) mdist_run_end(self->strategy, NULL, 0, NULL);
     if (self->run.n != 0) exit_anyhow(&self->run, first);
 }
@@ -146,7 +146,7 @@ static void after_its_destruction_replicas_find_their_way_out(void **state) {
             if (at == BEGUN || at == ALL_LEFT) assert_int_equal(self.freed, 1);
             FAILS(MDIST_ERR_BAD_HANDLE, mdist_run_end(self.strategy, NULL, 0, &error));
             FAILS(MDIST_ERR_BAD_HANDLE, mdist_replica_enter(self.strategy, 2, &self.run.replicas[2], &error));
-            if (at == INSIDE || at == ONE_INSIDE) { // what needs nobody works on
+            if (at == INSIDE || at == ONE_INSIDE) { // calls that need no other replica still work
                 OK(mdist_replica_argument(self.run.replicas[0], 0, &seen, &error));
                 assert_true(*(float *)seen.data == 1);
                 FAILS(MDIST_ERR_ABORTED, mdist_barrier(self.run.replicas[0], NULL, &error));

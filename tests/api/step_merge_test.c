@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges of entered replicas: in brackets, by mdist_merge_call, with runs of both kinds inside, and those that fail.
+// Merges of entered replicas: in brackets, by mdist_merge_call, with both kinds of runs inside, and merges that fail.
 #include "step_support.h"
 
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ static mdist_reduce_op_t sum_or_same(const mdist_strategy_t *strategy) {
 
 // ---- Values in, values out.
 
-/// Three merges: results plain, per replica, mirrored, none; each replica checks its own part.
+/// Merges three times, with plain, per-replica, mirrored and missing results. Each replica checks its own part.
 static int32_t merge_values(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
     const uint32_t n = mdist_replica_count(replica), id = (uint32_t)mdist_replica_id(replica);
@@ -58,7 +58,7 @@ static int32_t merge_values(mdist_replica_t *replica, void *user_data) {
         if (note(notes, MDIST_OK, mdist_merge_end(replica, 0, id == 0 ? out : NULL, results, 4, &error), &error, "end"))
             return 5;
         for (int i = 0; id == 0 && i < 4; ++i) {
-            // They stay replica 0's.
+            // The values still belong to replica 0.
             if (i < 3) note(notes, MDIST_OK, mdist_value_tensor(out[i], 0, &seen, &error), &error, "kept");
             mdist_value_destroy(out[i]);
             if (i < 2) mdist_value_destroy(values[i]);
@@ -87,7 +87,7 @@ static void each_replica_receives_its_own_part(void **state) {
 
 static int32_t nested(mdist_replica_t *replica, void *user_data);
 
-/// x = 1 + sum over all of what the same one level deeper gives
+/// Computes x = 1 + the sum over all replicas of x one level deeper.
 static mdist_status_t deeper(Program *self, mdist_replica_t *replica, int64_t *x) {
     const uint32_t id = (uint32_t)mdist_replica_id(replica);
     Program inner = {.strategy = self->strategy, .mode = self->mode, .depth = self->depth + 1};
@@ -119,7 +119,7 @@ static mdist_status_t deeper(Program *self, mdist_replica_t *replica, int64_t *x
 static int32_t nested(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
     int64_t x = mdist_replica_id(replica);
-    // Steps of mdist_run merge by functions; only entered ones have brackets.
+    // Steps of mdist_run merge by functions. Only entered replicas have merges in brackets.
     const int own = self->depth == 0 || ((self->mode >> (self->depth - 1)) & 1);
     if (own && self->depth < 3 && deeper(self, replica, &x) != MDIST_OK) return 1;
     if (sum_of_ones(replica, NULL) != 0) return 2;
@@ -159,7 +159,7 @@ static int32_t fail_inside(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_id(replica) == 1 ? 7 : mdist_barrier(replica, NULL, NULL) == MDIST_ERR_ABORTED ? 0 : 8;
 }
 
-/// A nested run that fails and is forgiven leaves the outer step whole.
+/// A nested run fails, and the merge ignores it. The outer step continues.
 static int32_t forgive(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -208,7 +208,7 @@ static void *begin_merge(void *argument) {
     return mdist_merge_begin(argument, NULL, 0, NULL, NULL, NULL) == MDIST_OK ? argument : NULL;
 }
 
-/// All replicas into the merge, replica 0 by this thread.
+/// Begins the merge on all replicas. This thread begins for replica 0.
 static void all_begin(Entered *run) {
     pthread_t threads[MOST_ENTERED];
     mdist_error_t *error = NULL;
@@ -241,7 +241,7 @@ static void in_a_merge_any_thread_is_in_cross_replica_context(void **state) {
         FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_replica_set_result(run.replicas[i], 0, &tensor, &error));
         FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_merge_begin(run.replicas[i], NULL, 0, NULL, NULL, &error));
     }
-    // A run that is open in there keeps the merge open.
+    // An open run keeps the merge open.
     OK(mdist_run_begin(program.strategy, NULL, 0, 0, NULL, &error));
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_merge_end(run.replicas[0], 0, NULL, NULL, 0, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[0], 0, error_out), "busy");
@@ -258,7 +258,7 @@ static void in_a_merge_any_thread_is_in_cross_replica_context(void **state) {
 
 enum { CODE, COUNT, STALE, NO_RESULTS, STRANGE, FAULTS };
 
-/// Replica 0 closes the merge wrongly, or with COUNT and NO_RESULTS replica `depth` does.
+/// Closes the merge wrongly on replica 0. For COUNT and NO_RESULTS, replica `depth` does it.
 static int32_t merge_wrongly(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -290,7 +290,7 @@ static int32_t merge_wrongly(mdist_replica_t *replica, void *user_data) {
     mdist_error_free(error);
     if (self->mode == STRANGE && value != NULL) mdist_value_destroy(value);
     mdist_strategy_destroy(other);
-    return 0; // swallowed: the run fails by itself
+    return 0; // the status is ignored; the run fails anyway
 }
 
 static void what_goes_wrong_in_closing_a_merge_fails_the_run(void **state) {
@@ -310,7 +310,7 @@ static void what_goes_wrong_in_closing_a_merge_fails_the_run(void **state) {
                          mdist_error_message(error));
             if (mode == CODE) assert_int_equal(mdist_error_native(error), 99);
             mdist_error_free(error);
-            // Whose fault it is hears of it; with two counts nobody knows whose.
+            // The replica at fault gets the error. With two different counts, either may be at fault.
             if (mode == COUNT && who == 0) continue;
             assert_int_equal(program.statuses[who], wanted[mode]);
             for (int i = 0; i < 3; ++i)
@@ -327,13 +327,13 @@ static int32_t leave_in_merge(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     note(&self->notes[id], MDIST_OK, mdist_merge_begin(replica, NULL, 0, NULL, NULL, &error), &error, "begin");
     if (id == self->depth) {
-        // Whoever leaves with a code says why himself.
+        // A replica that leaves with a code gives the cause itself, so the call succeeds.
         note(&self->notes[id], self->mode == 0 ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK,
              mdist_replica_exit(replica, self->mode, &error), &error, "exit");
-        if (mdist_replica_id(replica) != -1) return 1; // it has left all the same
+        if (mdist_replica_id(replica) != -1) return 1; // it must have left in both cases
         return 0;
     }
-    if (id == 0 && self->depth != 0) // the other one's leaving is none of the nested run's business
+    if (id == 0 && self->depth != 0) // a nested run does not depend on the other replica, which left
         note(&self->notes[0], MDIST_OK, run_own(self->strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error),
              &error, "nested");
     self->statuses[id] = mdist_merge_end(replica, 0, NULL, NULL, 0, NULL);
@@ -448,7 +448,7 @@ static void *exit_replica(void *argument) {
 }
 
 static void leave_for_thread(void *replica) {
-    // Not by this thread, which is ending: the handle is the context.
+    // Another thread leaves, since this one is ending. The handle alone identifies the replica.
     pthread_t thread;
     if (pthread_create(&thread, NULL, exit_replica, replica) == 0) pthread_join(thread, NULL);
 }
@@ -500,7 +500,7 @@ static void entered_replicas_merge_by_functions_too(void **state) {
     }
 }
 
-/// Inside a merge function the replica is in cross-replica context, as everywhere.
+/// In a merge function, the replica is in cross-replica context.
 static int32_t use_replica(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                            mdist_value_t **results, size_t result_count, void *user_data) {
     (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
@@ -520,7 +520,7 @@ static void a_merge_function_is_no_step(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// What a merge function opens it could leave open.
+/// A merge function may not open a run, since it could leave it open.
 static int32_t begin_inside(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                             mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;

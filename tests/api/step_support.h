@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs in brackets for tests: mdist_run's signature on threads of the test's own, and replicas that one thread enters,
-// all of them, as long as none waits for another.
+// Helpers for runs in brackets: mdist_run's signature on threads of the test, and runs in which one thread enters all
+// replicas. That thread may not make a call that waits for another replica.
 #pragma once
 
 #include "mdist_test.h"
@@ -14,7 +14,7 @@ typedef struct OwnThread {
     uint32_t local;
     mdist_step_fn step;
     void *user_data;
-    mdist_status_t status; // of entering and leaving
+    mdist_status_t status; // the first failure of entering and leaving
 } OwnThread;
 
 MDIST_TEST_HELPER void *enter_and_exit(void *argument) {
@@ -27,7 +27,7 @@ MDIST_TEST_HELPER void *enter_and_exit(void *argument) {
     return NULL;
 }
 
-/// Enters and leaves every local replica of the innermost open run, each on a thread of its own; the first failure.
+/// Enters and leaves every local replica of the innermost open run, each on its own thread. Returns the first failure.
 MDIST_TEST_HELPER mdist_status_t enter_all(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data) {
     const uint32_t n = mdist_strategy_local_replica_count(strategy);
     OwnThread own[MOST_ENTERED];
@@ -44,7 +44,7 @@ MDIST_TEST_HELPER mdist_status_t enter_all(mdist_strategy_t *strategy, mdist_ste
     return status;
 }
 
-/// What mdist_run does, in brackets.
+/// Does what mdist_run does, in brackets.
 MDIST_TEST_HELPER mdist_status_t run_own(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
                                          mdist_value_t *const *arguments, size_t argument_count,
                                          mdist_value_t **results, size_t result_count,
@@ -55,7 +55,7 @@ MDIST_TEST_HELPER mdist_status_t run_own(mdist_strategy_t *strategy, mdist_step_
     return mdist_run_end(strategy, results, result_count, error);
 }
 
-/// A run with all its replicas entered by this thread.
+/// A run in which this thread has entered all replicas.
 typedef struct Entered {
     mdist_strategy_t *strategy;
     uint32_t n;
@@ -75,7 +75,7 @@ MDIST_TEST_HELPER void exit_all(const Entered *self) {
     for (uint32_t i = 0; i < self->n; ++i) OK(mdist_replica_exit(self->replicas[i], 0, &error));
 }
 
-/// The run ends with `wanted`, and that reason.
+/// Ends the run, and checks that it ends with this status and reason.
 MDIST_TEST_HELPER void end_with(mdist_strategy_t *strategy, mdist_status_t wanted, const char *reason) {
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_run_end(strategy, NULL, 0, &error);
@@ -96,7 +96,7 @@ MDIST_TEST_HELPER int32_t sum_of_ones(mdist_replica_t *replica, void *user_data)
     return one == n && large[0] == n && large[5999] == n ? 0 : 93;
 }
 
-/// Runs of both kinds work.
+/// Checks that both kinds of runs work.
 MDIST_TEST_HELPER void expect_runs(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
     OK(run_own(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error));

@@ -6,7 +6,7 @@
 
 // ---- What comes out is what mdist_run gives.
 
-/// result = sum of (argument + id), plus own id
+/// Sets the result to the sum of (argument + id) over all replicas, plus the own id.
 static int32_t sum_arguments(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t in;
@@ -31,7 +31,7 @@ static void a_run_in_brackets_gives_what_mdist_run_gives(void **state) {
             mdist_value_t *results[2] = {NULL, NULL};
             mdist_tensor_t tensor;
             OK(run_own(strategy, sum_arguments, NULL, &argument, 1, results, 2, NULL, &error));
-            assert_null(results[1]); // nobody set it
+            assert_null(results[1]); // no replica set it
             assert_int_equal(mdist_value_kind(results[0]), n == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA);
             for (uint32_t i = 0; i < n; ++i) {
                 OK(mdist_value_tensor(results[0], i, &tensor, &error));
@@ -128,7 +128,7 @@ static void a_replica_that_never_entered_fails_the_run(void **state) {
         assert_string_equal(mdist_error_reason(error), "not_entered");
         assert_int_equal(mdist_error_replica(error), who == 0 ? 1 : 0);
         mdist_error_free(error);
-        // It is closed all the same. What a replica failed with comes before that nobody else came.
+        // The failed call has closed the run. A replica's own failure is reported before a replica that never entered.
         OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
         OK(mdist_replica_enter(strategy, who, &replica, &error));
         OK(mdist_replica_exit(replica, 55, &error));
@@ -218,11 +218,11 @@ static void the_first_failure_is_the_runs_though_the_steps_swallow_it(void **sta
     FAILS(MDIST_ERR_ABORTED, mdist_barrier(run.replicas[0], NULL, &error));
     exit_all(&run);
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_end(strategy, NULL, 0, &error));
-    // An exit with a code after a failed call says which it was.
+    // If a call fails and the replica exits with a code, the error names the call.
     begin_and_enter(&run, strategy);
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(run.replicas[1], 9, (mdist_tensor_t[1]){{0}}, &error));
     OK(mdist_replica_exit(run.replicas[1], 5, &error));
-    OK(mdist_replica_exit(run.replicas[0], 6, &error)); // the second, so not told
+    OK(mdist_replica_exit(run.replicas[0], 6, &error)); // the second failure is not reported
     assert_int_equal(mdist_run_end(strategy, NULL, 0, &error), MDIST_ERR_CALLBACK);
     assert_int_equal(mdist_error_native(error), 5);
     WORDS(error, "mdist_replica_argument");
@@ -241,11 +241,11 @@ static void the_runs_timeout_is_for_this_run_alone(void **state) {
                &(mdist_call_options_t){.struct_size = sizeof soon, .timeout_ns = 1ull << 62}, &error));
     OK(mdist_run_begin(strategy, NULL, 0, 0, &soon, &error));
     OK(mdist_replica_enter(strategy, 0, &replica, &error));
-    FAILS(MDIST_ERR_TIMEOUT, mdist_barrier(replica, NULL, &error)); // would be 5 minutes
+    FAILS(MDIST_ERR_TIMEOUT, mdist_barrier(replica, NULL, &error)); // the default is 5 minutes
     OK(mdist_replica_exit(replica, 0, &error));
     FAILS(MDIST_ERR_TIMEOUT, mdist_run_end(strategy, NULL, 0, &error));
-    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // for ever
-    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // and not `busy`
+    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // every later run fails
+    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // and is not `busy`
     mdist_strategy_destroy(strategy);
 }
 
@@ -303,7 +303,7 @@ static void *stand_in_barrier(void *argument) {
     Visit *self = argument;
     mdist_error_t *error = NULL;
     mdist_status_t status;
-    // Until it is this thread's turn: the test looks at the replica, too, to see when this one is in.
+    // Retries while the test itself uses the replica, to see when this thread is in its call.
     while ((status = mdist_barrier(self->replica, NULL, &error)) == MDIST_ERR_FAILED_PRECONDITION) {
         mdist_error_free(error);
         error = NULL;
@@ -323,14 +323,14 @@ static void one_thread_at_a_time_uses_a_replica(void **state) {
     begin_and_enter(&run, strategy);
     waiting.replica = run.replicas[1];
     assert_int_equal(pthread_create(&thread, NULL, stand_in_barrier, &waiting), 0);
-    // Index 9 is no argument: INVALID_ARGUMENT before the other thread is in, FAILED_PRECONDITION from then on.
+    // Index 9 is invalid: INVALID_ARGUMENT before the other thread is in its call, FAILED_PRECONDITION afterwards.
     while (mdist_replica_argument(run.replicas[1], 9, &tensor, NULL) != MDIST_ERR_FAILED_PRECONDITION) sched_yield();
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_argument(run.replicas[1], 9, &tensor, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_barrier(run.replicas[1], NULL, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[1], 3, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_merge_begin(run.replicas[1], NULL, 0, NULL, NULL, error_out), "busy");
     assert_int_equal(mdist_replica_id(run.replicas[1]), 1);
-    OK(mdist_barrier(run.replicas[0], NULL, &error)); // the refused calls have not failed anything
+    OK(mdist_barrier(run.replicas[0], NULL, &error)); // the refused calls have not failed the run
     pthread_join(thread, NULL);
     assert_string_equal(waiting.note.text, "");
     exit_all(&run);
@@ -376,7 +376,7 @@ typedef struct Rush {
     atomic_int begun, entered, ended;
 } Rush;
 
-/// Any number of these at once: everything is checked, nothing is assumed.
+/// Runs on several threads at once, in any order. A call may fail, except the exit of a replica that has entered.
 static void *rush(void *argument) {
     Rush *self = argument;
     for (int i = 0; i < 200; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store for launchers: addresses, progress, restarts, refusals. Real workers meet at it in tests/multi.
+// The store for launchers: addresses, progress, restarts and refusals. tests/multi joins real workers through it.
 #include "mdist_test.h"
 
 static mdist_store_t *make_store(const char *address) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strategy's life: where it comes from, what refuses to become one, and every order of going.
+// Strategies: how they are created, what is refused, and every order of destruction.
 #include "mdist_test.h"
 
 #include <pthread.h>
@@ -172,7 +172,7 @@ static int32_t give_one(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_set_result(replica, 0, &tensor, NULL);
 }
 
-// Children hold what they need of their strategy: every order of destruction is one.
+// Variables and values keep what they need of their strategy, so any order of destruction is allowed.
 static void a_strategy_may_go_before_its_variables_and_values(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -235,7 +235,7 @@ typedef struct Runner {
     mdist_strategy_t *strategy;
     atomic_uint inside;
     atomic_int go_on;
-    int collective; // the replicas wait for each other, and replica 0 never comes; else they spin
+    int collective; // the others wait in a barrier for replica 0, which never comes; if 0, all spin
     mdist_status_t status;
     char message[256];
 } Runner;
@@ -267,7 +267,7 @@ static void destroying_a_strategy_that_runs_aborts_and_does_not_wait(void **stat
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, run_on_thread, &runner), 0);
         while (atomic_load(&runner.inside) < 3) sched_yield();
-        mdist_strategy_destroy(runner.strategy); // returns although the step goes on
+        mdist_strategy_destroy(runner.strategy); // returns while the step continues
         assert_int_equal(mdist_strategy_replica_count(runner.strategy), 0);
         atomic_store(&runner.go_on, 1);
         pthread_join(thread, NULL);
@@ -292,7 +292,7 @@ static void a_second_thread_is_refused_while_one_runs(void **state) {
     mdist_value_t *value = NULL;
     error = NULL;
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_broadcast_to(runner.strategy, &tensor, &value, &error));
-    assert_int_equal(mdist_strategy_replica_count(runner.strategy), 2); // queries are free
+    assert_int_equal(mdist_strategy_replica_count(runner.strategy), 2); // queries still work
     atomic_store(&runner.go_on, 1);
     pthread_join(thread, NULL);
     assert_int_equal(runner.status, MDIST_OK);
@@ -323,7 +323,7 @@ typedef struct Racer {
     mdist_status_t status;
 } Racer;
 
-// Goes on until a call fails, with data that takes a second meeting after the first.
+// Reduces until a call fails. The data is large enough that the replicas meet twice in each call.
 static int32_t reduce_for_ever(mdist_replica_t *replica, void *user_data) {
     Racer *self = user_data;
     enum { ELEMENTS = 10000 };
@@ -361,7 +361,7 @@ static void *race_merge(void *argument) {
     return NULL;
 }
 
-// An abort may fall between the instants at which two replicas learn that a meeting is complete.
+// Each call ends when all replicas know that all have come. An abort may fall between two of them learning it.
 static void an_abort_at_any_moment_lets_all_replicas_go(void **state) {
     (void)state;
     for (int i = 0; i < 60; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures made and looked into in one line.
+// Helpers that make structures and read them in one line.
 #pragma once
 
 #include "value_support.h"
 
-/// A structure of `count` values at `paths`; the values are destroyed.
+/// Makes a structure of `count` values at `paths`. Destroys the values.
 MDIST_TEST_HELPER mdist_value_t *structure(const char *const *paths, mdist_value_t *const *leaves, size_t count) {
     mdist_error_t *error = NULL;
     mdist_value_t *value = NULL;
@@ -13,12 +13,12 @@ MDIST_TEST_HELPER mdist_value_t *structure(const char *const *paths, mdist_value
     return value;
 }
 
-/// A plain float32 scalar.
+/// Makes a plain float32 scalar.
 MDIST_TEST_HELPER mdist_value_t *number(float x) {
     return make_value(&x, MDIST_FLOAT32, 0);
 }
 
-/// The value has these paths, in this order.
+/// Checks that the value has these paths, in this order.
 MDIST_TEST_HELPER void expect_paths(const mdist_value_t *value, const char *const *paths, size_t count) {
     assert_int_equal(mdist_value_kind(value), MDIST_VALUE_STRUCTURE);
     assert_int_equal(mdist_value_leaf_count(value), count);
@@ -32,7 +32,7 @@ MDIST_TEST_HELPER mdist_value_t *at(const mdist_value_t *value, const char *path
     return out;
 }
 
-/// The float32 scalar of tensor `index` of the leaf at `path`.
+/// Returns the float32 scalar of tensor `index` of the leaf at `path`.
 MDIST_TEST_HELPER float scalar_at(const mdist_value_t *value, const char *path, size_t index) {
     mdist_error_t *error = NULL;
     mdist_tensor_t tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether training with mirrored replicas is training: the example's program, on 1 to 4 replicas, against a reference
-// that shares nothing with it but the starting weights: one thread, float64, plain loops, no replicas, no BLAS.
+// Compares the example's training on 1 to 4 mirrored replicas with a reference. The reference shares only the starting
+// weights. It has one thread, float64, plain loops, no replicas and no BLAS.
 #include <cblas.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,9 +17,9 @@
 #include "mnist.h"
 #include "trainer.h"
 
-enum { STEPS = 50, ROWS = 321, BATCH = 32 }; // ten full batches, and a last one of a single row: replicas without any
+enum { STEPS = 50, ROWS = 321, BATCH = 32 }; // ten full batches and one of a single row, which leaves replicas empty
 enum { HW = MODEL_INPUTS * MODEL_HIDDEN, HB = MODEL_HIDDEN, OW = MODEL_HIDDEN * MODEL_CLASSES, OB = MODEL_CLASSES };
-enum { PARAMETERS = HW + HB + OW + OB, STATE = 2 * PARAMETERS }; // the state: parameters, then momentum, as one array
+enum { PARAMETERS = HW + HB + OW + OB, STATE = 2 * PARAMETERS }; // parameters, then momentum, as one array
 
 static const float rate = 0.1f, decay = 0.9f;
 
@@ -34,7 +34,7 @@ static unsigned next_random(void) { // xorshift64*
     return (unsigned)(random_state * 0x2545f4914f6cdd1du >> 40);
 }
 
-// Ten patterns under noise, so that there is something to learn.
+// Makes ten patterns with noise, so that there is something to learn.
 static MnistSet synthetic_set(void) {
     random_state = 20240607;
     print_message("# synthetic images from seed %llu\n", (unsigned long long)random_state);
@@ -53,7 +53,7 @@ static MnistSet synthetic_set(void) {
     return set;
 }
 
-// The first real images; count 0 where they are not installed.
+// Loads the first real images. Count 0: they are not installed.
 static MnistSet real_set(void) {
     MnistSet set = {0};
     if (mnist_load(MNIST_FOLDER, "train", &set) == 0) set.count = ROWS;
@@ -144,7 +144,7 @@ static void take_steps(Trainer *trainer, const mdist_dataset_t *input, int steps
     }
 }
 
-// Trains with so many replicas and gives replica 0's state, and with initial != NULL, what it was in the beginning. All
+// Trains with this number of replicas. Gives replica 0's final state and, unless `initial` is NULL, its first. All
 // other replicas must end with the same bits.
 static void train(const MnistSet *set, unsigned replicas, uint64_t batch, uint64_t shuffle_seed, float *initial,
                   float *final) {

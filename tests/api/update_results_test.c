@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What updates give back: each copy makes its own, and they come out regrouped as a run's results do.
+// Results of updates: each copy makes its own, and they are regrouped as in a run.
 #include "structure_support.h"
 
 enum { MOST = 3 };
 
 typedef struct Making {
-    uint32_t calls, stays_away; // this copy makes nothing
-    uint32_t odd;               // this one makes another type
-    mdist_value_t *instead;     // this is what the odd one makes
+    uint32_t calls, stays_away; // the copy that makes no results
+    uint32_t odd;               // the copy that makes another type
+    mdist_value_t *instead;     // the result that `odd` makes
     int copy_missing;
 } Making;
 
-/// Result 0: the copy's first element plus the first argument; result 1: nothing; result 2: as many elements as its
-/// number and one.
+/// Makes three results: the copy's first element plus the first argument, nothing, and a vector of local replica + 1
+/// elements.
 static int32_t make_results(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                             size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     Making *const self = user_data;
@@ -43,7 +43,7 @@ static mdist_variable_t *variable_of_ten(mdist_strategy_t *strategy) {
     return variable;
 }
 
-/// 1, 2, 3, one for each replica.
+/// Makes a per-replica value of 1, 2, 3.
 static mdist_value_t *numbers(mdist_strategy_t *strategy) {
     float from_one[MOST] = {1, 2, 3};
     mdist_tensor_t tensors[MOST];
@@ -132,7 +132,7 @@ static void results_that_do_not_go_together_are_refused(void **state) {
 
 // ---- Structures, in and out.
 
-/// {"a": {"0": copy's number, "1": 1}, "w": 2}, whose leaves come one after another, and behind them a plain one.
+/// Checks the leaves of {"a": {"0": copy's number, "1": 1}, "w": 2}, one after another, and then a plain argument.
 static int32_t look_at_leaves(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                               size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     (void)copy, (void)user_data;

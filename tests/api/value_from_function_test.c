@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that a function makes for each replica: always one per replica, and one structure.
+// Values that a function makes, one for each replica. All must have the same structure.
 #include "structure_support.h"
 
 typedef int32_t (*Give)(uint32_t id, mdist_value_t **out);
 
-/// What the function saw, and what it does.
+/// What the function does, and how it was called.
 typedef struct Calls {
     Give give;
     mdist_strategy_t *strategy;
@@ -24,7 +24,7 @@ static int32_t give_number(float x, mdist_value_t **out) {
     return mdist_value_create(&tensor, out, NULL) != MDIST_OK;
 }
 
-/// A structure of two numbers.
+/// Makes a structure of two numbers.
 static int32_t give_pair(const char *a, const char *b, float x, mdist_value_t **out) {
     const char *const paths[] = {a, b};
     mdist_value_t *leaves[2] = {NULL, NULL};
@@ -96,7 +96,7 @@ static mdist_strategy_t *of_two;
 static int32_t give_mirrored(uint32_t id, mdist_value_t **out) {
     float x = (float)id;
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
-    return mdist_broadcast_to(of_two, &tensor, out, NULL) != MDIST_OK; // cross-replica functions work in there
+    return mdist_broadcast_to(of_two, &tensor, out, NULL) != MDIST_OK; // works: this is cross-replica context
 }
 static int32_t give_dead_handle(uint32_t id, mdist_value_t **out) {
     const int32_t wrong = give_id(id, out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures are reduced and gathered leaf by leaf, and many values in one call give what each would give alone.
+// Structures are reduced and gathered leaf by leaf. Many values in one call give the same results as separate calls.
 #include "structure_support.h"
 
-// x + 1 and x - 1 of x = 3, as TensorFlow's tuple of two, and what replicas have for themselves.
+// Sets result 0 to (x + 1, x - 1) of x = 3, as TensorFlow's tuple of two, and result 1 to each replica's id.
 static int32_t set_pair(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     return set_at(replica, 0, "0", 4) || set_at(replica, 0, "1", 2) ||
@@ -24,7 +24,7 @@ static void tuples_of_a_run_are_summed_up(void **state) {
         mdist_value_destroy(sum);
         mdist_value_destroy(mean);
 
-        // Everywhere: mirrored leaves.
+        // To all devices: the leaves are mirrored.
         OK(mdist_reduce_to(strategy, MDIST_SUM, results[0], NULL, &sum, NULL, &error));
         for (uint32_t r = 0; r < n; ++r) assert_true(scalar_at(sum, "0", r) == 4 * (float)n);
         mdist_value_t *leaf = at(sum, "1");
@@ -162,7 +162,7 @@ static void a_batch_gives_what_each_would_alone(void **state) {
             values[i] = per_replica(strategy, tensors);
             targets[i] = i % 3 == 0 ? NULL : i % 3 == 1 ? "" : device_name(0);
         }
-        // One of them twice, and some inside of a structure.
+        // One value occurs twice, and some are in a structure.
         const char *const paths[] = {"x.0", "x.1"};
         mdist_value_t *pair = NULL, *pair_out = NULL, *given[MANY + 1];
         OK(mdist_value_structure(paths, values, 2, &pair, &error));

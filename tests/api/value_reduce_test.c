@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_reduce and its kin outside of steps: worked examples of TensorFlow's semantics, and random values against
-// sums in long double.
+// mdist_reduce and related functions outside of steps: worked examples of TensorFlow's semantics, and random values
+// compared with sums in long double.
 #include "value_support.h"
 
 static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, int op, const mdist_value_t *value,
@@ -41,7 +41,7 @@ static void worked_examples_over_axes_come_out(void **state) {
     mdist_strategy_t *two = make_strategy(2, NULL);
     mdist_strategy_t *one = make_strategy(1, NULL);
 
-    // [1, 2] on both: mean 1.5, sum 6 = 3 N.
+    // [1, 2] on both replicas: the mean is 1.5 and the sum is 6 = 3 N.
     float pair[] = {1, 2}, x1_5 = 1.5f, x6 = 6;
     mdist_tensor_t tensors[2] = {tensor_of(pair, MDIST_FLOAT32, 2), tensor_of(pair, MDIST_FLOAT32, 2)};
     mdist_value_t *value = per_replica(two, tensors);
@@ -50,7 +50,7 @@ static void worked_examples_over_axes_come_out(void **state) {
     expect_plain(reduced(two, MDIST_SUM, value, &last, 1), tensor_of(&x6, MDIST_FLOAT32, 0));
     mdist_value_destroy(value);
 
-    // [1, 2, 3] and [4]: 10 / 4, in float64 for integers.
+    // [1, 2, 3] and [4]: the mean is 10 / 4, in float64 for integers.
     int32_t three[] = {1, 2, 3}, four[] = {4}, x10 = 10;
     double x2_5 = 2.5;
     tensors[0] = tensor_of(three, MDIST_INT32, 3);
@@ -61,7 +61,8 @@ static void worked_examples_over_axes_come_out(void **state) {
     expect_refused(two, MDIST_ERR_MISMATCH, MDIST_SUM, value, NULL, 0, "[3]");
     mdist_value_destroy(value);
 
-    // A last batch of 3 rows in 4: [5, 6] and [7]. Means of means 6.25, mean of all 6.
+    // A last batch of 3 rows instead of 4: [5, 6] and [7]. The mean of the replicas' means is 6.25. The mean of all
+    // rows is 6.
     float first[] = {5, 6}, second[] = {7}, means[] = {5.5f, 7}, x6_25 = 6.25f;
     tensors[0] = tensor_of(first, MDIST_FLOAT32, 2);
     tensors[1] = tensor_of(second, MDIST_FLOAT32, 1);
@@ -74,7 +75,7 @@ static void worked_examples_over_axes_come_out(void **state) {
     expect_plain(reduced(two, MDIST_MEAN, value, NULL, 0), tensor_of(&x6_25, MDIST_FLOAT32, 0));
     mdist_value_destroy(value);
 
-    // One replica, [[1, 2], [3, 4]].
+    // One replica with [[1, 2], [3, 4]].
     float matrix[] = {1, 2, 3, 4}, x23[] = {2, 3}, x2_5f = 2.5f, x46[] = {4, 6}, x10f = 10;
     value = plain(shaped(matrix, MDIST_FLOAT32, 2, 2, NO));
     expect_plain(reduced(one, MDIST_MEAN, value, &axis0, 1), tensor_of(x23, MDIST_FLOAT32, 2));
@@ -107,7 +108,7 @@ static void no_element_at_all_has_no_mean(void **state) {
     expect_plain(reduced(strategy, MDIST_MEAN, value, &axis0, 1),
                  tensor_of((void *)(uintptr_t)&nan_bits64, MDIST_FLOAT64, 0));
     mdist_value_destroy(value);
-    // An empty replica adds nothing to either side of the division.
+    // A replica without rows changes neither the sum nor the count.
     tensors[0] = tensor_of(numbers, MDIST_FLOAT32, 2);
     tensors[1] = tensor_of(NULL, MDIST_FLOAT32, 1);
     tensors[1].shape[0] = 0;
@@ -147,8 +148,8 @@ static void add(Sums *s, int32_t dtype, const unsigned char *at) {
     ++s->count;
 }
 
-// Elements whose sums are exact in a double, so that the long double sum must come out after one rounding: sums of 16
-// bit numbers always are, of floats here because they are multiples of a coarse step.
+// Fills in elements whose sums are exact in a double, so the result is the long double sum, rounded once. Sums of
+// 16-bit numbers are always exact. The floats here are multiples of a coarse step.
 static void fill_exact(int32_t dtype, unsigned char *data, uint64_t elements) {
     fill(dtype, data, elements);
     if (is_integer(dtype)) return;
@@ -175,11 +176,11 @@ static void check_element(const Sums *s, int op, int32_t dtype, const unsigned c
         const double results[] = {0,        (double)s->real, (double)(s->real / (long double)s->count),
                                   s->least, s->most,         (double)s->product};
         if (op == MDIST_PROD || (op == MDIST_MEAN && dtype == MDIST_FLOAT64)) {
-            const double x = load_real(dtype, got), y = results[op]; // rounded more than once: nearly
+            const double x = load_real(dtype, got), y = results[op]; // rounded more than once, so only close
             assert_true(fabs(x - y) <= 1e-12 * fabs(y));
             return;
         }
-        // Rounded from the exact sum in one go: through a float, a 16-bit number could be rounded twice.
+        // The result must be the exact sum, rounded once. Rounding to float first would round a 16-bit number twice.
         if (dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16) {
             const double x = load_real(dtype, got), y = results[op];
             uint16_t bits, beside;
@@ -202,7 +203,7 @@ static void try_random_axes(mdist_strategy_t *strategy, uint32_t n) {
     if (op == MDIST_PROD && !is_integer(dtype) && dtype != MDIST_FLOAT64) op = MDIST_SUM;
     if (op == MDIST_MEAN && (dtype == MDIST_INT64 || dtype == MDIST_UINT64)) op = MDIST_SUM;
     const int32_t rank = (int32_t)(1 + below(3));
-    const unsigned mask = (unsigned)(1 + below((1u << rank) - 1)); // the dimensions that go
+    const unsigned mask = (unsigned)(1 + below((1u << rank) - 1)); // the dimensions to reduce
     uint64_t dims[3] = {NO, NO, NO};
     for (int32_t d = 0; d < rank; ++d) dims[d] = 1 + below(op == MDIST_PROD ? 3 : 7);
     int32_t axes[3];
@@ -458,7 +459,7 @@ static void gather_joins_along_any_axis(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *out = NULL;
     int32_t a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8, 9, 10};
-    // [2, 2] and [3, 2] along 0; [2, 2] and [2, 3] along 1; [1, 2, 2] and [1, 2, 3] along 2.
+    // Joins [2, 2] and [3, 2] along 0, [2, 2] and [2, 3] along 1, [1, 2, 2] and [1, 2, 3] along 2.
     int32_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, columns[] = {1, 2, 5, 6, 7, 3, 4, 8, 9, 10};
     mdist_tensor_t tensors[2] = {shaped(a, MDIST_INT32, 2, 2, NO), shaped(b, MDIST_INT32, 3, 2, NO)};
     mdist_value_t *value = per_replica(strategy, tensors);
@@ -482,7 +483,7 @@ static void gather_joins_along_any_axis(void **state) {
     OK(mdist_gather(strategy, value, 2, &out, NULL, &error));
     expect_plain(out, shaped(columns, MDIST_INT32, 1, 2, 5));
     mdist_value_destroy(value);
-    // A replica without rows, ranks that differ, scalars.
+    // A replica without rows, then different ranks, then scalars.
     tensors[0] = tensor_of(a, MDIST_INT32, 2);
     tensors[1] = shaped(NULL, MDIST_INT32, 0, NO, NO);
     value = per_replica(strategy, tensors);

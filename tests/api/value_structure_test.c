@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures: how they are put together and taken apart, and which paths they refuse.
+// Structures: how they are made and taken apart, and which paths are refused.
 #include "structure_support.h"
 
 static void leaves_are_found_by_path_in_one_order(void **state) {
@@ -61,7 +61,7 @@ static void every_other_value_is_its_own_leaf(void **state) {
     mdist_value_destroy(same);
     mdist_value_destroy(value);
 
-    // No leaves at all is a structure, too.
+    // A structure may have no leaves.
     OK(mdist_value_structure(NULL, NULL, 0, &value, &error));
     expect_paths(value, NULL, 0);
     FAILS(MDIST_ERR_NOT_FOUND, mdist_value_at(value, "a", &same, &error));

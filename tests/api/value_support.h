@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and tensors of any shape, and short ways to look into them.
+// Helpers for values and tensors of any shape.
 #pragma once
 
 #include "collective_support.h"
 
-/// A tensor of up to three dimensions; those that are not there are given as NO.
+/// Stands for a dimension that a tensor of fewer than three dimensions does not have.
 #define NO UINT64_MAX
 MDIST_TEST_HELPER mdist_tensor_t shaped(void *data, int32_t dtype, uint64_t a, uint64_t b, uint64_t c) {
     const uint64_t dims[3] = {a, b, c};
@@ -40,7 +40,7 @@ MDIST_TEST_HELPER mdist_value_t *mirrored(mdist_strategy_t *strategy, mdist_tens
     return value;
 }
 
-/// Tensor `index` is of this dtype and shape and holds these bytes.
+/// Checks that tensor `index` has this dtype, shape and content.
 MDIST_TEST_HELPER void expect_tensor(const mdist_value_t *value, size_t index, mdist_tensor_t wanted) {
     mdist_error_t *error = NULL;
     mdist_tensor_t got;
@@ -54,7 +54,7 @@ MDIST_TEST_HELPER void expect_tensor(const mdist_value_t *value, size_t index, m
     if (bytes != 0) assert_memory_equal(got.data, wanted.data, bytes);
 }
 
-/// The same of a plain value, which is destroyed.
+/// Checks the same for a plain value. Destroys the value.
 MDIST_TEST_HELPER void expect_plain(mdist_value_t *value, mdist_tensor_t wanted) {
     assert_int_equal(mdist_value_kind(value), MDIST_VALUE_PLAIN);
     assert_int_equal(mdist_value_count(value), 1);
@@ -62,7 +62,7 @@ MDIST_TEST_HELPER void expect_plain(mdist_value_t *value, mdist_tensor_t wanted)
     mdist_value_destroy(value);
 }
 
-/// The same of every tensor of a mirrored value, which is destroyed.
+/// Checks the same for every tensor of a mirrored value. Destroys the value.
 MDIST_TEST_HELPER void expect_mirrored(mdist_value_t *value, uint32_t count, mdist_tensor_t wanted) {
     assert_int_equal(mdist_value_kind(value), MDIST_VALUE_MIRRORED);
     assert_int_equal(mdist_value_count(value), count);

@@ -11,7 +11,7 @@ static void a_plain_value_is_a_copy(void **state) {
         fill(dtype, data, 6);
         memcpy(before, data, sizeof data);
         mdist_tensor_t tensor = shaped(data, dtype, 2, 3, NO);
-        tensor.shape[5] = 77; // not read
+        tensor.shape[5] = 77; // must be ignored
         mdist_value_t *value = plain(tensor);
         memset(data, 0, sizeof data);
         expect_plain(value, shaped(before, dtype, 2, 3, NO));
@@ -43,7 +43,7 @@ static void kinds_and_counts_are_told(void **state) {
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_tensor(each, 0, NULL, &error));
     assert_memory_equal(&out, &tensors[0], sizeof out);
     mdist_value_destroy(each);
-    // The strategy may go first.
+    // The value outlives the strategy.
     mdist_strategy_destroy(strategy);
     expect_mirrored(same, 3, tensors[1]);
 }
@@ -85,7 +85,7 @@ static void tensors_that_cannot_be_are_refused(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *value = NULL;
     for (int i = 0; i < 10; ++i) {
-        if (on_gpus() && i == 4) continue; // there is that GPU
+        if (on_gpus() && i == 4) continue; // that GPU exists
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_create(&tensors[i], &value, &error));
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_wrap(&tensors[i], NULL, NULL, &value, &error));
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_broadcast_to(strategy, &tensors[i], &value, &error));
@@ -127,7 +127,7 @@ static void wrapped_memory_is_kept_and_freed_once(void **state) {
     mdist_value_destroy(value);
     assert_int_equal(freed, 1);
 
-    // Every way to fail frees it too.
+    // The memory is freed in every way to fail.
     tensor.dtype = 99;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_wrap(&tensor, &freed, count_free, &value, &error));
     assert_int_equal(freed, 2);
@@ -151,7 +151,7 @@ typedef struct Argument {
     _Atomic int wrong;
 } Argument;
 
-// Destroys the handle in the step: the run still holds the value.
+// Destroys the handle in the step. The run still holds the value.
 static int32_t destroy_argument(mdist_replica_t *replica, void *user_data) {
     Argument *const argument = user_data;
     mdist_tensor_t tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where variables lie, how long they live, and their creation by all replicas together.
+// Memory of variables, their lifetime, and their creation by all replicas together.
 #include <pthread.h>
 
 #include "variable_support.h"
@@ -59,7 +59,7 @@ static void thousands_of_variables_lie_in_order_and_never_move(void **state) {
         for (uint32_t r = 0; r < REPLICAS; ++r) {
             assert_int_equal(place_of(strategy, variables[i], r), place);
             OK(mdist_variable_tensor(variables[i], r, &first_seen[i][r], &error));
-            memset(first_seen[i][r].data, i + (int)r, bytes); // if any two lay over each other, it would show
+            memset(first_seen[i][r].data, i + (int)r, bytes); // would overwrite a variable that overlaps
         }
     }
     for (int i = 0; i < MANY; ++i)
@@ -161,7 +161,7 @@ static void *make_and_destroy(void *user_data) {
         snprintf(name, sizeof name, "thread %d/%d", maker->index, i);
         mdist_status_t status;
         do status = mdist_variable_create(maker->strategy, name, &tensor, &variable, NULL, NULL);
-        while (status == MDIST_ERR_FAILED_PRECONDITION); // another thread has the strategy
+        while (status == MDIST_ERR_FAILED_PRECONDITION); // another thread uses the strategy
         mdist_tensor_t copy;
         if (status != MDIST_OK || mdist_variable_tensor(variable, 1, &copy, NULL) != MDIST_OK ||
             memcmp(copy.data, &number, sizeof number) != 0)
@@ -233,7 +233,7 @@ static void creation_in_a_step_takes_replica_zeros_values(void **state) {
                 assert_memory_equal(copy.data, data, 2 * sizeof(float));
             }
         }
-        // The name is free again, so the variable went with the last handle.
+        // The variable ended with its last handle, so the name can be used again.
         for (int r = 0; r < REPLICAS; ++r) mdist_variable_destroy(c.made[(r + turn) % REPLICAS]);
     }
     mdist_strategy_destroy(strategy);
@@ -262,12 +262,12 @@ static void replicas_that_create_different_variables_are_all_told(void **state) 
             }
         }
     expect_usable(strategy);
-    // AUTO is ON_WRITE, so these two agree. The name is free: none of the failed creations took it.
+    // AUTO means ON_WRITE, so these two agree. The failed creations have not used up the name.
     Creation c;
     fill_creation(&c, data);
     c.options[1].synchronization = MDIST_SYNC_ON_WRITE;
     OK(mdist_run(strategy, creating_step, &c, NULL, 0, NULL, 0, NULL, &error));
-    // A second one of the name fails on all, alike.
+    // A second variable with the same name fails on all replicas in the same way.
     Creation again;
     fill_creation(&again, data);
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, creating_step, &again, NULL, 0, NULL, 0, NULL, &error));
@@ -280,7 +280,7 @@ static void replicas_that_create_different_variables_are_all_told(void **state) 
     mdist_strategy_destroy(strategy);
 }
 
-// Every replica writes, but not the same.
+// Writes on every replica, with different variables or operations.
 static int32_t disagreeing_step(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *const *const variables = user_data;
     float number = 9;
@@ -329,7 +329,7 @@ static void a_strategy_that_was_aborted_still_reads_and_writes_its_own_memory(vo
     mdist_variable_destroy(v);
 }
 
-// In a step, the functions of the other context are refused, and the message names the right one.
+// Outside functions fail in a step. The message names the function to use instead.
 typedef struct Misplaced {
     mdist_variable_t *variable;
     mdist_value_t *value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From memory to its variable, and variables that lie with others.
+// Finding the variable of an address, and variables that are placed with others.
 #include "variable_support.h"
 
 static mdist_variable_t *create(mdist_strategy_t *strategy, const char *name, mdist_dtype_t dtype, uint64_t elements) {
@@ -46,7 +46,7 @@ static void any_address_of_a_copy_leads_to_its_variable(void **state) {
                 const char *const begin = copy.data, *const end = begin + (bytes == 0 ? 1 : bytes);
                 expect_found(strategy, begin, mdist_variable_name(variables[v]), local);
                 expect_found(strategy, end - 1, mdist_variable_name(variables[v]), local);
-                expect_not_found(strategy, end); // a gap: none of them fills its last 64 bytes
+                expect_not_found(strategy, end); // in a gap: no variable fills its last 64 bytes
                 expect_not_found(other, begin);
             }
         expect_not_found(strategy, variables);
@@ -73,7 +73,7 @@ static void the_variable_goes_with_the_last_of_its_handles(void **state) {
     expect_found(strategy, copy.data, "v", 1);
     mdist_variable_destroy(found);
     expect_not_found(strategy, copy.data);
-    // Its place goes to the next one, and so does its address.
+    // The next variable gets its place and its address.
     variable = create(strategy, "w", MDIST_FLOAT32, 2);
     expect_found(strategy, copy.data, "w", 1);
     mdist_variable_destroy(variable);
@@ -85,7 +85,7 @@ typedef struct InStep {
     Note notes[2];
 } InStep;
 
-/// Creates a variable, and finds it by the memory of its own copy.
+/// Creates a variable, and finds it by the address of its own copy.
 static int32_t create_and_find(mdist_replica_t *replica, void *user_data) {
     InStep *const self = user_data;
     const int32_t id = mdist_replica_id(replica);
@@ -137,7 +137,7 @@ static void a_variable_lies_with_another_of_its_strategy_only(void **state) {
     options.colocate_with = anchor;
     OK(mdist_variable_create(strategy, "slot", &initial, &slot, &options, &error));
     mdist_variable_destroy(slot);
-    // Compiled against a header without the field, whose size the options then have.
+    // Options of a program that was compiled with an older header, which lacks this field.
     options.colocate_with = foreign;
     options.struct_size = offsetof(mdist_variable_options_t, colocate_with);
     OK(mdist_variable_create(strategy, "slot", &initial, &slot, &options, &error));

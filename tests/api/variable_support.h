@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar float variables on two replicas, as most worked examples have them.
+// Helpers for scalar float variables on two replicas, as in most worked examples.
 #pragma once
 
 #include "value_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables by synchronization, aggregation, place and operation: every cell of the table, with one replica, two and
-// three. (With several workers: tests/multi/variables_test.c.)
+// Tests every cell of the table of variables (synchronization, aggregation, place, operation) with 1, 2 and 3 replicas.
+// tests/multi/variables_test.c does it with several workers.
 #include "variable_table.h"
 
 static void writes_and_reads_are_as_the_table_says(void **state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables by synchronization, aggregation and place of the call, case by case as TensorFlow has them.
+// Variables by synchronization, aggregation and place of the call, with TensorFlow's worked examples.
 #include "variable_support.h"
 
 static void cross_replica_writes_reach_every_copy(void **state) {
@@ -66,7 +66,7 @@ static void sync_on_read_aggregates_when_read(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *out = NULL;
-    // SUM: 1 on both reads 2; setting 6 leaves 3 on each and reads 6; adding is refused.
+    // SUM: 1 on both copies reads 2. Set to 6, each copy is 3, and it reads 6. Adding is refused.
     mdist_variable_t *v = scalar_variable(strategy, "v", 1, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM);
     expect_read(v, 2);
     assign_outside(v, MDIST_ASSIGN_SET, 6);
@@ -79,7 +79,7 @@ static void sync_on_read_aggregates_when_read(void **state) {
     mdist_value_destroy(value);
     expect_copies(v, 3, 3);
     mdist_variable_destroy(v);
-    // MEAN: 1 reads 1; 6 leaves 6; copies 0 and 6 read 3.
+    // MEAN: 1 reads 1. Set to 6, each copy is 6. Copies 0 and 6 read 3.
     v = scalar_variable(strategy, "v", 1, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_MEAN);
     expect_read(v, 1);
     assign_outside(v, MDIST_ASSIGN_SET, 6);
@@ -124,7 +124,7 @@ static void integers_divide_and_wrap(void **state) {
         }
     }
     mdist_variable_destroy(v);
-    // A global step: ONLY_FIRST_REPLICA, one more on each of three replicas is one more.
+    // A step counter with ONLY_FIRST_REPLICA: if each of three replicas adds one, it grows by one.
     options.synchronization = MDIST_SYNC_AUTO;
     uint8_t zero = 0, one = 1;
     tensor = tensor_of(&zero, MDIST_UINT8, 0);
@@ -166,7 +166,7 @@ static void options_that_cannot_be_are_refused(void **state) {
     mdist_tensor_t huge = shaped(NULL, MDIST_FLOAT64, (uint64_t)1 << 59, NO, NO);
     FAILS(MDIST_ERR_OUT_OF_MEMORY, mdist_variable_create(strategy, "v", &huge, &v, NULL, &error));
     assert_null(v);
-    // None of them took the name.
+    // None of the failed calls has used up the name.
     OK(mdist_variable_create(strategy, "v", &tensor, &v, NULL, &error));
     mdist_variable_t *second = NULL;
     const mdist_status_t status = mdist_variable_create(strategy, "v", &tensor, &second, NULL, &error);
@@ -176,7 +176,7 @@ static void options_that_cannot_be_are_refused(void **state) {
     assert_string_equal(mdist_variable_name(v), "v");
     mdist_variable_destroy(v);
     assert_string_equal(mdist_variable_name(v), "");
-    OK(mdist_variable_create(strategy, "v", &tensor, &v, NULL, &error)); // free again
+    OK(mdist_variable_create(strategy, "v", &tensor, &v, NULL, &error)); // can be used again
     mdist_variable_destroy(v);
     mdist_strategy_destroy(strategy);
 }
@@ -193,7 +193,7 @@ static void writes_that_do_not_fit_are_refused(void **state) {
     mdist_value_t *shape = make_value(data, MDIST_FLOAT32, 1), *type = make_value(data, MDIST_INT32, 0);
     mdist_value_t *good = make_value(data, MDIST_FLOAT32, 0);
     tensors[1] = tensor_of(data, MDIST_FLOAT32, 2);
-    mdist_value_t *half = per_replica(two, tensors); // copy 0 would fit
+    mdist_value_t *half = per_replica(two, tensors); // the tensor of copy 0 would fit
     mdist_value_t *const bad[] = {other, shape, type, half};
     for (int i = 0; i < 4; ++i)
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_assign(v, MDIST_ASSIGN_SET, bad[i], &error));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_update: one copy after another, with what belongs to each, and every way to fail.
+// mdist_update: updates one copy after another with the arguments of its replica, and every way to fail.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -49,7 +49,7 @@ struct Seen {
     World *world;
     std::vector<uint32_t> order;
     uint32_t stop_at = kReplicas;
-    int how = 0; // what happens there
+    int how = 0; // 0 to 2: how it fails there
     int wrong = 0;
 };
 
@@ -95,7 +95,7 @@ void the_first_failure_stops_the_update_and_is_told(void **) {
         assert_int_equal(mdist_error_replica(error), 1);
         mdist_error_free(error);
         assert_int_equal(seen.order.size(), 2);
-        assert_true(world.copy(0) == 8); // changed already, and stays so
+        assert_true(world.copy(0) == 8); // was changed before, and stays changed
         assert_true(world.copy(1) == 1 && world.copy(2) == 1);
         seen = Seen{&world, {}};
         OK(mdist_update(world.variable, add_arguments, &seen, arguments, 1, nullptr, 0, &error)); // works afterwards
@@ -130,8 +130,8 @@ void wrong_arguments_are_refused_before_the_first_copy(void **) {
     world.end();
 }
 
-/// Inside, assign writes the copy at hand by its own tensor; reading and reducing work; a value that has no tensor for
-/// the copy is refused.
+/// In an update function, assign writes the current copy with its own tensor, and reading and reducing work. A value
+/// without a tensor for the copy is refused.
 struct Inside {
     World *world;
     mdist_value_t *other; // of two replicas

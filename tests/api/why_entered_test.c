@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread of the program says before it hands a number to mdist_replica_exit or mdist_merge_end.
+// Causes that a thread of the program gives (mdist_fail_because) before mdist_replica_exit or mdist_merge_end.
 #include "step_support.h"
 
 enum { CODE = 7 };
 
-/// Leaves the only replica of a new run of `strategy`, which ends with that message, or with none.
+/// Exits the only replica of a new run of `strategy`. Checks the error message of the run; "" if `code` is 0.
 static void leave(mdist_strategy_t *strategy, mdist_replica_t *replica, int32_t code, const char *message) {
     mdist_error_t *error = NULL;
     OK(mdist_replica_exit(replica, code, &error));
@@ -23,7 +23,7 @@ static void what_is_said_before_the_exit_comes_back_from_the_run(void **state) {
     mdist_fail_because("the loss is NaN at batch 41");
     leave(strategy, entered.replicas[0], CODE, "the step of replica 0 returned 7: the loss is NaN at batch 41");
 
-    begin_and_enter(&entered, strategy); // it is forgotten once it is told
+    begin_and_enter(&entered, strategy); // the cause was used up by the first run
     leave(strategy, entered.replicas[0], CODE, "the step of replica 0 returned 7");
 
     mdist_fail_because("before the replica was entered");
@@ -97,7 +97,7 @@ static void what_is_said_in_a_merge_comes_back_from_the_run(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// A step in whose middle replicas of another strategy come and go.
+/// A step that enters and exits a replica of another strategy.
 static int32_t run_another(mdist_replica_t *replica, void *user_data) {
     mdist_strategy_t *other = user_data;
     mdist_replica_t *inner = NULL;

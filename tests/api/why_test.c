@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a function says before it fails (mdist_fail_because) comes back from the call that it fails: of every kind of
-// function, of the innermost one, and of no other.
+// Causes that a function gives before it fails (mdist_fail_because). The failed call's message contains them, for every
+// kind of function. In nested functions, each call gets only the cause of its own function.
 #include "variable_support.h"
 
 enum { CODE = 7 };
@@ -125,7 +125,7 @@ static mdist_status_t fail_dataset(const World *w, void *why, mdist_error_t **er
     return mdist_distribute_from_function(w->strategy, make_dataset, why, &out, NULL, error);
 }
 
-/// The first element of a dataset, which is destroyed.
+/// Takes the first element of a dataset. Destroys the dataset.
 static mdist_status_t take(mdist_status_t made, mdist_dataset_t **dataset, mdist_error_t **error) {
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *value = NULL;
@@ -183,7 +183,7 @@ static const Function kinds[] = {
     {fail_prefetched_generator, "the generator function returned 7", "; it must return 0 to continue"},
 };
 
-/// The call fails with a message that is `who` and `rest`, no more and no less.
+/// Checks that the call fails, and that its message is exactly `who` and `rest`.
 static void expect_message(const World *world, Call *call, void *why, const char *who, const char *rest) {
     mdist_error_t *error = NULL;
     char wanted[1024];
@@ -209,7 +209,7 @@ static void what_a_function_says_comes_back_and_is_forgotten(void **state) {
 
 // ---- What it may say.
 
-/// `times` times `text`.
+/// Writes `text` into `out`, `times` times.
 static char *repeated(char *out, const char *text, size_t times) {
     out[0] = '\0';
     for (char *at = out; times > 0; --times) at = stpcpy(at, text);
@@ -256,7 +256,7 @@ typedef struct Nest {
     int32_t update_code, merge_code;
     char *update_why;
     const char *merge_why, *step_why;
-    int repeats; // the merge says what it was told
+    int repeats; // the merge gives the inner message as its cause
 } Nest;
 
 static int32_t nested_update(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
@@ -348,7 +348,7 @@ static void of_replicas_that_all_fail_the_one_that_is_told_has_its_own_sentence(
         for (int again = 0; again < 20; ++again) {
             mdist_error_t *error = NULL;
             char wanted[64];
-            mdist_fail_because("outside of all"); // for nobody
+            mdist_fail_because("outside of all"); // belongs to no function
             mdist_run(strategy, say_own_id, NULL, NULL, 0, NULL, 0, NULL, &error);
             const int id = mdist_error_replica(error);
             snprintf(wanted, sizeof wanted, "the step of replica %d returned 7: I am %d", id, id);

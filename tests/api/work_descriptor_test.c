@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works in an event loop: a descriptor is readable when mdist_work_test has something to do or to say, and one thread
-// that does nothing else but poll and test brings every operation to its end.
+// Works in an event loop. A work's descriptor is readable when mdist_work_test can make progress or has a result. One
+// thread that only polls and tests can complete every operation.
 #include "step_support.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int is_readable(int descriptor, int timeout_ms) {
     return ready == 1 && self.revents == POLLIN;
 }
 
-/// What a step of an event loop does: the status of the test after polling.
+/// Polls and tests like an event loop, until the work is done or fails. Returns the last status.
 static mdist_status_t poll_until_over(int descriptor, mdist_work_t *work) {
     for (;;) {
         int32_t done = 0;
@@ -55,7 +55,7 @@ static void it_is_readable_when_all_have_come(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     for (int s = 0; s < 3; ++s) {
-        for (int asked = 0; asked < 2; ++asked) { // before a test, or after
+        for (int asked = 0; asked < 2; ++asked) { // polls before any test, or after one
             Entered run;
             int32_t done = -1;
             mdist_work_t *work = NULL, *other = NULL;
@@ -74,7 +74,7 @@ static void it_is_readable_when_all_have_come(void **state) {
             assert_true(numbers[1][0][sizes[s] - 1] == 3);
             mdist_work_destroy(work);
             mdist_work_destroy(other);
-            assert_true(is_readable(descriptor, PATIENCE_MS)); // for good
+            assert_true(is_readable(descriptor, PATIENCE_MS)); // stays readable
             close(descriptor);
             assert_true(is_readable(twin, PATIENCE_MS));
             close(twin);
@@ -107,7 +107,7 @@ static void a_single_replica_has_something_to_do_at_once(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Nobody calls anything but after epoll said so.
+/// After the start, makes a call only when epoll reports a descriptor.
 static void one_thread_brings_everything_to_its_end(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -120,7 +120,7 @@ static void one_thread_brings_everything_to_its_end(void **state) {
             const int loop = epoll_create1(EPOLL_CLOEXEC);
             begin_and_enter(&run, strategy);
             for (uint32_t i = 0; i < n * DEPTH; ++i) {
-                const uint32_t r = order % 2 == 0 ? i % n : i / DEPTH; // side by side, or one after the other
+                const uint32_t r = order % 2 == 0 ? i % n : i / DEPTH; // interleaved, or one replica after another
                 const int at = (int)(order % 2 == 0 ? i / n : i % DEPTH);
                 OK(start(run.replicas[r], r, at, sizes[(at + order) % 3], &works[r][at], &error));
                 struct epoll_event event = {.events = EPOLLIN, .data.u32 = r * DEPTH + (uint32_t)at};
@@ -151,7 +151,7 @@ static void one_thread_brings_everything_to_its_end(void **state) {
     }
 }
 
-/// Each on its own thread, as with an event loop per core.
+/// Polls on each replica's own thread, like one event loop per core.
 static int32_t poll_in_step(mdist_replica_t *replica, void *user_data) {
     const uint32_t r = (uint32_t)mdist_replica_id(replica), n = (uint32_t)mdist_replica_count(replica);
     const int round = *(const int *)user_data;
@@ -189,7 +189,7 @@ static void every_failure_is_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     for (enum Fault fault = ABORT; fault < FAULTS; ++fault) {
-        for (int queued = 0; queued < 2; ++queued) { // the one that is polled waits for its turn
+        for (int queued = 0; queued < 2; ++queued) { // the polled one is not the first in its queue
             const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 30000000};
             mdist_strategy_t *strategy = make_strategy(3, NULL);
             Entered run;
@@ -293,7 +293,7 @@ static void bad_calls_are_refused(void **state) {
     mdist_error_free(error);
     error = NULL;
     assert_int_equal(descriptor, -7);
-    OK(mdist_work_wait(work, MDIST_FOREVER, &done, &error)); // none the worse for it
+    OK(mdist_work_wait(work, MDIST_FOREVER, &done, &error)); // the failed call has not changed the work
     assert_int_equal(done, 1);
     mdist_work_destroy(work);
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_work_descriptor(work, &descriptor, &error));

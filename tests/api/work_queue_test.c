@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several collectives of a replica under way at once: they take their turn, whoever asks for which. Where nobody waits
-// for anybody, one thread is all replicas in turn, so that nothing is left to chance.
+// Several started collectives of one replica. They run in the order of their start, in whatever order the program tests
+// them. Where no call waits for another replica, one thread acts for all replicas, which makes the tests deterministic.
 #include "step_support.h"
 
 #include <sched.h>
@@ -82,7 +82,7 @@ static void several_may_be_asked_for_in_any_order(void **state) {
             OK(mdist_work_wait(all[who][first].work, MDIST_FOREVER, &done, &error));
             assert_int_equal(done, 1);
             for (int i = 0; i < DEPTH; ++i) {
-                const int at = (first + i * 5) % DEPTH; // 5 and 6 have no divisor in common: each once
+                const int at = (first + i * 5) % DEPTH; // 5 and 6 are coprime, so each occurs once
                 for (uint32_t r = 0; r < N; ++r) require_done(&all[(r + who) % N][at], N, at);
             }
             destroy_all(N, DEPTH);
@@ -94,7 +94,7 @@ static void several_may_be_asked_for_in_any_order(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Also those of the other replicas, which are in no call.
+/// A call also runs earlier operations of the other replicas, which are in no call.
 static void who_calls_lets_the_others_take_their_turn(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -142,7 +142,7 @@ static int32_t merge_nothing(mdist_strategy_t *strategy, mdist_value_t *const *a
     return 0;
 }
 
-/// Each kind of call finds the numbers that were started before it reduced.
+/// Each kind of call completes the operations that were started before it.
 static int32_t call_after_starts(mdist_replica_t *replica, void *user_data) {
     Turns *self = user_data;
     const uint32_t id = (uint32_t)mdist_replica_id(replica);
@@ -160,7 +160,7 @@ static int32_t call_after_starts(mdist_replica_t *replica, void *user_data) {
             case 0:
                 status = mdist_barrier(replica, NULL, NULL);
                 break;
-            case 1: // what was summed once, again
+            case 1: // sums again what the started operation has summed
                 status = mdist_all_reduce(replica, MDIST_SUM, &all[id][1].buffer, &all[id][1].buffer, 1, NULL, NULL);
                 for (int i = 0; i < LONG; ++i) all[id][1].numbers[i] /= N;
                 break;
@@ -207,8 +207,8 @@ static void a_blocking_call_waits_for_its_turn(void **state) {
 
 // ---- Failures.
 
-/// Starts one that does not meet its like. Whoever comes last to an operation on GPUs finds that out at once, and cannot
-/// go on starting.
+/// Starts an operation that does not match the others. On GPUs, the last replica of an operation finds that out at once
+/// and cannot start more.
 static void start_in_vain(const Entered *run, uint32_t r, int at, int kind) {
     mdist_error_t *error = NULL;
     prepare(&all[r][at], r, at);
@@ -233,7 +233,7 @@ static void a_mismatch_in_the_third_spares_the_first_two(void **state) {
         }
         for (uint32_t r = 0; r < N; ++r) {
             for (int at = 0; at < 2; ++at) require_done(&all[r][at], N, at);
-            if (all[r][DEPTH - 1].work == NULL) continue; // it knows
+            if (all[r][DEPTH - 1].work == NULL) continue; // it has the error already
             assert_int_equal(mdist_work_wait(all[r][2].work, MDIST_FOREVER, &done, &error), MDIST_ERR_MISMATCH);
             assert_non_null(strstr(mdist_error_message(error), "operation 3 of the step"));
             mdist_error_free(error);
@@ -256,7 +256,7 @@ static void destroying_one_in_the_middle(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(N, NULL);
     for (int victim = 0; victim < DEPTH; ++victim) {
-        for (uint32_t come = 0; come <= N; ++come) { // so many replicas have started theirs
+        for (uint32_t come = 0; come <= N; ++come) { // the number of replicas that have started theirs
             Entered run;
             int32_t done = -1;
             begin_and_enter(&run, strategy);
@@ -329,13 +329,13 @@ static void who_leaves_with_several_under_way_fails_the_run(void **state) {
         FAILS(MDIST_ERR_ABORTED, mdist_barrier(run.replicas[1], NULL, &error));
         OK(mdist_replica_exit(run.replicas[1], 0, &error));
         end_with(strategy, MDIST_ERR_FAILED_PRECONDITION, "work_under_way");
-        expect_runs(strategy); // with the works still there
+        expect_runs(strategy); // while the works still exist
         destroy_all(met ? 2 : 1, DEPTH);
     }
     mdist_strategy_destroy(strategy);
 }
 
-/// The second's limit is over long before the first's is; but it has not begun.
+/// The timeout of the second operation counts from its turn, however long the first operation takes.
 static void a_timeout_counts_from_the_turn(void **state) {
     (void)state;
     mdist_error_t *error = NULL;

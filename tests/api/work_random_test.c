@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of collectives in which every replica chooses for itself how it takes part: by the blocking form, or
-// started and then waited for in bits, tested, left to another thread, or destroyed; with cores for all, and pinned to
-// one. What arrives is compared with a plain computation. In some programs one replica destroys its work at once: then
-// an operation has been done for all or for nobody.
+// Random programs of collectives. Each replica chooses how it takes part: it blocks, or it starts a work and then waits
+// for it (at once or in parts), tests it, leaves it to another thread, or destroys it. The programs run on all cores,
+// and on one core. The results are compared with a plain computation. In some programs one replica destroys its work at
+// once. Then the operation is done on all replicas or on none.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -22,15 +22,15 @@ typedef struct Program {
     uint32_t n;
     int length;
     Kind kinds[LONGEST];
-    uint32_t elements[LONGEST]; // of an input; a multiple of n where it is cut
+    uint32_t elements[LONGEST]; // of an input; a multiple of n if it is cut into parts
     uint32_t roots[LONGEST];
-    int fault_at;       // or -1
-    uint32_t fault_who; // destroys its work at once
+    int fault_at;       // the operation at which it happens, or -1
+    uint32_t fault_who; // the replica that destroys its work at once
     Note notes[MOST];
-    int reached[MOST]; // operations that went well
+    int reached[MOST]; // number of operations that succeeded
 } Program;
 
-static uint64_t mixed(uint64_t z) { // splitmix64's
+static uint64_t mixed(uint64_t z) { // splitmix64
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
@@ -104,7 +104,7 @@ typedef struct Part {
     int at;
     mdist_buffer_t in, out;
     mdist_work_t *work;
-    mdist_status_t status; // of waiting elsewhere
+    mdist_status_t status; // of the wait on another thread
 } Part;
 
 static mdist_status_t start(Part *p, mdist_error_t **error) {
@@ -181,7 +181,7 @@ static mdist_status_t take_part(Part *p, Form form, mdist_error_t **error) {
     return status;
 }
 
-/// 1 if it went well.
+/// Returns 1 if the operation succeeded.
 static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *state) {
     const uint32_t id = (uint32_t)mdist_replica_id(replica);
     const Kind kind = self->kinds[at];
@@ -245,8 +245,8 @@ static void check_program(mdist_strategy_t *strategy, Program *self, int own) {
         const int all = status == MDIST_OK;
         const int reached = all ? self->length : self->fault_at + (r == self->fault_who);
         if (self->reached[r] != reached)
-            fail_msg("seed %llu: replica %u came to %d, not %d", (unsigned long long)self->seed, (unsigned)r,
-                     self->reached[r], reached);
+            fail_msg("seed %llu: replica %u completed %d operations, not %d", (unsigned long long)self->seed,
+                     (unsigned)r, self->reached[r], reached);
     }
 }
 
@@ -281,7 +281,7 @@ static void every_form_of_every_collective_gives_the_same(void **state) {
     run_programs(first_seed(), how_many());
 }
 
-/// The library asks for the cores it may use when a strategy is made.
+/// The library asks for its allowed cores when a strategy is made.
 static void also_on_one_core(void **state) {
     (void)state;
     cpu_set_t before, one;

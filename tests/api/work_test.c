@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives under way: started, tested, waited for, given up. Where nobody waits for anybody, one thread is all
-// replicas in turn, so that nothing is left to chance.
+// Works: started, tested, waited for, and destroyed early. Where no call waits for another replica, one thread acts for
+// all replicas, which makes the tests deterministic.
 #include "collective_support.h"
 #include "step_support.h"
 
@@ -99,7 +99,7 @@ static void check(Kind kind, const Party *parties, uint32_t n, uint64_t elements
 static Party parties[N];
 static const uint64_t sizes[] = {0, 3, 99, 600, 6000, 21000};
 
-/// All but the last start; the last starts too or calls, and need not wait for anybody.
+/// All replicas but the last start the operation. The last one starts or calls it, and does not need to wait.
 static void whoever_comes_last_need_not_wait(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -128,7 +128,7 @@ static void whoever_comes_last_need_not_wait(void **state) {
                 }
                 for (uint32_t r = 0; r < N; ++r) {
                     if (parties[r].work == NULL) continue;
-                    for (int again = 0; again < 2; ++again) { // what is done stays done
+                    for (int again = 0; again < 2; ++again) { // the result stays the same
                         if ((r + last) % 2 == 0)
                             OK(mdist_work_test(parties[r].work, &done, &error));
                         else
@@ -138,7 +138,7 @@ static void whoever_comes_last_need_not_wait(void **state) {
                     if (r == 1) mdist_work_destroy(parties[r].work);
                 }
                 check(kind, parties, N, sizes[s]);
-                // The replicas are free for the next one, whether the work is still there or not.
+                // The replicas can start the next operation, whether the old work still exists or not.
                 for (uint32_t r = 0; r + 1 < N; ++r) {
                     mdist_work_t *work = parties[r].work;
                     OK(mdist_barrier_start(run.replicas[r], &parties[r].work, NULL, &error));
@@ -204,7 +204,7 @@ static void who_leaves_with_work_under_way_fails_the_run(void **state) {
             if (met) OK(call(ALL_REDUCE, run.replicas[1], &parties[1], &error));
             REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[0], code, error_out),
                    "work_under_way");
-            assert_int_equal(mdist_replica_id(run.replicas[0]), -1); // it has left all the same
+            assert_int_equal(mdist_replica_id(run.replicas[0]), -1); // it has left anyway
             if (met) {
                 OK(mdist_work_test(parties[0].work, &done, &error));
                 check(ALL_REDUCE, parties, 2, 6000);
@@ -217,7 +217,7 @@ static void who_leaves_with_work_under_way_fails_the_run(void **state) {
                 FAILS(MDIST_ERR_CALLBACK, mdist_run_end(strategy, NULL, 0, &error));
             else
                 end_with(strategy, MDIST_ERR_FAILED_PRECONDITION, "work_under_way");
-            expect_runs(strategy); // with the work still there
+            expect_runs(strategy); // while the work still exists
             mdist_work_destroy(parties[0].work);
         }
     }
@@ -245,7 +245,7 @@ static void a_timeout_counts_from_the_start_and_is_for_ever(void **state) {
         else
             while ((status = mdist_work_test(parties[1].work, &done, &error)) == MDIST_OK) assert_int_equal(done, 0);
         assert_int_equal(status, MDIST_ERR_TIMEOUT);
-        assert_int_equal(mdist_error_replica(error), 0); // the one that is missing
+        assert_int_equal(mdist_error_replica(error), 0); // the missing replica
         snprintf(first, sizeof first, "%s", mdist_error_message(error));
         mdist_error_free(error);
         error = NULL;
@@ -277,10 +277,10 @@ static void a_mismatch_is_everybodys(void **state) {
             FAILS(MDIST_ERR_MISMATCH, mdist_work_test(parties[r].work, &done, &error));
             mdist_work_destroy(parties[r].work);
         }
-        for (int r = 0; r < 3; ++r) assert_true(parties[r].out[0] == -1); // not a byte was moved
+        for (int r = 0; r < 3; ++r) assert_true(parties[r].out[0] == -1); // no output was written
         exit_all(&run);
         end_with(strategy, MDIST_ERR_MISMATCH, "different_calls");
-        // A replica that leaves is missed by one that has only started.
+        // If a replica leaves, the others get an error, even those that have only started.
         begin_and_enter(&run, strategy);
         OK(mdist_barrier_start(run.replicas[0], &parties[0].work, NULL, &error));
         OK(mdist_replica_exit(run.replicas[2], 0, &error));
@@ -357,7 +357,7 @@ static void destroying_a_work_too_early_fails_the_step(void **state) {
     for (uint32_t who = 0; who < N; ++who) {
         Entered run;
         int32_t done = -1;
-        Party *freed = malloc(sizeof *freed); // nobody reads it from then on
+        Party *freed = malloc(sizeof *freed); // not used after its work is destroyed
         prepare(ALL_REDUCE, parties, N, 6000);
         begin_and_enter(&run, strategy);
         freed->input = buffer_of(freed->in, MDIST_FLOAT32, 6000);
@@ -392,7 +392,7 @@ static void *wait_for_ever(void *argument) {
     return NULL;
 }
 
-/// Whatever another thread does with the work meanwhile, the buffers are free after destroying it.
+/// After destroying a work, its buffers may be freed, even if another thread waits for it.
 static void destroying_a_work_that_another_thread_waits_for(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -409,7 +409,7 @@ static void destroying_a_work_that_another_thread_waits_for(void **state) {
         OK(start(ALL_REDUCE, run.replicas[0], freed, NULL, &error));
         waiting.work = freed->work;
         assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, &waiting), 0);
-        for (int turn = 0; turn < i % 10; ++turn) sched_yield(); // before it waits, or while it does
+        for (int turn = 0; turn < i % 10; ++turn) sched_yield(); // destroys it before the thread waits, or during it
         mdist_work_destroy(waiting.work);
         free(freed);
         prepare(ALL_REDUCE, parties, 2, 6000);
@@ -475,7 +475,8 @@ static void an_abort_ends_what_is_under_way(void **state) {
             exit_all(&run);
             if (!destroy) FAILS(MDIST_ERR_ABORTED, mdist_run_end(strategy, NULL, 0, &error));
             mdist_strategy_destroy(strategy);
-            FAILS(MDIST_ERR_ABORTED, mdist_work_test(parties[0].work, &waiting.done, &error)); // it outlives all
+            FAILS(MDIST_ERR_ABORTED,
+                  mdist_work_test(parties[0].work, &waiting.done, &error)); // the work outlives the strategy
             mdist_work_destroy(parties[0].work);
         }
     }
@@ -523,7 +524,7 @@ static void steps_of_mdist_run_start_too(void **state) {
     mdist_strategy_t *strategy = make_strategy(N, NULL);
     for (int i = 0; i < 40; ++i) {
         RunCall self = {.strategy = strategy, .mode = i % 4, .status = MDIST_ERR_INTERNAL};
-        pthread_t thread; // replica 0 may end it
+        pthread_t thread; // replica 0 may end the calling thread
         memset(left_behind, 0, sizeof left_behind);
         prepare(ALL_REDUCE, parties, N, i % 3 == 0 ? 6 : 6000);
         assert_int_equal(pthread_create(&thread, NULL, run_there, &self), 0);
