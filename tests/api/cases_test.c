@@ -45,7 +45,7 @@ static void lists_of_different_lengths_are_refused(void **state) {
     }
 }
 
-// ---- One that fails: in a step, in a merge of it, in a run in that, in a merge of that.
+// ---- Failures at any depth: in a step, in its merge, in a run inside that merge, in a merge of that run.
 
 static int32_t fail_step(mdist_replica_t *replica, void *user_data);
 

@@ -158,7 +158,7 @@ static void parts_that_do_not_add_up_are_a_mismatch_for_all(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Arguments wrong by themselves.
+// ---- Invalid arguments of one replica.
 
 typedef struct Wrong {
     const char *what;

@@ -58,7 +58,7 @@ static mdist_status_t wanted_of_bracket(const Entry *entry) {
     return strcmp(entry->name, "mdist_run_begin") == 0 ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION;
 }
 
-// ---- One run per function and place; notes by replica.
+// ---- One run for each function and place. Notes are by replica.
 
 typedef struct Trial {
     World world;
@@ -153,7 +153,7 @@ static void a_replica_dies_with_its_step(void **state) {
     }
 }
 
-// ---- In a merge, and in a step inside of it.
+// ---- In a merge, and in a step inside the merge.
 
 static int32_t use_outer_handles(mdist_replica_t *replica, void *user_data) {
     Trial *self = user_data;
@@ -195,7 +195,7 @@ static void in_a_merge_the_functions_outside_of_steps_work(void **state) {
     }
 }
 
-// ---- Another thread than the step's.
+// ---- On a thread that does not run the step.
 
 typedef struct Foreign {
     Trial *trial;
@@ -283,7 +283,7 @@ static void in_their_merges_the_functions_outside_of_steps_work(void **state) {
     }
 }
 
-// ---- Handles that are none.
+// ---- Invalid handles.
 
 static int32_t use_neighbour(mdist_replica_t *replica, void *user_data) {
     Trial *self = user_data;

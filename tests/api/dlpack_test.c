@@ -170,7 +170,7 @@ static void without_a_deleter_only_the_memory_has_to_stay(void **state) {
     }
 }
 
-// ---- Strides and shapes at random, against the definition of dense: element i in row-major order lies at i.
+// ---- Random strides and shapes. Dense means: element i in row-major order is at offset i.
 
 static int lies_dense(const int64_t *shape, const int64_t *strides, int32_t rank) {
     const int64_t elements = elements_of(shape, rank);
@@ -228,7 +228,7 @@ static void whatever_is_dense_comes_in_and_nothing_else(void **state) {
     assert_true(dense > 500 && refused > 500);
 }
 
-// ---- What the library itself allocated.
+// ---- Memory that the library allocated.
 
 static void our_memory_outlives_its_value(void **state) {
     (void)state;
@@ -257,7 +257,7 @@ static void our_memory_outlives_its_value(void **state) {
         }
 }
 
-// ---- Where values go: runs, datasets, other threads.
+// ---- Values in runs, in datasets and on other threads.
 
 typedef struct Argument {
     Theirs theirs;

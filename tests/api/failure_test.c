@@ -182,7 +182,7 @@ static void executor_caller_stops_at_the_first_failure(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Failures in merges and in what is nested inside them.
+// ---- Failures in merges and in runs nested inside them.
 
 enum { IN_MERGE_FUNCTION, IN_NESTED_STEP, IN_NESTED_MERGE };
 
@@ -394,7 +394,7 @@ static void a_replica_that_leaves_early_is_a_mismatch_and_no_timeout(void **stat
     }
 }
 
-// ---- Timeouts: for ever.
+// ---- Timeouts, after which the strategy stays aborted.
 
 typedef struct Late {
     Case base;

@@ -183,7 +183,7 @@ static void every_fault_is_told_and_forgotten(void **state) {
     mdist_strategy_destroy(other);
 }
 
-// ---- Numbers of rounds that differ.
+// ---- Replicas with different numbers of rounds.
 
 /// Replica 0 accumulates one round more than the others. The reduction must find the difference.
 static int32_t uneven_step(mdist_replica_t *replica, void *user_data) {
@@ -233,7 +233,7 @@ static void a_run_that_fails_takes_its_rounds_with_it(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Those that are missing.
+// ---- Missing gradients.
 
 typedef struct Sparse {
     mdist_gradients_t *gradients;
@@ -303,7 +303,7 @@ static void messages_name_those_that_are_missing(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Making and destroying them.
+// ---- Creating and destroying gradients.
 
 static void wrong_options_are_refused(void **state) {
     (void)state;

@@ -154,7 +154,7 @@ static void only_a_larger_norm_is_brought_down(void **state) {
     }
 }
 
-// ---- The norm of the same numbers in other layouts: replica 0 has them, the others have zeros.
+// ---- The norm does not depend on the layout: replica 0 has the numbers, the others have zeros.
 
 typedef struct Lone {
     mdist_gradients_t *gradients;
@@ -196,7 +196,7 @@ static void the_norm_has_the_same_bits_in_every_layout(void **state) {
     }
 }
 
-// ---- What is not finite.
+// ---- Numbers that are not finite.
 
 typedef struct Poison {
     mdist_gradients_t *gradients;
@@ -283,7 +283,7 @@ static void the_norm_can_be_left_out(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- With other things a step does.
+// ---- Gradients together with other operations of a step.
 
 static int32_t merge_nothing(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                              mdist_value_t **results, size_t result_count, void *user_data) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Misuse of the functions that need no strategy: each call gives a status and a message, and leaves outputs unchanged.
- */
+/* Misuse of the functions that need no strategy: a status and a message each time, and unchanged outputs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -192,7 +192,7 @@ static void how_a_dataset_is_dealt_out_can_be_told(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Options that are none.
+// ---- Invalid options.
 
 typedef struct BadOptions {
     mdist_input_options_t options;

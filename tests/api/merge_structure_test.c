@@ -16,7 +16,7 @@ static void structures_go_into_merges_and_come_out(void **state) {
     }
 }
 
-// ---- Per-replica and plain leaves: each replica gets its own, or all the same.
+// ---- Per-replica and plain leaves: each replica gets its own tensor, or all get the same.
 
 static int32_t give_leaves(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                            mdist_value_t **results, size_t result_count, void *user_data) {
@@ -51,7 +51,7 @@ static void each_replica_gets_its_own_leaves(void **state) {
     }
 }
 
-// ---- What does not go together.
+// ---- Replicas that disagree.
 
 static int32_t accept(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                       mdist_value_t **results, size_t result_count, void *user_data) {

@@ -145,7 +145,7 @@ static void results_are_per_replica_plain_mirrored_or_none(void **state) {
     }
 }
 
-// ---- What goes wrong.
+// ---- Failures.
 
 static int32_t do_nothing(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                           mdist_value_t **results, size_t result_count, void *user_data) {

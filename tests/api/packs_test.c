@@ -176,7 +176,7 @@ static void one_device_reduces_to_the_same_bits(void **state) {
         }
 }
 
-// ---- How many operations there were.
+// ---- The number of operations.
 
 typedef struct Counting {
     const mdist_call_options_t *options;
@@ -280,7 +280,7 @@ static void packs_are_in_the_log(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- What cannot be.
+// ---- Settings that are refused.
 
 static void bad_options_are_named(void **state) {
     (void)state;

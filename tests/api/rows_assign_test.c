@@ -5,7 +5,7 @@
 
 enum { MOST = 3, HEIGHT = 5, WIDTH = 7, MOST_ROWS = 12 };
 
-// ---- One row of plain arithmetic.
+// ---- Plain arithmetic on one row.
 
 static void negate(int32_t dtype, const unsigned char *from, unsigned char *to, uint64_t elements) {
     const size_t size = mdist_dtype_size((mdist_dtype_t)dtype);

@@ -114,7 +114,7 @@ static void model(const Program *self, int64_t *x, uint32_t n) {
     }
 }
 
-// ---- The same on replicas.
+// ---- The same program on replicas.
 
 static int32_t step(mdist_replica_t *replica, void *user_data);
 

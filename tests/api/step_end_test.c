@@ -176,7 +176,7 @@ static void an_abort_is_what_the_run_ends_with(void **state) {
     }
 }
 
-// ---- Everything at once.
+// ---- The end at any moment of a busy run.
 
 static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     Scene *self = user_data;

@@ -21,7 +21,7 @@ static mdist_reduce_op_t sum_or_same(const mdist_strategy_t *strategy) {
     return mdist_strategy_replica_count(strategy) == 1 ? MDIST_MAX : MDIST_SUM; // a plain value has no sum
 }
 
-// ---- Values in, values out.
+// ---- Arguments and results.
 
 /// Merges three times, with plain, per-replica, mirrored and missing results. Each replica checks its own part.
 static int32_t merge_values(mdist_replica_t *replica, void *user_data) {
@@ -83,7 +83,7 @@ static void each_replica_receives_its_own_part(void **state) {
     }
 }
 
-// ---- Runs inside.
+// ---- Runs inside merges.
 
 static int32_t nested(mdist_replica_t *replica, void *user_data);
 
@@ -187,7 +187,7 @@ static void a_nested_run_that_fails_may_be_forgiven(void **state) {
     mdist_strategy_destroy(program.strategy);
 }
 
-// ---- The functions that belong there, and those that do not.
+// ---- Functions that work in a merge, and those that fail.
 
 static void *check_inside(void *argument) {
     Program *self = argument;
@@ -409,7 +409,7 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- mdist_merge_call on threads of one's own.
+// ---- mdist_merge_call on the caller's own threads.
 
 static int32_t merge_function(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                               mdist_value_t **results, size_t result_count, void *user_data) {

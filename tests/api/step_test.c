@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-// ---- What comes out is what mdist_run gives.
+// ---- The results are those of mdist_run.
 
 /// Sets the result to the sum of (argument + id) over all replicas, plus the own id.
 static int32_t sum_arguments(mdist_replica_t *replica, void *user_data) {
@@ -61,7 +61,7 @@ static void replicas_know_who_they_are(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- The order of things.
+// ---- Calls in the wrong order.
 
 static void brackets_in_the_wrong_order_are_refused_and_change_nothing(void **state) {
     (void)state;
@@ -249,7 +249,7 @@ static void the_runs_timeout_is_for_this_run_alone(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- The handle is the context.
+// ---- Any thread may use the handle of a replica.
 
 typedef struct Visit {
     mdist_replica_t *replica;

@@ -45,7 +45,7 @@ MDIST_TEST_HELPER float scalar_at(const mdist_value_t *value, const char *path, 
     return x;
 }
 
-// ---- In a step, where nothing may be asserted: 0 if all is well.
+// ---- For steps, where nothing may be asserted: these return 0 on success.
 
 MDIST_TEST_HELPER float argument_at(mdist_replica_t *replica, size_t index, const char *path) {
     mdist_tensor_t tensor;

@@ -116,7 +116,7 @@ static void reference_train(Reference *self, const float *initial, const MnistSe
     }
 }
 
-// ---- The same by the library.
+// ---- The same training by the library.
 
 static void copy_state(const TrainerReplica *replica, float state[STATE]) {
     for (int set = 0; set < 2; ++set)
@@ -180,7 +180,7 @@ static void train(const MnistSet *set, unsigned replicas, uint64_t batch, uint64
     mdist_config_destroy(config);
 }
 
-// ---- The claims.
+// ---- The tests.
 
 static void compare_with_reference(const MnistSet *set, size_t batch) {
     float *initial = malloc(STATE * sizeof(float)), *final = malloc(STATE * sizeof(float));

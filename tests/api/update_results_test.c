@@ -130,7 +130,7 @@ static void results_that_do_not_go_together_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Structures, in and out.
+// ---- Structures as arguments and results.
 
 /// Checks the leaves of {"a": {"0": copy's number, "1": 1}, "w": 2}, one after another, and then a plain argument.
 static int32_t look_at_leaves(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
@@ -208,7 +208,7 @@ static void copies_that_make_different_paths_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- In a merge, where an optimizer counts its steps: beta to the power of t is nobody's slot.
+// ---- In a merge: an optimizer's state without a variable, such as beta to the power of t.
 
 static int32_t count_step(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
                           size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {

@@ -73,7 +73,7 @@ static void each_replica_has_its_own_always_wrapped(void **state) {
     }
 }
 
-// ---- What a function may not give.
+// ---- Results of the function that are refused.
 
 static int32_t give_nothing(uint32_t id, mdist_value_t **out) {
     return id == 0 ? give_number(1, out) : 0;

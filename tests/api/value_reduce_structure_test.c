@@ -128,7 +128,7 @@ static void a_leaf_that_cannot_be_reduced_is_named(void **state) {
     mdist_strategy_destroy(three);
 }
 
-// ---- Batches of many dtypes, shapes, kinds and targets: each as if alone.
+// ---- Batches of many dtypes, shapes, kinds and targets give the results of separate calls.
 
 enum { MANY = 40 };
 

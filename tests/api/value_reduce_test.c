@@ -118,7 +118,7 @@ static void no_element_at_all_has_no_mean(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Random values over random axes, against long double and wide integers.
+// ---- Random values over random axes, compared with long double and wide integers.
 
 typedef struct Sums {
     long double real, product;

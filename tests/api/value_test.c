@@ -105,7 +105,7 @@ static void tensors_that_cannot_be_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Memory of the caller's own.
+// ---- Values of the caller's memory.
 
 static void count_free(void *user_data) {
     ++*(_Atomic int *)user_data;

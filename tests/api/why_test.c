@@ -34,7 +34,7 @@ static void end_world(const World *world) {
     mdist_strategy_destroy(world->strategy);
 }
 
-// ---- One call for each kind of function, all of which fail with what `user_data` says.
+// ---- One call for each kind of function. Each function fails with the cause that `user_data` points to.
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_id(replica) == 1 ? fail_because(user_data) : 0;
@@ -207,7 +207,7 @@ static void what_a_function_says_comes_back_and_is_forgotten(void **state) {
     end_world(&world);
 }
 
-// ---- What it may say.
+// ---- The text of a cause.
 
 /// Writes `text` into `out`, `times` times.
 static char *repeated(char *out, const char *text, size_t times) {

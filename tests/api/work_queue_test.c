@@ -7,7 +7,7 @@
 
 enum { N = 3, DEPTH = 6, LONG = 6000, WAITING_LIMIT = 1024 };
 
-// ---- Operation `at` sums a number of its own; sizes and kinds take turns.
+// ---- Operations: number `at` has its own numbers; sizes and kinds alternate.
 
 typedef struct Started {
     float numbers[LONG];
@@ -387,7 +387,7 @@ static void there_is_a_limit(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- At random, on threads: each replica keeps as many under way as it likes, and asks for any of them.
+// ---- Random order, on threads: each replica has any number of started works, and tests or waits for any of them.
 
 enum { ROUNDS = 60 };
 

@@ -8,7 +8,7 @@
 
 enum { N = 3, LONG = 70000 };
 
-// ---- Every kind by any mixture of forms.
+// ---- Every kind of collective, in mixed forms.
 
 typedef struct Party {
     float in[LONG], out[LONG];
@@ -329,7 +329,7 @@ static void bad_arguments_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-// ---- Destroying.
+// ---- Destroying works.
 
 static void destroying_a_work_finishes_it_if_all_have_come(void **state) {
     (void)state;
