@@ -58,6 +58,6 @@ void shrink_and_print(const char *devices, Program *program) {
     Performance performance;
     shrink_block(devices, program, &program->block);
     const int found = differs_anew(devices, program, &performance);
-    if (!found) fprintf(stderr, "the difference does not come again:\n");
+    if (!found) fprintf(stderr, "the difference does not occur again:\n");
     found ? tell(program, &performance) : print_program(program, NULL);
 }

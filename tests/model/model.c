@@ -186,7 +186,7 @@ void close_block(Model *model, Block *block, Operation *operation) {
         close_merge(model, block, operation);
     else
         close_run(model, operation);
-    // A result that nobody set empties its register.
+    // A result that no replica set empties its register.
     for (int i = 0; i < 2 && operation->kind == RUN && operation->statuses[0] == MDIST_OK; ++i)
         block->registers[operation->to + i] = operation->results[i];
     snapshot(model, operation);

@@ -211,7 +211,7 @@ static mdist_status_t perform_create(Performance *self, const Operation *operati
     return status;
 }
 
-/// Makes a call in a merge that belongs into a step.
+/// Makes a call in a merge that belongs in a step.
 static mdist_status_t perform_misplaced(mdist_replica_t *replica, int code, mdist_error_t **error) {
     mdist_tensor_t tensor;
     switch (code) {

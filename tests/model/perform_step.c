@@ -259,7 +259,7 @@ static int32_t step_of_run(mdist_replica_t *replica, void *user_data) {
     return run_step(replica, user_data);
 }
 
-// ---- The same on threads of the test's own.
+// ---- The same on the test's own threads.
 
 typedef struct OwnThread {
     const Step *step;

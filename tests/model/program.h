@@ -80,7 +80,7 @@ typedef enum Kind {
     RESULT,
     MERGE,
     // In a step or a merge.
-    MISPLACED, // makes a call that belongs into the other context; `code`: which one
+    MISPLACED, // makes a call that belongs in the other context; `code`: which one
     RETURN,    // one replica or the merge function returns a number other than 0
     KINDS
 } Kind;
@@ -121,7 +121,7 @@ struct Operation {
     Block *block; // of RUN and MERGE
 
     // What the model computes.
-    int skipped; // the model cannot tell the outcome, so nobody performs it
+    int skipped; // the model cannot tell the outcome, so it is not performed
     mdist_status_t statuses[MOST_REPLICAS];
     mdist_status_t inner[MOST_REPLICAS]; // status of the assignment in an update
     Value inputs[2];                     // what a step's operation reads

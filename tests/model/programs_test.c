@@ -12,7 +12,7 @@
 //   middle (2696), MEAN of rows not divided (141), fetch of a per-replica value (37), an output written on failure
 //   (15);
 // - variables: ONLY_FIRST_REPLICA summed (1), update of copy 0 (14), rows of MEAN not divided (41), MEAN read as SUM
-//   (43), MAX of rows with SUM (65), SUM divided by nobody (115), rows of ONLY_FIRST_REPLICA from all (114), integers
+//   (43), MAX of rows with SUM (65), SUM not divided (115), rows of ONLY_FIRST_REPLICA from all (114), integers
 //   divided downwards (403 to 1878).
 #include "random_programs.h"
 

@@ -167,7 +167,7 @@ static int argument(const Model *model, const Block *block, Operation *operation
     int leaf = 0;
     if (operation->index >= block->argument_count) {
         all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
-        return MDIST_OK; // nobody waits: the step goes on
+        return MDIST_OK; // no replica waits: the step continues
     }
     const Value *const value = &block->arguments[operation->index];
     const int status = operation->paths[0] == NULL ? no_structure(value) : leaf_at(value, operation->paths[0], &leaf);
@@ -178,7 +178,7 @@ static int argument(const Model *model, const Block *block, Operation *operation
 
 /// Sets a result. The last tensor that is set at a path counts. Replica `root` sets nothing; -1: all replicas set it.
 static int result(const Model *model, Block *block, Operation *operation) {
-    if (operation->index >= 2) { // no such result; nobody waits
+    if (operation->index >= 2) { // no such result; no replica waits
         all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
         return operation->root >= 0 ? SKIP : MDIST_OK;
     }
@@ -226,7 +226,8 @@ static int assign(Model *model, Operation *operation) {
     const int cause = each_gets(model, operation, statuses);
     const int together = written_together(variable);
     for (uint32_t r = 0; r < model->replicas && together; ++r)
-        if (cause != MDIST_OK && statuses[r] != cause && statuses[r] != MDIST_ERR_ABORTED) return SKIP; // who is first?
+        if (cause != MDIST_OK && statuses[r] != cause && statuses[r] != MDIST_ERR_ABORTED)
+            return SKIP; // the first cause is unknown
     if (cause == MDIST_OK || !together) *variable = next;
     return together ? cause : MDIST_OK; // the others do not wait
 }

@@ -49,7 +49,7 @@ static int32_t reduced_in(int32_t dtype) {
     return dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16 ? MDIST_FLOAT32 : dtype;
 }
 
-/// Rounds to so many binary digits, the last of which is at least 2^least. Halves go to even.
+/// Rounds to this number of binary digits, ties to even. The last digit is at least 2^least.
 static double round_digits(double x, int digits, int least, double largest) {
     if (x == 0 || isnan(x) || isinf(x)) return x;
     int exponent;

@@ -90,7 +90,7 @@ MDIST_TEST_HELPER void make_gradients(Trial *self, mdist_strategy_t *strategy, u
     OK(mdist_gradients_create(strategy, self->model.like, self->model.count, &self->gradients, &options, &error));
 }
 
-#define DO(call) /* in a step: the first call that fails is noted, and ends it */                               \
+#define DO(call) /* in a step: notes the first call that fails, and ends the step */                            \
     do {                                                                                                        \
         mdist_error_t *do_error = NULL;                                                                         \
         mdist_error_t **const error_out = &do_error;                                                            \

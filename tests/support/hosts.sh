@@ -112,7 +112,7 @@ while (($#)); do
     esac
     shift
 done
-(($#)) || die 'no command; --help says what is wanted'
+(($#)) || die 'no command; --help shows the usage'
 [[ $hosts =~ ^[1-9][0-9]{0,2}$ ]] && ((hosts <= 200)) || die "--hosts $hosts: must be from 1 to 200"
 [[ $rate =~ ^[0-9]+[kmg]?bit$|^none$ ]] || die "--rate $rate: must be like 1gbit or 100mbit, or none"
 

@@ -86,7 +86,7 @@ MDIST_TEST_HELPER int32_t call_loop_body(mdist_strategy_t *strategy, mdist_loop_
     return self->wrong;
 }
 
-/// Checks the outputs after `count` elements, the last of which is number `last` of the iteration.
+/// Checks the outputs after `count` elements. The last one is number `last` of the iteration.
 MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist_loop_t *loop, uint64_t count,
                                          uint64_t last) {
     const float n = (float)mdist_strategy_replica_count(strategy);
@@ -115,7 +115,7 @@ MDIST_TEST_HELPER int check_loop_outputs(mdist_strategy_t *strategy, const mdist
     return 0;
 }
 
-/// Loops over three elements, then over the one that is left although five are asked for, then over none.
+/// Loops over three elements. Asks for five more and gets the one that is left, then asks again and gets none.
 MDIST_TEST_HELPER int check_loops(mdist_strategy_t *strategy) {
     const mdist_call_options_t *const none = NULL;
     mdist_iterator_t *iterator = NULL;

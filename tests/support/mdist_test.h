@@ -78,8 +78,8 @@ typedef struct Note {
     char text[512];
 } Note;
 
-/// note(&self, MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "barrier") notes a status that is not as wanted,
-/// and returns 1 then. Frees and clears the error.
+/// note(&self, MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "barrier") notes a status that is not as wanted.
+/// Returns 1 if it did. Frees and clears the error.
 MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t status, mdist_error_t **error,
                                const char *what) {
     const int wrong = status != wanted || (status < 0) != (*error != NULL);

@@ -23,7 +23,7 @@ install_packages() {
         die "this is not a Debian system (no dpkg-query or no apt-get). Install what these Debian packages contain, and" \
             "build by hand (meson setup build && ninja -C build): $*"
     fi
-    # dpkg-query fails if it knows nothing of one of them; what it prints of the others is right all the same.
+    # dpkg-query fails if one package is unknown. It still prints the others, so its exit status is ignored.
     have=" $(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
         sed -n 's/^installed //p' | tr '\n' ' ' || true)"
     for package in "$@"; do

@@ -34,7 +34,7 @@ def count(test):
             passed += 1
     planned = sum(int(cases) for cases in PLAN.findall(text))
     if test['result'] in GOOD:
-        # A case whose line was glued to other output was not seen above.
+        # The loop above misses a case whose line was joined with other output.
         passed += max(planned - passed - skipped - len(failed), 0 if planned or passed else 1)
     elif test['result'] == 'SKIP' and not failed:
         skipped = max(skipped, 1)
