@@ -49,7 +49,7 @@ void give(Store &store, const Nowhere &world, ConnectionId visitor, std::string_
     while (!bytes.empty() && world.closed.count(visitor) == 0) {
         const std::size_t wanted = store.wanted(visitor);
         require(wanted > 0, "an open connection wants something");
-        require(wanted <= kMostAgreementBytes + 1024, "nobody is waited for with more than a frame");
+        require(wanted <= kMostAgreementBytes + 1024, "a connection wants at most a small frame");
         const std::string_view piece = bytes.substr(0, wanted);
         bytes.remove_prefix(piece.size());
         store.received(visitor, piece);

@@ -11,7 +11,7 @@
 namespace golden {
 namespace {
 
-// ---- Functions of the program's.
+// ---- Map, filter and dataset functions.
 
 template <class Number>
 int64_t sum_of(const mdist_tensor_t &tensor) {
@@ -229,7 +229,7 @@ class Pipeline {
     Dataset made_;
 };
 
-// ---- What comes out.
+// ---- Results.
 
 struct Making {
     const Json &spec;

@@ -308,11 +308,11 @@ bool Job::blames_one_that_is_done(const Worker &worker) const {
 void Job::check_end() {
     bool any_failed = false;
     for (const auto &worker : workers) {
-        if (!worker->settled()) blame(text("worker ", worker->rank, " waits for ever"));
+        if (!worker->settled()) blame(text("worker ", worker->rank, " waits forever"));
         any_failed = any_failed || (worker->failure && !blames_one_that_is_done(*worker));
     }
     const bool harmless = !plan.faults || plan.one_fault == kShortStop || plan.one_fault == kShortCut;
-    if (harmless && any_failed) blame("a failure without a fault that is worth one");
+    if (harmless && any_failed) blame("a failure without a fault that explains it");
     if (!harmless && plan.one_fault && lost_rank != UINT32_MAX) check_one_loss();
 }
 

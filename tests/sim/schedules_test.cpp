@@ -187,7 +187,7 @@ class Run {
         if (outcome.failure && (!may_fail || fault_ == Fault::kStop)) return outcome.failure->message();
         if (struck_ && party == culprit_) return "";
         const bool may_wait = struck_ && fault_ == Fault::kStop;
-        return !outcome.done && !outcome.failure && !may_wait ? "it waits for ever" : "";
+        return !outcome.done && !outcome.failure && !may_wait ? "it waits forever" : "";
     }
 
     std::string problem_of_first_failure() const {
