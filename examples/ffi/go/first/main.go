@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// First brings a number per replica, and leaves every replica with the sum.
+// First gives each replica a number and sums the numbers. Every replica ends with the sum.
 package main
 
 import (
