@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every replica computes a gradient on its rows of each batch; all-reduced, it moves every
-//! replica's copy of the weight in the same way. The data lie on y = 3 x, so the weight becomes 3.
+//! Fits a line to data on y = 3 x, so the weight becomes 3. Each replica computes a gradient on its
+//! rows of each batch. An all-reduce sums the gradients, so every copy of the weight stays equal.
 use std::error::Error;
 
 use mdist::{Array, Config, Dataset, Op, Run, SliceMut, Strategy, VariableOptions};
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let weight = strategy.variable("weight", &0f32, VariableOptions::default())?;
 
     for batch in strategy.distribute_dataset(&batches)?.iter()? {
-        let batch = batch?; // two values, xs and ys, each cut over the replicas
+        let batch = batch?; // two values, xs and ys, each split among the replicas
         strategy.run_with(Run::new().arguments(&batch), |replica| {
             let x = replica.argument(0)?.as_slice::<f32>()?;
             let y = replica.argument(1)?.as_slice::<f32>()?;
@@ -40,8 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // What goes wrong in a step comes back here, on all workers, and the replicas that wait are
-    // released.
+    // A step that fails releases the replicas that wait. The run returns its error on every worker.
     let failed = strategy.run(|replica| match replica.id() {
         1 => panic!("out of paper"),
         _ => Ok(replica.barrier()?),
