@@ -25,7 +25,7 @@ static int read_header(gzFile file, const char *path, unsigned rank, uint32_t di
         const uint8_t *at = bytes + 4 + 4 * i;
         dimensions[i] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
     }
-    if (dimensions[0] == 0 || dimensions[0] > MAX_COUNT) return complain(path, "holds none, or more than a million");
+    if (dimensions[0] == 0 || dimensions[0] > MAX_COUNT) return complain(path, "has no items, or more than a million");
     if (rank == 3 && (dimensions[1] != 28 || dimensions[2] != 28)) return complain(path, "images are not 28 x 28");
     return 0;
 }
@@ -36,9 +36,9 @@ static int read_items(gzFile file, const char *path, unsigned rank, size_t item_
     const size_t size = dimensions[0] * item_size;
     *items = malloc(size);
     if (!*items) return complain(path, "not enough memory to hold it");
-    if (gzread(file, *items, (unsigned)size) != (int)size) return complain(path, "ends early, or is damaged");
+    if (gzread(file, *items, (unsigned)size) != (int)size) return complain(path, "file is too short or damaged");
     uint8_t more;
-    if (gzread(file, &more, 1) != 0) return complain(path, "goes on after its last item, or is damaged");
+    if (gzread(file, &more, 1) != 0) return complain(path, "file has bytes after its last item, or is damaged");
     *count = dimensions[0];
     return 0;
 }
@@ -71,7 +71,8 @@ int mnist_load(const char *folder, const char *prefix, MnistSet *out) {
     uint8_t largest = 0;
     for (size_t i = 0; i < labels; ++i) largest = set.labels[i] > largest ? set.labels[i] : largest;
     if (labels != set.count || largest >= MNIST_CLASSES) {
-        fprintf(stderr, "%s: %s has %zu images and %zu labels, the largest %u; there must be as many, below %d\n",
+        fprintf(stderr,
+                "%s: %s has %zu images and %zu labels, the largest %u; there must be one label per image, below %d\n",
                 folder, prefix, set.count, labels, (unsigned)largest, MNIST_CLASSES);
         mnist_free(&set);
         return -1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Mirrored training from beginning to end: a small network learns to tell ten kinds of clothes apart. The same training
-# as examples/fashion_mnist in C, and the same bits at the end; see there for the story of one step.
+# Trains a small network on several mirrored replicas. The network classifies images of clothes into ten kinds. It
+# computes the same as examples/fashion_mnist in C and ends with the same weights, bit for bit.
 #
 #   julia --project=examples/ffi/julia --threads 4 examples/ffi/julia/fashion_mnist.jl --replicas 4 --epochs 3
 using Mdist
@@ -10,10 +10,10 @@ include("fashion_mnist/options.jl")
 include("fashion_mnist/mnist.jl")
 include("fashion_mnist/model.jl")
 
-const FIRST_RATE = 0.1f0 # of learning; it falls to 0 in a straight line
-const DECAY = 0.9f0      # of the momentum
+const FIRST_RATE = 0.1f0 # learning rate of the first step; it falls linearly to 0
+const DECAY = 0.9f0      # momentum is multiplied by this in each step
 
-"What one replica works with: its copies of the variables, and memory of its own."
+"One replica's copies of the variables and its scratch memory."
 struct TrainerReplica
     parts::Parts
     momentum::Parts
@@ -38,7 +38,7 @@ function Trainer(strategy::Strategy, max_rows::Int)
     return Trainer(strategy, replicas)
 end
 
-"One step of all replicas on a batch; gives loss, correct answers and rows over all of them."
+"Runs one step on a batch. Returns loss, correct answers and rows, summed over all replicas."
 function train!(trainer::Trainer, batch::Vector{Value}, rate::Float32)
     run(trainer.strategy, batch...) do replica
         mine = trainer.replicas[local_index(replica) + 1]
@@ -50,7 +50,7 @@ function train!(trainer::Trainer, batch::Vector{Value}, rate::Float32)
     return copy(trainer.replicas[1].work.totals)
 end
 
-"The same without learning."
+"Returns the same totals, and does not train."
 function evaluate(trainer::Trainer, batch::Vector{Value})
     run(trainer.strategy, batch...) do replica
         mine = trainer.replicas[local_index(replica) + 1]
@@ -60,8 +60,8 @@ function evaluate(trainer::Trainer, batch::Vector{Value})
     return copy(trainer.replicas[1].work.totals)
 end
 
-# The C program makes floats of the bytes in the dataset, by a function that the library calls on a thread of its own;
-# here the step does it.
+# The C program converts bytes to floats in the dataset, by a function that a thread of the library calls. Here the step
+# converts them.
 function input(strategy::Strategy, set::MnistSet, batch_size::Int; seed::Union{Int,Nothing} = nothing)
     dataset = Dataset(set.images, set.labels)
     seed === nothing || (dataset = Mdist.shuffle(dataset, count_of(set); seed))
@@ -110,7 +110,7 @@ end
 function main(arguments::Vector{String})
     options = parse_options(arguments)
     training, test = load_set(options.data, "train"), load_set(options.data, "t10k")
-    # A sum cut over more threads is a sum in another order, with other bits: replicas are what fills the cores.
+    # More threads would sum in another order, with other bits. The replicas use the other cores.
     single_threaded_sums()
     strategy = Strategy("devices" => "cpu*$(options.replicas)")
     trainer = Trainer(strategy, options.batch)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What an empty step costs: `run`, which enters each replica as a task of Julia's, and nothing in it. There is no way by
-# callbacks in this module. Prints the best of five blocks.
+# Measures the cost of an empty step. `run` enters each replica as a Julia task; this module has no runs with callbacks.
+# Prints the best of five blocks.
 using Mdist
 
 function block(strategy, runs)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The training of examples/fashion_mnist in Python: same options, same arithmetic, same weights to the last bit.
+"""The training of examples/fashion_mnist in Python: same options, same arithmetic, same weights, bit for bit.
 
-NumPy does what is one operation per element. Matrices are multiplied by the very cblas_sgemm that the program in C
-calls, and exponentials are those of libm, since NumPy's own have other last bits.
+NumPy does the operations on single elements. cblas_sgemm multiplies matrices, as in the C program. libm computes
+exponentials: those of NumPy have other last bits.
 
     fashion_mnist.py --replicas 4 --epochs 3
 """
@@ -22,16 +22,16 @@ import mdist
 PIXELS, HIDDEN, CLASSES = 784, 128, 10
 SHAPES = {"hidden/weights": (PIXELS, HIDDEN), "hidden/bias": (HIDDEN,),
           "output/weights": (HIDDEN, CLASSES), "output/bias": (CLASSES,)}
-LOSS, CORRECT, ROWS = range(3)  # of the totals
+LOSS, CORRECT, ROWS = range(3)  # positions in the totals
 FIRST_RATE, DECAY = np.float32(0.1), np.float32(0.9)
 SHUFFLE_SEED, INITIAL_SEED = 1234, 1
 SUM = mdist.ReduceOp.SUM
 
-# ---- The functions of C that decide about bits
+# ---- C functions that must be the same as in C, for the same bits
 
 
 def load_blas():
-    # A sum cut over more threads is a sum in another order: that of a replica is taken by one.
+    # One thread per replica: more threads would sum in another order.
     blas = ctypes.CDLL(ctypes.util.find_library("openblas") or "libopenblas.so.0")
     blas.openblas_set_num_threads(1)
     number, real, matrix = ctypes.c_int, ctypes.c_float, ctypes.c_void_p
@@ -41,12 +41,12 @@ def load_blas():
 
 
 blas = load_blas()
-expf = ctypes.PyDLL("libm.so.6").expf  # keeps the interpreter's lock: letting it go for so little costs more
+expf = ctypes.PyDLL("libm.so.6").expf  # keeps the interpreter's lock: releasing it would cost more than the call
 expf.argtypes, expf.restype = [ctypes.c_float], ctypes.c_float
 
 
 def multiply(left, right, out, beta=0.0):
-    """out = left * right + beta * out. Transposed arrays are fine on the right side of the equation."""
+    """out = left * right + beta * out. left and right may be transposed arrays."""
     row_major, plain, transposed = 101, 111, 112
 
     def described(matrix):
@@ -64,7 +64,7 @@ def multiply(left, right, out, beta=0.0):
 
 
 def initial_parameters():
-    """Uniform by He's rule out of splitmix64; biases are zero."""
+    """Returns uniform random weights by He's rule, from splitmix64, and zero biases."""
     drawn, parameters = 0, []
     for shape in SHAPES.values():
         if len(shape) == 1:
@@ -91,14 +91,14 @@ def layer(images, weights, bias):
 
 
 def softmax_cross_entropy(logits, labels, totals):
-    """Turns logits into the gradient of the loss (softmax minus the right answer), and counts."""
+    """Replaces logits by the gradient of the loss (softmax minus the right answer). Adds to the totals."""
     rows = np.arange(len(logits))
     answers = logits.argmax(axis=1)
     logits -= logits[rows, answers][:, None]
     right = logits[rows, labels]
     logits[:] = np.fromiter(map(expf, logits.ravel().tolist()), np.float32, logits.size).reshape(logits.shape)
     sums = np.zeros(len(logits), np.float32)
-    for column in logits.T:  # one after another, as C adds them
+    for column in logits.T:  # in this order, as in C
         sums += column
     logits /= sums[:, None]
     logits[rows, labels] -= np.float32(1)
@@ -137,7 +137,7 @@ def compute_gradients(parameters, images, labels, gradients, totals):
 
 
 def update(parameters, momentum, gradients, scale, rate):
-    """One step of SGD with momentum. Subnormal momentum is flushed: it would be slow, and worth nothing."""
+    """Does one step of SGD with momentum. Subnormal momentum is set to 0, because it is slow."""
     for parameter, moment, gradient in zip(parameters, momentum, gradients):
         moment *= DECAY
         moment += scale * gradient
@@ -160,7 +160,7 @@ def read_images(folder, prefix):
 
 
 def normalise(inputs, outputs):
-    """Bytes to floats batch by batch: 60000 images as floats would be 188 MB."""
+    """Converts bytes to floats, batch by batch. 60000 images as floats would need 188 MB."""
     np.multiply(inputs[0], np.float32(1) / np.float32(255), out=outputs[0], casting="unsafe", dtype=np.float32)
     outputs[1][:] = inputs[1]
 
@@ -191,7 +191,7 @@ class Trainer:
     def train_step(self, replica, images, labels):
         i = replica.local_index
         compute_gradients(self.parameters[i], images, labels, self.gradients[i], self.totals[i])
-        # One operation for everything: gradients, and the rows by whose sum all replicas divide.
+        # One operation sums the gradients and the rows. All replicas divide by the sum of the rows.
         replica.all_reduce(SUM, [*self.gradients[i], self.totals[i]])
         scale = np.float32(1 / self.totals[i][ROWS])
         update(self.parameters[i], self.momentum[i], self.gradients[i], scale, self.rate)
@@ -208,7 +208,7 @@ class Trainer:
 
 
 def digest(data):
-    """64-bit FNV-1a."""
+    """Returns the 64-bit FNV-1a hash."""
     state = 0xCBF29CE484222325
     for byte in data:
         state = (state ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -259,7 +259,7 @@ def parse():
     parser.add_argument("--replicas", type=counted(256), help="replicas on this machine's CPU (default 2)", default=2)
     parser.add_argument("--epochs", type=counted(10000), default=10, help="times over the training images (default 10)")
     parser.add_argument("--batch", type=counted(1000000), default=128, help="images per step, over all replicas")
-    parser.add_argument("--limit-steps", type=counted(1000000000), help="stop training after so many steps")
+    parser.add_argument("--limit-steps", type=counted(1000000000), help="stop training after this number of steps")
     parser.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist",
                         help="folder of the four IDX files")
     return parser.parse_args()

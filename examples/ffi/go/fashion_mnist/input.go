@@ -4,8 +4,8 @@ package main
 
 import "libmdist/mdist"
 
-// newInput makes batches {float32 images [rows][784], uint8 labels [rows]}, cut over the replicas; the last one may be
-// short. With a seed other than 0, each iteration has an order of its own.
+// newInput makes batches {float32 images [rows][784], uint8 labels [rows]}, split among the replicas. The last batch
+// may be short. With a seed other than 0, each iteration has another order.
 func newInput(strategy *mdist.Strategy, s set, batch int, seed uint64) (*mdist.Dataset, error) {
 	count := len(s.labels)
 	dataset, err := mdist.NewDataset(mdist.TensorOf(s.images, count, pixels), mdist.TensorOf(s.labels))
@@ -27,7 +27,7 @@ func newInput(strategy *mdist.Strategy, s set, batch int, seed uint64) (*mdist.D
 	return dataset, err
 }
 
-// normalise makes floats from 0 to 1 of bytes, batch by batch: all images as floats would be 188 MB.
+// normalise converts bytes to floats from 0 to 1, batch by batch. All images as floats would need 188 MB.
 func normalise(inputs, outputs []mdist.Tensor) error {
 	images := mdist.Slice[float32](outputs[0])
 	for i, pixel := range mdist.Slice[uint8](inputs[0]) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
-Fashion_mnist is mirrored training from beginning to end: a small network learns to tell ten kinds of clothes apart. It
-computes what the C program of that name does, and ends in the same bits.
+Fashion_mnist trains a small network on several mirrored replicas. The network classifies images of clothes into ten
+kinds. It computes the same as the C program of that name and ends with the same weights, bit for bit.
 
-The story of one step, with two replicas and a batch of 128:
+One step with two replicas and a batch of 128:
 
- 1. The dataset gives a batch, cut in two: 64 images for each replica (input.go).
+ 1. The dataset gives a batch and splits it: 64 images for each replica (input.go).
  2. Run calls the step once per replica, both at the same time (trainer.go).
- 3. Each computes gradients on its own images with its own copy of the weights (model.go).
- 4. One AllReduce adds up both replicas' gradients, and with them loss, correct answers and rows.
- 5. Each updates its own copy. Equal weights and equal gradients give equal weights.
+ 3. Each replica computes gradients on its own images with its own copy of the weights (model.go).
+ 4. One AllReduce sums the gradients, the loss, the correct answers and the rows of both replicas.
+ 5. Each replica updates its own copy. Equal weights and equal gradients give equal weights.
 */
 package main
 
@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	firstRate   = float32(0.1) // of learning; it falls to 0 in a straight line
-	shuffleSeed = 1234         // any number but 0
+	firstRate   = float32(0.1) // learning rate of the first step; it falls linearly to 0
+	shuffleSeed = 1234         // must not be 0
 )
 
-// job is one training, from files to accuracy.
+// job is one training run, from files to accuracy.
 type job struct {
 	options
 	trainer        *trainer
 	training, test *mdist.Dataset
-	images         int // of training
+	images         int // for training
 	steps          int // taken so far
 }
 
@@ -131,7 +131,7 @@ func (j *job) evaluate() (accuracy float64, err error) {
 	return seen[totalCorrect] / seen[totalRows], err
 }
 
-// overAll calls a function with every batch, until it says io.EOF, and adds up the totals it gives.
+// overAll calls a function for every batch until it returns io.EOF, and sums the totals that it returns.
 func overAll(dataset *mdist.Dataset,
 	function func(batch []*mdist.Value) ([]float64, error)) (seen [totalCount]float64, err error) {
 	iterator, err := dataset.Iterate()

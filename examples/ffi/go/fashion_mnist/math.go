@@ -16,13 +16,13 @@ import "C"
 
 import "unsafe"
 
-// A sum cut over more threads is a sum in another order, with other bits: that of a replica is taken by one thread.
-// Replicas are what fills the cores here.
+// useOneThreadPerProduct keeps the bits equal to those of C: more threads would sum in another order. The replicas use
+// the other cores.
 func useOneThreadPerProduct() { C.openblas_set_num_threads(1) }
 
 func address(x []float32) *C.float { return (*C.float)(unsafe.Pointer(&x[0])) }
 
-// exponentials replaces every x by e^x, and logarithm gives one, with the bits of the C library.
+// exponentials replaces every x by e^x. These functions call libm, for the same bits as in C.
 func exponentials(x []float32)     { C.exponentials(address(x), C.long(len(x))) }
 func logarithm(x float32) float32  { return float32(C.logf(C.float(x))) }
 func squareRoot(x float32) float32 { return float32(C.sqrtf(C.float(x))) }

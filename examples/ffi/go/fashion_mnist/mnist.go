@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	dataFolder = "/usr/share/datasets/fashion-mnist" // where Debian's dataset-fashion-mnist puts it
+	dataFolder = "/usr/share/datasets/fashion-mnist" // the folder of Debian's package dataset-fashion-mnist
 	pixels     = 28 * 28
 )
 
-// set is images and labels, as many of the one as of the other.
+// set has one label for each image.
 type set struct {
 	images []uint8 // [count][pixels], 0 is background
 	labels []uint8 // [count], below 10
 }
 
-// loadSet reads the gzipped IDX files <prefix>-images-idx3-ubyte.gz and <prefix>-labels-idx1-ubyte.gz. Everything they
-// claim is checked.
+// loadSet reads the gzipped IDX files <prefix>-images-idx3-ubyte.gz and <prefix>-labels-idx1-ubyte.gz. It checks
+// every number in their headers.
 func loadSet(folder, prefix string) (s set, err error) {
 	if s.images, err = loadItems(filepath.Join(folder, prefix+"-images-idx3-ubyte.gz"), 28, 28); err != nil {
 		return s, err
@@ -39,13 +39,14 @@ func loadSet(folder, prefix string) (s set, err error) {
 		}
 	}
 	if len(s.images) != len(s.labels)*pixels || largest >= classes {
-		return s, fmt.Errorf("%s: %s has %d images and %d labels, the largest %d; there must be as many, below %d", folder,
+		return s, fmt.Errorf("%s: %s has %d images and %d labels, the largest %d; there must be one label per image, below %d", folder,
 			prefix, len(s.images)/pixels, len(s.labels), largest, classes)
 	}
 	return s, nil
 }
 
-// loadItems reads an IDX file: 0, 0, type (8: unsigned bytes), rank; each dimension as 32 big-endian bits; the bytes.
+// loadItems reads an IDX file. Its parts: 0, 0, type (8: unsigned bytes), rank; each dimension, 32 bits big-endian; the
+// bytes of the items.
 func loadItems(path string, shape ...uint32) ([]uint8, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -71,7 +72,7 @@ func loadItems(path string, shape ...uint32) ([]uint8, error) {
 		return nil, fmt.Errorf("%s: not an IDX file of unsigned bytes with the dimensions expected here", path)
 	}
 	if header.Count == 0 || header.Count > 1000000 {
-		return nil, fmt.Errorf("%s: holds none, or more than a million", path)
+		return nil, fmt.Errorf("%s: has no items, or more than a million", path)
 	}
 	size := int(header.Count)
 	for i, length := range shape {
@@ -82,10 +83,10 @@ func loadItems(path string, shape ...uint32) ([]uint8, error) {
 	}
 	items := make([]uint8, size)
 	if _, err := io.ReadFull(stream, items); err != nil {
-		return nil, fmt.Errorf("%s: ends early, or is damaged: %w", path, err)
+		return nil, fmt.Errorf("%s: file is too short or damaged: %w", path, err)
 	}
 	if _, err := io.ReadFull(stream, make([]uint8, 1)); err != io.EOF {
-		return nil, fmt.Errorf("%s: goes on after its last item, or is damaged", path)
+		return nil, fmt.Errorf("%s: file has bytes after its last item, or is damaged", path)
 	}
 	return items, nil
 }

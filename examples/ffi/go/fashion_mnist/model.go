@@ -2,15 +2,15 @@
 
 package main
 
-// A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on slices. It knows nothing of replicas: gradients and totals
-// are sums over the rows it is given, so that sums over replicas are sums over the whole batch.
+// A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on slices. It does not depend on replicas. Gradients
+// and totals are sums over its rows, so their sums over replicas are sums over the batch.
 const (
 	inputs  = pixels
 	hidden  = 128
 	classes = 10
 )
 
-// The four arrays of parameters. Weights are [from][to], row-major. Momentum and gradients have the same four.
+// The four arrays of parameters. Weights are [from][to], row-major. Momentum and gradients have the same arrays.
 const (
 	hiddenWeights = iota
 	hiddenBias
@@ -39,10 +39,10 @@ var parts = [partCount]part{
 	outputBias:    {"output/bias", []int{classes}},
 }
 
-// tensors is one slice for each part.
+// tensors has one slice for each part.
 type tensors [partCount][]float32
 
-// What is summed up over rows beside the gradients.
+// The totals that are summed over rows, beside the gradients.
 const (
 	totalLoss = iota
 	totalCorrect
@@ -60,7 +60,7 @@ func newWorkspace(maxRows int) workspace {
 	return workspace{make([]float32, maxRows*hidden), make([]float32, maxRows*hidden), make([]float32, maxRows*classes)}
 }
 
-// random is splitmix64: small, good enough for weights, and the same in every language.
+// random is splitmix64. It gives the same numbers in every language.
 func random(state *uint64) uint64 {
 	*state += 0x9e3779b97f4a7c15
 	bits := *state
@@ -69,7 +69,7 @@ func random(state *uint64) uint64 {
 	return bits ^ (bits >> 31)
 }
 
-// initialise gives random weights by He's rule and zero biases: the same for the same seed, on every machine.
+// initialise sets random weights by He's rule and zero biases. They depend on the seed only, not on the machine.
 func initialise(seed uint64) (parameters tensors) {
 	for i, part := range parts {
 		parameters[i] = make([]float32, part.elements())
@@ -85,7 +85,7 @@ func initialise(seed uint64) (parameters tensors) {
 	return parameters
 }
 
-// evaluate counts loss and correct answers. No rows are fine.
+// evaluate sums the loss and counts correct answers. There may be no rows.
 func evaluate(p *tensors, images []float32, labels []uint8, w *workspace, totals []float64) {
 	for i := range totals {
 		totals[i] = 0
@@ -104,8 +104,8 @@ func evaluate(p *tensors, images []float32, labels []uint8, w *workspace, totals
 	softmaxCrossEntropy(w.output[:rows*classes], labels, totals)
 }
 
-// gradients is evaluate, and overwrites g with the gradients of the summed loss (not the mean: only the caller knows
-// all the rows).
+// gradients does the same as evaluate. It also overwrites g with the gradients of the summed loss. It cannot compute
+// the mean, because only the caller knows the rows of all replicas.
 func gradients(p *tensors, images []float32, labels []uint8, w *workspace, g *tensors, totals []float64) {
 	evaluate(p, images, labels, w, totals)
 	rows := len(labels)
@@ -146,7 +146,8 @@ func backward(input, outputGradient, weightsGradient, biasGradient []float32, ro
 	}
 }
 
-// softmaxCrossEntropy turns logits into the gradient of the cross-entropy (softmax minus the right answer), and counts.
+// softmaxCrossEntropy replaces logits by the gradient of the cross-entropy (softmax minus the right answer). It adds to
+// the totals.
 func softmaxCrossEntropy(output []float32, labels []uint8, totals []float64) {
 	for row, label := range labels {
 		logits := output[row*classes : (row+1)*classes]
@@ -180,15 +181,15 @@ func softmaxCrossEntropy(output []float32, labels []uint8, totals []float64) {
 	}
 }
 
-// update is one step of SGD with momentum. scale turns summed gradients into what is to be followed, such as 1 / rows.
-// The conversions keep a product and a sum from becoming one operation with another rounding.
+// update does one step of SGD with momentum. scale multiplies the summed gradients: 1 / rows gives their mean. The
+// conversions keep Go from fusing a product and a sum, which would round differently.
 func update(p, momentum, g *tensors, scale, rate, decay float32) {
 	const smallestNormal = 0x1p-126
 	for part := range p {
 		parameters, momentum, gradient := p[part], momentum[part], g[part]
 		for i := range parameters {
 			next := float32(decay*momentum[i]) + float32(scale*gradient[i])
-			// Of units that never fire the momentum would fade into subnormal numbers, on which every operation is slow.
+			// The momentum of units that never fire would become subnormal. Subnormal numbers are slow.
 			if next < smallestNormal && next > -smallestNormal {
 				next = 0
 			}

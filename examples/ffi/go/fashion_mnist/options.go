@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// options are the command line, checked.
+// options holds the checked command line.
 type options struct {
 	replicas   int
 	epochs     int
-	batch      int // over all replicas
-	limitSteps int // 0: none
+	batch      int // rows for all replicas together
+	limitSteps int // 0: no limit
 	data       string
 }
 
@@ -20,7 +20,7 @@ func parseOptions() (o options, err error) {
 	flag.IntVar(&o.replicas, "replicas", 2, "replicas on this machine's CPU, 1 to 256")
 	flag.IntVar(&o.epochs, "epochs", 10, "times over the training images, 1 to 10000")
 	flag.IntVar(&o.batch, "batch", 128, "images per step, over all replicas, 1 to 1000000")
-	flag.IntVar(&o.limitSteps, "limit-steps", 0, "stop training after so many steps; 0: do not")
+	flag.IntVar(&o.limitSteps, "limit-steps", 0, "stop training after this number of steps; 0: no limit")
 	flag.StringVar(&o.data, "data", dataFolder, "folder of the four IDX files")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -12,23 +12,23 @@ import (
 
 const initialSeed = 1
 
-// trainer is the model on a strategy. Parameters and momentum are mirrored variables; all copies are equal between
-// steps, because all replicas apply the same reduced gradients in the same way.
+// trainer holds the model on a strategy. Parameters and momentum are mirrored variables. Their copies are equal between
+// steps, because all replicas apply the same reduced gradients.
 type trainer struct {
 	strategy *mdist.Strategy
 	replicas []replicaState
-	rate     float32 // of the next step
-	decay    float32 // of the momentum
+	rate     float32 // learning rate of the next step
+	decay    float32 // momentum is multiplied by this in each step
 }
 
-// replicaState is what one replica works with: its copies of the variables, and memory of its own.
+// replicaState has one replica's copies of the variables and its scratch memory.
 type replicaState struct {
 	parameters, momentum, gradients tensors
 	workspace                       workspace
 	totals                          []float64
 }
 
-// newTrainer makes room for as many rows as one replica will ever see in a step.
+// newTrainer allocates memory for the largest number of rows that a replica gets in a step.
 func newTrainer(strategy *mdist.Strategy, maxRows int) (*trainer, error) {
 	t := &trainer{strategy: strategy, rate: 0.1, decay: 0.9}
 	for local := 0; local < strategy.LocalReplicaCount(); local++ {
@@ -55,7 +55,7 @@ func newTrainer(strategy *mdist.Strategy, maxRows int) (*trainer, error) {
 	return t, nil
 }
 
-// newVariable creates a variable and gives each replica a slice over its own copy, which never moves. The strategy
+// newVariable creates a variable and gives each replica a slice over its own copy. The copy never moves. The strategy
 // keeps the variable.
 func (t *trainer) newVariable(name string, initial mdist.Tensor, place func(*replicaState) *[]float32) error {
 	variable, err := t.strategy.NewVariable(name, initial, mdist.VariableOptions{})
@@ -72,7 +72,7 @@ func (t *trainer) newVariable(name string, initial mdist.Tensor, place func(*rep
 	return nil
 }
 
-// part gives a replica what belongs to it: its state, and its rows of the batch.
+// part returns the state of a replica and its rows of the batch.
 func (t *trainer) part(replica *mdist.Replica) (mine *replicaState, images []float32, labels []uint8, err error) {
 	first, err := replica.Argument(0)
 	if err != nil {
@@ -92,8 +92,8 @@ func (t *trainer) trainStep(replica *mdist.Replica) error {
 	}
 	gradients(&mine.parameters, images, labels, &mine.workspace, &mine.gradients, mine.totals)
 
-	// One operation for everything: the gradients, and with them the number of rows. Dividing by what all replicas saw
-	// makes it the mean over the batch also where the replicas' parts are not equal, or empty, as in a last batch.
+	// One operation sums the gradients and the number of rows. Dividing by the rows of all replicas gives the mean over
+	// the batch, even if the replicas have different numbers of rows, or none, as in a last batch.
 	buffers := make([]mdist.Buffer, 0, partCount+1)
 	for _, gradient := range mine.gradients {
 		buffers = append(buffers, mdist.Of(gradient))
@@ -102,7 +102,7 @@ func (t *trainer) trainStep(replica *mdist.Replica) error {
 		return err
 	}
 
-	// The reduced gradients have the same bits everywhere, and so has every copy after this.
+	// The reduced gradients have the same bits on every replica, so the copies stay equal.
 	update(&mine.parameters, &mine.momentum, &mine.gradients, float32(1/mine.totals[totalRows]), t.rate, t.decay)
 	return nil
 }
@@ -116,7 +116,7 @@ func (t *trainer) evaluateStep(replica *mdist.Replica) error {
 	return mdist.AllReduce(replica, mdist.Sum, mine.totals)
 }
 
-// run runs a step on a batch, closes it, and returns the totals over all replicas' rows.
+// run runs a step on a batch, closes the batch, and returns the totals over all replicas' rows.
 func (t *trainer) run(step mdist.Step, batch []*mdist.Value) ([]float64, error) {
 	defer func() {
 		for _, value := range batch {
@@ -127,7 +127,7 @@ func (t *trainer) run(step mdist.Step, batch []*mdist.Value) ([]float64, error) 
 	return t.replicas[0].totals, err
 }
 
-// digest is a checksum over all variables of a local replica, in the order in which they were created.
+// digest returns a checksum over all variables of a local replica, in the order of their creation.
 func (t *trainer) digest(local int) uint64 {
 	sum := fnv.New64a()
 	var bytes [4]byte

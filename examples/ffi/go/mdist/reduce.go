@@ -49,7 +49,7 @@ func (s *Strategy) BatchReduce(op ReduceOp, values ...*Value) ([]*Value, error) 
 // BatchReduceTo is BatchReduce with a destination for each value.
 func (s *Strategy) BatchReduceTo(op ReduceOp, values []*Value, destinations []string) ([]*Value, error) {
 	if len(destinations) != len(values) {
-		return nil, invalid("%d values and %d destinations; there must be as many", len(values), len(destinations))
+		return nil, invalid("%d values and %d destinations; pass one destination per value", len(values), len(destinations))
 	}
 	names := make([]*C.char, len(destinations))
 	for i, destination := range destinations {

@@ -132,5 +132,5 @@ func (w *Work) Close() {
 }
 
 func unequal(inputs, outputs int) string {
-	return fmt.Sprintf("%d input buffers and %d output buffers; there must be as many", inputs, outputs)
+	return fmt.Sprintf("%d input buffers and %d output buffers; pass one output per input", inputs, outputs)
 }

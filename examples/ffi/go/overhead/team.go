@@ -4,7 +4,7 @@ package main
 
 import "libmdist/mdist"
 
-// team is one goroutine for each replica but the first, which is the caller's. They wait for runs.
+// team has one goroutine for each replica except replica 0, which the caller runs. The goroutines wait for runs.
 type team struct {
 	runs []chan *mdist.OpenRun
 	done chan error

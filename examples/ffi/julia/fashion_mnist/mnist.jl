@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Mnist: images and labels from the gzipped IDX files that MNIST and its siblings come in, unpacked by gzip.
+# Mnist: reads images and labels from the gzipped IDX files of MNIST and similar datasets. gzip unpacks them.
 
 const PIXELS = 28 * 28
 
@@ -10,7 +10,7 @@ end
 
 count_of(set::MnistSet) = length(set.labels)
 
-# An IDX file is: 0, 0, type (8: unsigned bytes), rank; each dimension as 32 big-endian bits; the bytes.
+# Parts of an IDX file: 0, 0, type (8: unsigned bytes), rank; each dimension, 32 bits big-endian; the bytes of items.
 function read_idx(path::String, rank::Int)
     isfile(path) || error("$path: no such file (install dataset-fashion-mnist, or say where it is with --data)")
     bytes = read(`gzip -dc $path`)
@@ -18,7 +18,7 @@ function read_idx(path::String, rank::Int)
     length(bytes) >= header || error("$path: too short for an IDX file")
     bytes[1:4] == UInt8[0, 0, 8, rank] || error("$path: not an IDX file of unsigned bytes with $rank dimensions")
     sizes = [Int(ntoh(reinterpret(UInt32, bytes[(4 * i + 1):(4 * i + 4)])[1])) for i in 1:rank]
-    length(bytes) == header + prod(sizes) || error("$path: ends early, or goes on after its last item")
+    length(bytes) == header + prod(sizes) || error("$path: too short, or has bytes after its last item")
     return bytes[(header + 1):end], sizes
 end
 
@@ -27,6 +27,6 @@ function load_set(folder::String, prefix::String)
     labels, _ = read_idx(joinpath(folder, "$prefix-labels-idx1-ubyte.gz"), 1)
     sizes[2:3] == [28, 28] || error("$folder: images of $prefix are not 28 x 28")
     length(labels) == sizes[1] > 0 && maximum(labels) < 10 ||
-        error("$folder: $prefix has $(sizes[1]) images and $(length(labels)) labels; as many are needed, below 10")
+        error("$folder: $prefix has $(sizes[1]) images and $(length(labels)) labels; each image needs one label below 10")
     return MnistSet(reshape(pixels, PIXELS, sizes[1]), labels)
 end

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Model: a perceptron 784-128-10 (ReLU, softmax, cross-entropy). The arithmetic is that of the C program, operation by
-# operation and function by function (OpenBLAS, expf and logf of the C library), so that the bits are, too.
+# Model: a perceptron 784-128-10 (ReLU, softmax, cross-entropy). It does the same operations as the C
+# program, with the same functions (OpenBLAS, expf and logf of the C library), so the bits are the same.
 #
-# A row-major matrix [rows][columns] of the C program is an array (columns, rows) here: the same bytes.
+# A row-major matrix [rows][columns] of the C program is an array (columns, rows) here, with the same bytes.
 
-const openblas = "libopenblas.so.0" # with 32-bit integers; the one in Julia has 64
+const openblas = "libopenblas.so.0" # has 32-bit integers; Julia's own has 64-bit integers
 const libm = "libm.so.6"
 
 const INPUTS, HIDDEN, CLASSES = PIXELS, 128, 10
@@ -30,7 +30,7 @@ function sgemm!(c, a, b, m, n, k; transposed_a = false, transposed_b = false, be
     return nothing
 end
 
-"Activations and their gradients of up to `rows` images; totals are loss, correct answers and rows."
+"Activations and their gradients for up to `rows` images. The totals are loss, correct answers and rows."
 struct Workspace
     hidden::Matrix{Float32}
     hidden_gradient::Matrix{Float32}
@@ -52,7 +52,7 @@ function next_random(state::UInt64)
     return state, bits ⊻ (bits >> 31)
 end
 
-"Random weights by He's rule, biases of 0."
+"Returns random weights by He's rule, and biases of 0."
 function initial_parts(seed::UInt64)
     parts = map(size -> zeros(Float32, size), PART_SIZES)
     state = seed
@@ -84,7 +84,7 @@ function layer_backward!(weights_gradient, bias_gradient, input, output_gradient
     return nothing
 end
 
-"Turns logits into the gradient of the cross-entropy (softmax minus the right answer), and counts."
+"Replaces logits by the gradient of the cross-entropy (softmax minus the right answer). Adds to the totals."
 function softmax_cross_entropy!(output, labels, rows, totals)
     for row in 1:rows
         answer = 1
@@ -110,7 +110,7 @@ function softmax_cross_entropy!(output, labels, rows, totals)
     return nothing
 end
 
-"Counts loss and correct answers of `pixels`, which become floats between 0 and 1 first. No rows are fine."
+"Converts `pixels` to floats from 0 to 1. Sums the loss and counts correct answers. There may be no rows."
 function evaluate!(work::Workspace, parts::Parts, pixels, labels)
     rows = length(labels)
     fill!(work.totals, 0.0)
@@ -127,7 +127,7 @@ function evaluate!(work::Workspace, parts::Parts, pixels, labels)
     return rows
 end
 
-"The same, and overwrites gradients with those of the summed loss."
+"Does the same, and overwrites the gradients with those of the summed loss."
 function gradients!(gradients::Parts, work::Workspace, parts::Parts, pixels, labels)
     rows = evaluate!(work, parts, pixels, labels)
     if rows == 0
@@ -143,7 +143,7 @@ function gradients!(gradients::Parts, work::Workspace, parts::Parts, pixels, lab
     return nothing
 end
 
-"One step of SGD with momentum. Momentum that fades is flushed to 0 before it gets subnormal, hence slow."
+"Does one step of SGD with momentum. Tiny momentum is set to 0: subnormal numbers are slow."
 function update!(parts::Parts, momentum::Parts, gradients::Parts, scale::Float32, rate::Float32, decay::Float32)
     foreach(parts, momentum, gradients) do part, speed, gradient
         for i in eachindex(part, speed, gradient)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Options: the command line, checked.
+# Options: reads and checks the command line.
 
 const HELP = """
 Trains a small network on Fashion-MNIST with several mirrored replicas.
@@ -17,13 +17,13 @@ Base.@kwdef mutable struct Options
     replicas::Int = 2
     epochs::Int = 10
     batch::Int = 128
-    limit_steps::Int = 0 # none
+    limit_steps::Int = 0 # 0: no limit
     data::String = "/usr/share/datasets/fashion-mnist"
 end
 
 const LIMITS = Dict("replicas" => 256, "epochs" => 10_000, "batch" => 1_000_000, "limit-steps" => 1_000_000_000)
 
-"Says on stderr what is wrong with the command line, and ends the program."
+"Prints on stderr what is wrong with the command line, and ends the program."
 function refuse(name, right)
     println(stderr, "fashion_mnist: $name: $right; --help lists the options")
     exit(2)

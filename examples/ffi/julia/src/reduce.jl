@@ -51,7 +51,7 @@ function batch_reduce_to(
 )
     names = destinations === nothing ? String[] : String[destinations...]
     isempty(names) || length(names) == length(values) ||
-        throw(ArgumentError("$(length(values)) values and $(length(names)) destinations; there must be as many"))
+        throw(ArgumentError("$(length(values)) values and $(length(names)) destinations; pass one destination per value"))
     limits = options(timeout)
     reduced = fill(Ptr{mdist_value_t}(C_NULL), length(values))
     GC.@preserve values names begin

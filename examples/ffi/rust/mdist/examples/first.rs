@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // A step that fails releases the replicas that wait. The run returns its error on every worker.
     let failed = strategy.run(|replica| match replica.id() {
-        1 => panic!("out of paper"),
+        1 => panic!("no more data"),
         _ => Ok(replica.barrier()?),
     });
     println!("{}", failed.unwrap_err());

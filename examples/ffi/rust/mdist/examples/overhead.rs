@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run costs by itself: an empty step, in both ways of running. `overhead --replicas N
-//! --runs M` prints the best of 5 blocks of M runs.
+//! Measures the cost of a run with an empty step, with closures and with entered replicas.
+//! `overhead --replicas N --runs M` prints the best of 5 blocks of M runs.
 use std::error::Error;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,8 +64,8 @@ fn report(
     Ok(())
 }
 
-/// Threads that stay, one for each replica but the first, which is this one's. What lies between
-/// runs is theirs: they look at `begun` for the next, and count themselves in `left`.
+/// Synchronizes the threads that stay between runs. There is one for each replica except replica 0,
+/// which this thread runs. A thread polls `begun` for the next run, and counts itself in `left`.
 struct Gate<'s> {
     open: Mutex<Option<Arc<OpenRun<'s>>>>,
     begun: AtomicUsize,
@@ -98,7 +98,7 @@ fn entered(strategy: &Strategy, replicas: usize, runs: usize) -> Result<(), Box<
                 .end()
                 .map(drop)
         });
-        gate.begun.store(total, Ordering::Release); // after a failure: nothing is open, and they find that out
+        gate.begun.store(total, Ordering::Release); // after a failure, the threads find no open run
         measured
     })
 }
@@ -111,7 +111,7 @@ fn serve(gate: &Gate<'_>, replica: u32, runs: usize) {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        // A failure is what the end of the run returns.
+        // The end of the run returns a failure.
         let _ = open.as_ref().map(|open| open.step(replica, |_| Ok(())));
         drop(open);
         gate.left.fetch_add(1, Ordering::Release);

@@ -220,6 +220,6 @@ pub(crate) fn same_count(operation: &str, inputs: usize, outputs: usize) -> Resu
     }
     Err(Error::invalid(
         operation,
-        format!("{inputs} inputs and {outputs} outputs; there must be as many of both"),
+        format!("{inputs} inputs and {outputs} outputs; pass one output per input"),
     ))
 }

@@ -191,7 +191,7 @@ impl Strategy {
         if !destinations.is_empty() && destinations.len() != values.len() {
             let (values, destinations) = (values.len(), destinations.len());
             let sentence =
-                format!("{values} values and {destinations} destinations; there must be as many");
+                format!("{values} values and {destinations} destinations; pass one destination per value");
             return Err(Error::invalid(operation, sentence));
         }
         let names = destinations

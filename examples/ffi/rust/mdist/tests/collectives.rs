@@ -153,7 +153,7 @@ fn as_many_inputs_as_outputs() {
         .unwrap_err();
     assert_eq!(
         common::cause(&error),
-        "2 inputs and 1 outputs; there must be as many of both"
+        "2 inputs and 1 outputs; pass one output per input"
     );
 }
 

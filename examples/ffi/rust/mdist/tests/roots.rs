@@ -67,7 +67,7 @@ fn a_root_with_too_little_is_refused() {
         .unwrap_err();
     assert_eq!(
         cause(&error),
-        "1 inputs and 0 outputs; there must be as many of both"
+        "1 inputs and 0 outputs; pass one output per input"
     );
     assert_usable(&strategy);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The few functions of OpenBLAS and libm that the model computes with, the same as those of the C
-//! program.
+//! The functions of OpenBLAS and libm that the model calls, the same as in the C program.
 use std::os::raw::{c_float, c_int};
 
 const ROW_MAJOR: c_int = 101;
@@ -35,7 +34,7 @@ extern "C" {
 }
 
 pub fn set_threads(count: i32) {
-    // Safety: any number will do.
+    // Safety: any number is valid.
     unsafe { openblas_set_num_threads(count) }
 }
 
@@ -49,7 +48,7 @@ pub fn log(x: f32) -> f32 {
     unsafe { logf(x) }
 }
 
-/// A matrix, row-major, as it lies or turned over.
+/// A row-major matrix, plain or transposed.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a> {
     elements: &'a [f32],
@@ -71,7 +70,7 @@ impl<'a> Matrix<'a> {
             ..self
         }
     }
-    /// Rows and columns after turning.
+    /// Rows and columns after transposing.
     fn size(&self) -> (usize, usize) {
         let rows = self.elements.len() / self.columns;
         if self.turned {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From images in memory to batches.
+//! Makes batches of images in memory.
 use mdist::{Array, Dataset, Output, Result, StepResult, Tensor, TensorMut, ROWS};
 
 use crate::mnist::{MnistSet, PIXELS};
 
-/// Batches {f32 images [rows][784], u8 labels [rows]}; the last one may be short. Images lie
-/// between 0 and 1. With a seed, each iteration has an order of its own.
+/// Batches {f32 images [rows][784], u8 labels [rows]}; the last one may be short. Pixels
+/// are from 0 to 1. With a seed, each iteration has another order.
 pub fn batches(set: MnistSet, batch: u64, shuffle_seed: Option<u64>) -> Result<Dataset> {
     let count = set.count();
     let mut rows = Dataset::from_arrays(vec![
@@ -24,7 +24,7 @@ pub fn batches(set: MnistSet, batch: u64, shuffle_seed: Option<u64>) -> Result<D
         .prefetch(2)
 }
 
-/// Bytes to floats batch by batch: 60000 images as floats would be 188 MB.
+/// Converts bytes to floats, batch by batch. 60000 images as floats would need 188 MB.
 fn normalise(inputs: &[Tensor<'_>], outputs: &mut [TensorMut<'_>]) -> StepResult {
     let pixels = inputs[0].as_slice::<u8>()?;
     for (image, &pixel) in outputs[0].as_mut_slice::<f32>()?.iter_mut().zip(pixels) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C program examples/fashion_mnist in Rust: a small network learns to tell ten kinds of
-//! clothes apart, on several mirrored replicas. Same options, same seeds, same arithmetic: the
-//! digest at the end is that of the C program, bit for bit.
+//! The C program examples/fashion_mnist in Rust. It trains a small network on several mirrored
+//! replicas. The network classifies images of clothes into ten kinds. Options, seeds and arithmetic
+//! are the same as in C, so the weights are the same at the end, bit for bit.
 //!
-//! The story of one step: the dataset gives a batch, cut over the replicas (input.rs). Each replica
-//! computes gradients on its own rows with its own copy of the weights (model.rs). One all_reduce
-//! adds up the gradients, and with them loss, correct answers and rows; each replica updates its
-//! copy by the mean of the batch, and so the copies stay equal without ever being compared
-//! (trainer.rs).
+//! One step:
+//! 1. The dataset gives a batch and splits it among the replicas (input.rs).
+//! 2. Each replica computes gradients on its own rows with its own copy of the weights (model.rs).
+//! 3. One all_reduce sums the gradients, the loss, the correct answers and the rows (trainer.rs).
+//! 4. Each replica updates its copy by the mean of the batch, so the copies stay equal.
 mod blas;
 mod input;
 mod mnist;
@@ -26,11 +26,11 @@ use model::Totals;
 use options::Options;
 use trainer::Trainer;
 
-const FIRST_RATE: f32 = 0.1; // of learning; it falls to 0 in a straight line
-const SHUFFLE_SEED: u64 = 1234; // any number but 0
+const FIRST_RATE: f32 = 0.1; // learning rate of the first step; it falls linearly to 0
+const SHUFFLE_SEED: u64 = 1234; // must not be 0
 
-/// Where the devices come from, later ones winning: the environment, --config, --replicas; two
-/// replicas if none says.
+/// Reads the devices from the environment, --config and --replicas. Later ones override earlier
+/// ones. The default is two replicas.
 fn configuration(options: &Options) -> mdist::Result<Config> {
     let mut config = Config::from_environment()?;
     if let Some(path) = &options.config {
@@ -45,11 +45,11 @@ fn configuration(options: &Options) -> mdist::Result<Config> {
     Ok(config)
 }
 
-/// What training has to know about its length.
+/// The length of the training.
 struct Plan {
     epochs: u64,
     steps_per_epoch: u64,
-    limit: u64, // 0: none
+    limit: u64, // 0: no limit
 }
 
 impl Plan {
@@ -76,7 +76,7 @@ fn train(trainer: &mut Trainer<'_>, training: &Dataset, plan: &Plan) -> mdist::R
             break;
         }
         let mut seen = Totals::default();
-        // Another order every time.
+        // Another order in every pass.
         for batch in training.iter()? {
             seen.add(&trainer.train(&batch?, plan.rate(step))?);
             step += 1;
@@ -104,8 +104,7 @@ fn accuracy(trainer: &mut Trainer<'_>, test: &Dataset) -> mdist::Result<f64> {
 fn work(options: &Options) -> Result<(), Box<dyn Error>> {
     let training_set = MnistSet::load(&options.data, "train")?;
     let test_set = MnistSet::load(&options.data, "t10k")?;
-    // A sum cut over more threads is a sum in another order, with other bits: that of a replica is
-    // taken by one thread.
+    // One thread per replica: more threads would sum in another order, with other bits.
     blas::set_threads(1);
 
     let strategy = Strategy::new(&configuration(options)?)?;

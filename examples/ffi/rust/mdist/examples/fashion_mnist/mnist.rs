@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Images and labels from the gzipped IDX files that MNIST and its siblings come in. Everything a
-//! file claims is checked; what is in memory afterwards are 28 x 28 images and labels below 10, as
-//! many of the one as of the other.
+//! Reads images and labels from the gzipped IDX files of MNIST and similar datasets. Checks every
+//! number in their headers. The result has 28 x 28 images, and one label below 10 for each.
 use std::path::Path;
 use std::process::Command;
 
@@ -23,7 +22,7 @@ impl MnistSet {
         let largest = labels.iter().copied().max().unwrap_or(0);
         if images.len() != labels.len() * PIXELS || usize::from(largest) >= CLASSES {
             return Err(format!(
-                "{}: {prefix} has {} images and {} labels, the largest {largest}; there must be as many, below {CLASSES}",
+                "{}: {prefix} has {} images and {} labels, the largest {largest}; each image needs one label below {CLASSES}",
                 folder.display(),
                 images.len() / PIXELS,
                 labels.len(),
@@ -37,10 +36,10 @@ impl MnistSet {
     }
 }
 
-/// The bytes of a file of items with these dimensions, unpacked by gzip.
+/// Returns the bytes of a file of items with these dimensions. gzip unpacks the file.
 fn read(path: &Path, item: &[u32]) -> Result<Vec<u8>, String> {
     let complain = |what: &str| format!("{}: {what}", path.display());
-    // gzip would say so, too, but not where the files come from.
+    // gzip would report that as well, but not where to get the files.
     std::fs::metadata(path).map_err(|error| {
         complain(&format!(
             "{error} (install dataset-fashion-mnist, or say where it is with --data)"
@@ -58,14 +57,14 @@ fn read(path: &Path, item: &[u32]) -> Result<Vec<u8>, String> {
     let header = 4 + 4 * (1 + item.len());
     let size = idx_size(&bytes, item).map_err(complain)?;
     if bytes.len() != header + size {
-        return Err(complain("ends early, or goes on after its last item"));
+        return Err(complain("too short, or has bytes after its last item"));
     }
     bytes.drain(..header);
     Ok(bytes)
 }
 
-/// How many bytes of items the header promises. An IDX file is: 0, 0, type (8: unsigned bytes),
-/// rank; each dimension as 32 big-endian bits; the bytes.
+/// Returns the number of bytes of items, from the header. Parts of an IDX file: 0, 0, type (8:
+/// unsigned bytes), rank; each dimension, 32 bits big-endian; the bytes of the items.
 fn idx_size(bytes: &[u8], item: &[u32]) -> Result<usize, &'static str> {
     let rank = 1 + item.len();
     if bytes.len() < 4 + 4 * rank {
@@ -84,6 +83,6 @@ fn idx_size(bytes: &[u8], item: &[u32]) -> Result<usize, &'static str> {
             .map(|&dimension| dimension as usize)
             .product()),
         1..=1_000_000 => Err("images are not 28 x 28"),
-        _ => Err("holds none, or more than a million"),
+        _ => Err("has no items, or more than a million"),
     }
 }

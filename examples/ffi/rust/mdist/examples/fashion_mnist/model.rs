@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on plain slices. It knows nothing of
-//! replicas: gradients and totals are sums over the rows it is given, so that sums over replicas
-//! are sums over the whole batch.
+//! A perceptron 784-128-10 (ReLU, softmax, cross-entropy) on plain slices. It does not
+//! depend on replicas. Gradients and totals are sums over its rows, so their sums over replicas are
+//! sums over the batch.
 use crate::blas::{exp, log, multiply, Matrix};
 use crate::mnist::{CLASSES, PIXELS};
 
@@ -22,7 +22,7 @@ pub fn elements(part: usize) -> usize {
 /// One slice for each part.
 pub type Parameters<'a> = [&'a [f32]; 4];
 
-/// What is summed up over rows beside the gradients: loss, correct answers, rows.
+/// The totals that are summed over rows, beside the gradients: loss, correct answers, rows.
 #[derive(Clone, Copy, Default)]
 pub struct Totals(pub [f64; 3]);
 
@@ -36,13 +36,13 @@ impl Totals {
             .zip(other.0)
             .for_each(|(sum, more)| *sum += more);
     }
-    /// Loss and accuracy per row.
+    /// Returns the mean loss and the accuracy.
     pub fn means(&self) -> (f64, f64) {
         (self.0[0] / self.rows(), self.0[1] / self.rows())
     }
 }
 
-/// Random weights by He's rule and zero biases: the same for the same seed, on every machine.
+/// Sets random weights by He's rule and zero biases. They depend on the seed only.
 pub fn initial_parameters(seed: u64) -> [Vec<f32>; 4] {
     let mut state = seed;
     let mut random = |part: usize, inputs: usize| {
@@ -66,7 +66,7 @@ fn next_random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Activations and their gradients of up to so many images.
+/// Activations and their gradients for up to a fixed number of images.
 pub struct Workspace {
     hidden: Vec<f32>,
     hidden_gradient: Vec<f32>,
@@ -83,7 +83,7 @@ impl Workspace {
         }
     }
 
-    /// Counts loss and correct answers.
+    /// Sums the loss and counts correct answers.
     pub fn evaluate(
         &mut self,
         parameters: Parameters<'_>,
@@ -106,8 +106,8 @@ impl Workspace {
         totals
     }
 
-    /// The same, and overwrites gradients with those of the summed loss (not the mean: only the
-    /// caller knows all rows).
+    /// Does the same, and overwrites gradients with those of the summed loss. It cannot compute the
+    /// mean, because only the caller knows the rows of all replicas.
     pub fn gradients(
         &mut self,
         parameters: Parameters<'_>,
@@ -180,8 +180,8 @@ fn backward(
     }
 }
 
-/// Turns one row's logits into the gradient of the cross-entropy (softmax minus the right answer),
-/// and counts.
+/// Replaces one row's logits by the gradient of the cross-entropy (softmax minus the right answer).
+/// Adds to the totals.
 fn softmax_cross_entropy(logits: &mut [f32], label: usize, totals: &mut Totals) {
     let mut answer = 0;
     for i in 1..CLASSES {
@@ -205,8 +205,8 @@ fn softmax_cross_entropy(logits: &mut [f32], label: usize, totals: &mut Totals) 
     ]));
 }
 
-/// One step of SGD with momentum on one part. `scale` turns summed gradients into what is to be
-/// followed.
+/// Does one step of SGD with momentum on one part. `scale` multiplies the summed gradients: 1 /
+/// rows gives their mean.
 pub fn update(
     parameters: &mut [f32],
     momentum: &mut [f32],
@@ -216,8 +216,7 @@ pub fn update(
     decay: f32,
 ) {
     for ((parameter, momentum), gradient) in parameters.iter_mut().zip(momentum).zip(gradients) {
-        // The momentum of units that never fire would fade into subnormal numbers, on which every
-        // operation is slow.
+        // The momentum of units that never fire would become subnormal. Subnormal numbers are slow.
         let next = decay * *momentum + scale * gradient;
         *momentum = if next.abs() < f32::MIN_POSITIVE {
             0.0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line, checked.
+//! Reads and checks the command line.
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -17,16 +17,16 @@ Trains a small network on Fashion-MNIST with several mirrored replicas.
   --help           this text";
 
 pub struct Options {
-    pub replicas: u64, // 0: what the configuration says, else 2
+    pub replicas: u64, // 0: those of the configuration, or 2 if it has none
     pub epochs: u64,
-    pub batch: u64,       // over all replicas
-    pub limit_steps: u64, // 0: none
+    pub batch: u64,       // rows for all replicas together
+    pub limit_steps: u64, // 0: no limit
     pub config: Option<PathBuf>,
     pub data: PathBuf,
 }
 
 impl Options {
-    /// `None` after --help; or what is wrong.
+    /// Returns `None` after --help, or an error that says what is wrong.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
         let data = PathBuf::from("/usr/share/datasets/fashion-mnist");
         let mut options = Options {

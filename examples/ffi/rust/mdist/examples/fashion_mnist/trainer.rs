@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The model on a strategy. Parameters and momentum are mirrored variables: all copies are equal
-//! between steps, because all replicas apply the same reduced gradients in the same way.
+//! The model on a strategy. Parameters and momentum are mirrored variables. Their copies are equal
+//! between steps, because all replicas apply the same reduced gradients.
 use std::ops::Deref;
 
 use mdist::{
@@ -11,7 +11,7 @@ use mdist::{
 use crate::model::{elements, initial_parameters, update, Parameters, Totals, Workspace, PARTS};
 
 const INITIAL_SEED: u64 = 1;
-const DECAY: f32 = 0.9; // of the momentum
+const DECAY: f32 = 0.9; // momentum is multiplied by this in each step
 
 pub struct Trainer<'s> {
     strategy: &'s Strategy,
@@ -20,7 +20,7 @@ pub struct Trainer<'s> {
     scratch: Vec<Scratch>, // one per local replica
 }
 
-/// What one replica works with beside its copies of the variables.
+/// Scratch memory of one replica.
 struct Scratch {
     workspace: Workspace,
     gradients: [Vec<f32>; 4],
@@ -39,7 +39,7 @@ impl Scratch {
 }
 
 impl<'s> Trainer<'s> {
-    /// `max_rows`: as many as one replica will ever see in a step.
+    /// `max_rows` is the largest number of rows that a replica gets in a step.
     pub fn new(strategy: &'s Strategy, max_rows: usize) -> Result<Trainer<'s>> {
         let (mut parameters, mut momentum) = (Vec::new(), Vec::new());
         for ((name, shape), initial) in PARTS.iter().zip(initial_parameters(INITIAL_SEED)) {
@@ -69,7 +69,7 @@ impl<'s> Trainer<'s> {
         })
     }
 
-    /// One step of all replicas on a batch {images, labels}.
+    /// Runs one step on a batch {images, labels}.
     pub fn train(&mut self, batch: &[Value], rate: f32) -> Result<Totals> {
         let (parameters, momentum) = (&self.parameters, &self.momentum);
         self.strategy.run_each(
@@ -82,9 +82,9 @@ impl<'s> Trainer<'s> {
                     mine.workspace
                         .gradients(slices(&weights), images, labels, &mut mine.gradients);
 
-                // One operation for everything: the gradients, and with them the number of rows.
-                // Dividing by what all replicas saw makes it the mean over the
-                // batch also where the replicas' parts are not equal, or empty.
+                // One operation sums the gradients and the number of rows. Dividing by the rows of
+                // all replicas gives the mean over the batch, even if the replicas have different
+                // numbers of rows, or none.
                 let mut buffers: Vec<_> = mine
                     .gradients
                     .iter_mut()
@@ -93,8 +93,8 @@ impl<'s> Trainer<'s> {
                 buffers.push(SliceMut::new(&mut mine.totals.0));
                 replica.all_reduce(Op::Sum, &mut buffers[..])?;
 
-                // The reduced gradients have the same bits everywhere, and so has every copy after
-                // this.
+                // The reduced gradients have the same bits on every replica, so the copies stay
+                // equal.
                 let scale = (1.0 / mine.totals.rows()) as f32;
                 let mut momentum = copies_mut(replica, momentum)?;
                 for ((weights, momentum), gradients) in
@@ -108,7 +108,7 @@ impl<'s> Trainer<'s> {
         Ok(self.scratch[0].totals)
     }
 
-    /// The same without learning.
+    /// Returns the same totals, and does not train.
     pub fn evaluate(&mut self, batch: &[Value]) -> Result<Totals> {
         let parameters = &self.parameters;
         self.strategy.run_each(
@@ -124,8 +124,8 @@ impl<'s> Trainer<'s> {
         Ok(self.scratch[0].totals)
     }
 
-    /// 64-bit FNV-1a over all variables of a local replica, in the order in which they were
-    /// created.
+    /// Returns the 64-bit FNV-1a hash over all variables of a local replica, in the order of their
+    /// creation.
     pub fn digest(&self, local_replica: u32) -> Result<u64> {
         let mut digest = 0xcbf29ce484222325_u64;
         for variable in self.parameters.iter().chain(&self.momentum) {
@@ -138,7 +138,7 @@ impl<'s> Trainer<'s> {
     }
 }
 
-/// This replica's part of the batch.
+/// Returns this replica's part of the batch.
 fn rows<'a>(replica: &'a Replica<'_>) -> Result<(&'a [f32], &'a [u8])> {
     Ok((
         replica.argument(0)?.as_slice()?,
