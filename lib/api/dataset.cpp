@@ -27,8 +27,8 @@ void require_outside(const char *function) {
     if (Context::in_step())
         throw Failure(MDIST_ERR_WRONG_CONTEXT,
                       text(function,
-                           " was called inside a step; take elements before mdist_run and pass them as its "
-                           "arguments, which the step reads by mdist_replica_argument"));
+                           " was called inside a step. Get elements before mdist_run and pass them as its "
+                           "arguments; the step reads them by mdist_replica_argument"));
 }
 
 /// Describes what is known of a component before there are elements.

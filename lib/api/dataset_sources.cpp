@@ -68,7 +68,7 @@ mdist_status_t mdist_dataset_from_generator(mdist_generate_fn generate, void *us
     Kept kept(user_data, free_user_data);
     return guard("mdist_dataset_from_generator", error, [&] {
         need(out, "out");
-        need_zero(flags & ~MDIST_GENERATOR_ANY_THREAD, "flags (but for MDIST_GENERATOR_ANY_THREAD)");
+        need_zero(flags & ~MDIST_GENERATOR_ANY_THREAD, "flags without MDIST_GENERATOR_ANY_THREAD");
         const Generator generator{generate, user_data, free_state, flags == MDIST_GENERATOR_ANY_THREAD};
         *out = publish<mdist_dataset_t>(make_from_generator(generator, kept.share(), outputs, output_count));
     });

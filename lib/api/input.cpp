@@ -22,7 +22,7 @@ using namespace mdist;
 namespace {
 
 std::string ahead_text(uint64_t ahead) {
-    return ahead == 0 ? "" : text("made ahead, on a thread: ", ahead, " of each replica\n");
+    return ahead == 0 ? "" : text("elements for each replica made ahead on a thread: ", ahead, "\n");
 }
 
 Contribution contribution_of(InputPlan plan, const InputChoices &choices) {
@@ -69,9 +69,9 @@ Contribution made_by_function(mdist_dataset_fn function, void *user_data, const 
     out.on_devices = choices.on_devices;
     out.ahead = choices.ahead;
     out.alike = choices.text();
-    out.text = text("made by a function: ", context.pipeline_count, " datasets for the job, ", here,
-                    " of them here\neach step takes an element for each replica, in turn, as it is\n",
-                    ahead_text(choices.ahead));
+    out.text =
+        text("made by a function: ", context.pipeline_count, " datasets for the job, ", here,
+             " of them here\neach step uses one whole element per replica, in turn\n", ahead_text(choices.ahead));
     return out;
 }
 

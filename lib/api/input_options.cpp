@@ -104,7 +104,7 @@ InputChoices choices_for_function(const mdist_input_options_t *given, const Inpu
         options.weights != nullptr)
         throw invalid(
             "options.policy, uneven and weights must be 0 with mdist_distribute_from_function. The dataset function "
-            "itself decides who reads what, from its context");
+            "decides from its context what each worker reads");
     if (choices.by_replica && layout.workers() != 1)
         throw Failure(
             MDIST_ERR_UNSUPPORTED,

@@ -83,7 +83,7 @@ void StreamThreads::start(const std::shared_ptr<StreamWork> &work, std::size_t c
     while (error == 0 && members_.size() < count) error = start_member();
     if (!members_.empty()) return; // fewer threads than asked for can do the work, too
     work_.reset();
-    throw Failure(MDIST_ERR_RESOURCE, text("no thread for \"", name_, "\": pthread_create says errno ", error,
+    throw Failure(MDIST_ERR_RESOURCE, text("cannot start thread \"", name_, "\": pthread_create returned errno ", error,
                                            "; the process may have too many threads"))
         .native(error);
 }

@@ -217,7 +217,7 @@ static void records_longer_than_allowed_are_left_out_one_by_one(void **state) {
     options.on_corrupt = MDIST_ON_CORRUPT_FAIL;
     ends(lines(file(write_text("limit.txt", "abcd\nabcde\n")), &options), MDIST_ERR_DATA_LOSS, "/limit.txt",
          "at byte 5:");
-    ends(tfrecords(file(path), &options), MDIST_ERR_DATA_LOSS, "/limit", "5 bytes; 4 are allowed");
+    ends(tfrecords(file(path), &options), MDIST_ERR_DATA_LOSS, "/limit", "5 bytes; at most 4 are allowed");
 }
 
 static void fixed_records_have_to_fill_the_file(void **state) {
@@ -301,15 +301,16 @@ static void what_is_refused_costs_no_more_than_what_stands_before_it(void **stat
         put_record_claiming(&text, lengths[i], more, MORE);
         Text small = packed(text.data, text.length, 31);
         small.length /= 2;
-        char words[64];
-        snprintf(words, sizeof words, "a record of %llu bytes; 1000 are allowed", (unsigned long long)lengths[i]);
+        char words[80];
+        snprintf(words, sizeof words, "a record has %llu bytes; at most 1000 are allowed",
+                 (unsigned long long)lengths[i]);
         ends(tfrecords(file(write_out("claim.gz", small)), &options), MDIST_ERR_DATA_LOSS, "/claim.gz", words);
         free(text.data);
     }
     Text small = packed(more, MORE, 31);
     small.length /= 2;
     ends(lines(file(write_out("line.gz", small)), &options), MDIST_ERR_DATA_LOSS, "/line.gz",
-         "a line of more than 1000 bytes");
+         "a line has more than 1000 bytes");
     free(more);
 }
 

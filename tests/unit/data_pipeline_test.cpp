@@ -166,10 +166,10 @@ void a_repetition_of_nothing_ends_even_if_forever(void **) {
 
 void bad_arguments_are_named(void **) {
     const auto ten = numbers(10);
-    assert_says(failure_of([&] { make_shard(ten, 3, 7); }), MDIST_ERR_INVALID_ARGUMENT, "shard 7 of 3");
+    assert_says(failure_of([&] { make_shard(ten, 3, 7); }), MDIST_ERR_INVALID_ARGUMENT, "index is 7; with 3 shards");
     assert_says(failure_of([&] { make_shard(ten, 0, 0); }), MDIST_ERR_INVALID_ARGUMENT, "0 shards");
-    assert_says(failure_of([&] { make_batch(ten, 0, false); }), MDIST_ERR_INVALID_ARGUMENT, "0 elements");
-    assert_says(failure_of([&] { make_shuffle(ten, 0, 1, false); }), MDIST_ERR_INVALID_ARGUMENT, "0 elements");
+    assert_says(failure_of([&] { make_batch(ten, 0, false); }), MDIST_ERR_INVALID_ARGUMENT, "batch_size is 0");
+    assert_says(failure_of([&] { make_shuffle(ten, 0, 1, false); }), MDIST_ERR_INVALID_ARGUMENT, "buffer_size is 0");
     assert_says(failure_of([&] { make_prefetch(ten, 0); }), MDIST_ERR_INVALID_ARGUMENT, "0 elements");
     mdist_tensor_t arrays[2] = {output(MDIST_INT32, {3, 2}), output(MDIST_INT32, {4})};
     int32_t room[6] = {};

@@ -181,7 +181,7 @@ void owners_live_as_long_as_what_was_rebuilt(void **) {
     auto owner = std::make_shared<int>(0);
     const auto keep = [](const mdist_tensor_t *, std::size_t, int32_t *out, void *) -> int32_t { return *out = 1, 0; };
     InputPlan plan = make_plan(make_batch(make_filter(numbers_in(files.names()), keep, nullptr, owner), 2, false),
-                          even(2, 0, 1), by(MDIST_SHARD_FILE));
+                               even(2, 0, 1), by(MDIST_SHARD_FILE));
     assert_int_equal(owner.use_count(), 2);
     assert_string_equal(shown(dealt(plan, 1)).c_str(), "[0] | [1]");
     plan = {};
@@ -190,7 +190,7 @@ void owners_live_as_long_as_what_was_rebuilt(void **) {
 
 void a_plan_says_what_it_does(void **) {
     InputPlan plan = make_plan(make_batch(make_shuffle(make_range(0, 10, 1), 5, 7, false), 4, false), even(2, 1, 2),
-                          by(MDIST_SHARD_AUTO));
+                               by(MDIST_SHARD_AUTO));
     assert_string_equal(plan.text.c_str(),
                         "policy: AUTO -> DATA: range(10 numbers from 0, step 1) reads no files\n"
                         "workers: 2, with 2 replicas each; each reads everything and keeps its part\n"
@@ -211,7 +211,7 @@ void a_plan_says_what_it_does(void **) {
                         "workers: 2, with 2 replicas each; each reads files of its own\n"
                         "files: fixed_records(8 bytes, 1 file at a time) of 5; each worker 3, 2\n"
                         "batch: 7 rows\n"
-                        "sub-batches: consecutive rows, whatever the borders of batches\n"
+                        "sub-batches: consecutive rows, across the borders of batches\n"
                         "rows of each replica of the job, by id, of full batches:\n"
                         "  step 0: 2 2 2 1\n"
                         "  step 1: 2 1 2 2\n"

@@ -38,7 +38,7 @@ Sharing by_file_alone(const std::shared_ptr<const Dataset> &source, const InputL
     // A single worker reads everything, whatever the sources are.
     if (layout.workers() == 1) return {source, MDIST_SHARD_FILE, "there is one worker"};
     throw Failure(MDIST_ERR_NOT_FOUND, text("policy FILE finds no files to share out: ", sharing.why,
-                                            ". Use policy DATA, or AUTO, which then does the same"));
+                                            ". Use policy DATA, or AUTO, which uses DATA in this case"));
 }
 
 Sharing by_file_or_data(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {

@@ -126,11 +126,11 @@ std::string Cutting::text() const {
         case Kind::kNone:
             return "whole elements, one after the other to its replicas in turn";
         case Kind::kStream:
-            return "consecutive rows, whatever the borders of batches";
+            return "consecutive rows, across the borders of batches";
         case Kind::kSlices:
             return mdist::text("each batch in ", slicing.shares.slices, " slices: ", slicing.shares.text());
         case Kind::kSelection:
-            return mdist::text("whole elements: of each ", slicing.shares.slices, " in a row those of its own");
+            return mdist::text("whole elements: its own of every ", slicing.shares.slices, " in a row");
     }
     return "";
 }

@@ -55,7 +55,7 @@ std::string workers_line(const Sharing &sharing, const InputLayout &layout) {
 }
 
 std::string files_line(const FileList &list, const InputLayout &layout) {
-    if (!list.files) return text("files: ", list.reader, " of a number of files that is not known\n");
+    if (!list.files) return text("files: ", list.reader, ", number of files not known\n");
     std::vector<uint64_t> each;
     for (uint32_t worker = 0; worker < layout.workers(); ++worker)
         each.push_back(shard_size(*list.files, {layout.spans, worker}));
@@ -64,8 +64,7 @@ std::string files_line(const FileList &list, const InputLayout &layout) {
 }
 
 std::string batch_line(const InputPlan &plan) {
-    return plan.global_batch ? text("batch: ", *plan.global_batch, " rows\n")
-                             : "batch: of a size not known beforehand\n";
+    return plan.global_batch ? text("batch: ", *plan.global_batch, " rows\n") : "batch: size not known beforehand\n";
 }
 
 std::string order_of(const Cutting &cutting, const InputLayout &layout, bool by_replica) {

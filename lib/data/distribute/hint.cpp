@@ -35,10 +35,10 @@ class HintReplacing {
     Source shard(const Source &source) const {
         const uint64_t elements = source->size().value_or(0);
         if (elements != 0 && elements < least_to_shard(layout_))
-            throw Failure(
-                MDIST_ERR_FAILED_PRECONDITION,
-                text("policy HINT shards ", source->traits().text, ", which has ", elements, " elements, over ",
-                     layout_.workers(), " workers; that takes at least one for each, or policy DATA or OFF"))
+            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          text("policy HINT shards ", source->traits().text, ", which has ", elements,
+                               " elements, over ", layout_.workers(),
+                               " workers. Give the dataset at least one element per worker, or use policy DATA or OFF"))
                 .reason("too_few_elements");
         return shard_of(source, layout_);
     }

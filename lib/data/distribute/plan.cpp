@@ -39,7 +39,7 @@ void check_weights(const InputLayout &layout, const Dealing &dealing) {
         if (!std::isfinite(weights[i]) || weights[i] < 0)
             throw invalid(text("weight ", i, " is ", weights[i], "; it must be finite, and 0 or more"));
     if (std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; }))
-        throw invalid("all weights are 0; at least one must be more");
+        throw invalid("all weights are 0; at least one must be greater than 0");
 }
 
 void check(const Dataset &source, const InputLayout &layout, const Dealing &dealing) {

@@ -86,9 +86,9 @@ std::string Shares::text() const {
         case Rule::kCeiling:
             return mdist::text("ceil(rows / ", slices, ") each, as long as there are rows");
         case Rule::kEven:
-            return mdist::text("rows / ", slices, " each, some one more");
+            return mdist::text("rows / ", slices, " each, some with one more");
         case Rule::kEqual:
-            return mdist::text("floor(rows / ", slices, ") each, the rest left out");
+            return mdist::text("floor(rows / ", slices, ") each, the rest dropped");
         case Rule::kWeighted:
             return "rows by weight";
     }

@@ -101,7 +101,7 @@ void match(const std::string &pattern, std::vector<std::string> &paths) {
     if (result == GLOB_NOMATCH || no_folder) return;
     if (result == GLOB_NOSPACE) throw std::bad_alloc();
     if (result != 0) {
-        throw Failure(MDIST_ERR_IO, text("cannot look for files that match ", in_quotes(pattern), ": ",
+        throw Failure(MDIST_ERR_IO, text("cannot search for files that match ", in_quotes(pattern), ": ",
                                          std::generic_category().message(code)))
             .reason(code == EACCES || code == EPERM ? "permission" : "")
             .native(code);
@@ -122,10 +122,12 @@ std::vector<std::string> match_files(const std::vector<std::string> &patterns) {
     std::vector<std::string> paths;
     for (const std::string &pattern : patterns) match(pattern, paths);
     if (paths.empty())
-        throw Failure(
-            MDIST_ERR_NOT_FOUND,
-            text("no file matches ", patterns.empty() ? "no pattern" : in_quotes(patterns[0]),
-                 patterns.size() > 1 ? text(", nor any of the ", patterns.size() - 1, " patterns after it") : ""));
+        throw Failure(MDIST_ERR_NOT_FOUND,
+                      patterns.empty() ? "no pattern was given; pass at least one"
+                                       : text("no file matches ", in_quotes(patterns[0]),
+                                              patterns.size() > 1
+                                                  ? text(", nor any of the ", patterns.size() - 1, " patterns after it")
+                                                  : ""));
     std::sort(paths.begin(), paths.end());
     return paths;
 }

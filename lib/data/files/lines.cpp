@@ -42,7 +42,7 @@ class Lines final : public Records {
 
   private:
     Failure too_long(uint64_t offset) const {
-        return input_.corrupt(offset, text("a line of more than ", most_, " bytes"));
+        return input_.corrupt(offset, text("a line has more than ", most_, " bytes"));
     }
 
     /// Skips to the line after this one, or to the end.

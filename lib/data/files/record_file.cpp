@@ -20,7 +20,9 @@ class OpenRecords final : public RecordFile {
                 return records_->next(record);
             } catch (const Failure &failure) {
                 if (!skip_corrupt_ || failure.status() != MDIST_ERR_DATA_LOSS) throw;
-                if (!told_) log_warn("left out: ", failure.message(), " (more in this file are only counted)");
+                if (!told_)
+                    log_warn("skipped corrupt data: ", failure.message(),
+                             ". Further cases in this file are only counted");
                 told_ = true;
                 ++left_out;
             }

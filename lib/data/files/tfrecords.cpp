@@ -52,13 +52,13 @@ class TFRecords final : public Records {
         }
         if (!agrees(header.data(), kLength, header.data() + kLength)) {
             input_.abandon(); // it is not known where the next record begins
-            throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is no TFRecord file");
+            throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is not a TFRecord file");
         }
         length = read_number(header.data(), kLength);
         input_.skip(kHeader);
         if (length <= most_) return true;
         refused_ = saturated_sum(length, kChecksum);
-        throw input_.corrupt(offset, text("a record of ", length, " bytes; ", most_, " are allowed"));
+        throw input_.corrupt(offset, text("a record has ", length, " bytes; at most ", most_, " are allowed"));
     }
 
     Input input_;

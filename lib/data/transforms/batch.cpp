@@ -105,7 +105,7 @@ std::unique_ptr<Stream> Batch::open(const Iteration &iteration) const {
 } // namespace
 
 std::shared_ptr<Dataset> make_batch(Source source, uint64_t batch_size, bool drop_remainder) {
-    if (batch_size == 0) throw invalid("a batch of 0 elements; batch_size must be 1 or more");
+    if (batch_size == 0) throw invalid("batch_size is 0; it must be 1 or more");
     return std::make_shared<Batch>(std::move(source), batch_size, drop_remainder);
 }
 

@@ -16,7 +16,7 @@ Spec common(const Spec &first, const Spec &second, std::size_t component) {
         throw Failure(MDIST_ERR_MISMATCH,
                       text("component ", component, " is ", dtype_name(first.dtype), " of rank ", first.shape.rank,
                            " in the first dataset and ", dtype_name(second.dtype), " of rank ", second.shape.rank,
-                           " in the second; to concatenate them both must be alike"));
+                           " in the second; concatenated datasets need the same dtype and rank"));
     Spec both = first;
     for (int32_t i = 0; i < both.shape.rank; ++i)
         if (first.shape.dims[i] != second.shape.dims[i]) both.shape.dims[i] = Spec::kUnknown;

@@ -50,7 +50,8 @@ std::vector<Padding> checked_paddings(const Dataset &source, const mdist_tensor_
         return all;
     }
     if (count != source.component_count())
-        throw invalid(text(count, " paddings for ", source.component_count(), " components; each needs one"));
+        throw invalid(text("there are ", count, " paddings for ", source.component_count(),
+                           " components; pass one per component"));
     for (std::size_t i = 0; i < count; ++i) all.push_back(checked_padding(paddings[i], source.spec()[i], i));
     return all;
 }
@@ -191,7 +192,7 @@ std::unique_ptr<Stream> PaddedBatch::open(const Iteration &iteration) const {
 
 std::shared_ptr<Dataset> make_padded_batch(const Source &source, uint64_t batch_size, bool drop_remainder,
                                            const mdist_tensor_t *paddings, std::size_t padding_count) {
-    if (batch_size == 0) throw invalid("a batch of 0 elements; batch_size must be 1 or more");
+    if (batch_size == 0) throw invalid("batch_size is 0; it must be 1 or more");
     return std::make_shared<PaddedBatch>(source, batch_size, drop_remainder,
                                          checked_paddings(*source, paddings, padding_count));
 }

@@ -150,7 +150,7 @@ std::unique_ptr<Stream> Prefetch::open(const Iteration &iteration) const {
 } // namespace
 
 std::shared_ptr<Dataset> make_prefetch(Source source, uint64_t elements) {
-    if (elements == 0) throw invalid("a prefetch of 0 elements; it needs 1 or more");
+    if (elements == 0) throw invalid("a prefetch of 0 elements is not allowed; use 1 or more");
     return std::make_shared<Prefetch>(std::move(source), elements);
 }
 

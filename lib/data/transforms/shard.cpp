@@ -118,9 +118,9 @@ class ShardHint final : public Transform {
 
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index) {
     if (shards == MDIST_SHARD_HINT) return std::make_shared<ShardHint>(source);
-    if (shards == 0) throw invalid(text("shard ", index, " of 0 shards; there must be at least 1"));
+    if (shards == 0) throw invalid("there are 0 shards; use at least 1");
     if (index >= shards)
-        throw invalid(text("shard ", index, " of ", shards, " shards; the index goes from 0 to ", shards - 1));
+        throw invalid(text("index is ", index, "; with ", shards, " shards it must be 0 to ", shards - 1));
     return std::make_shared<Shard>(std::move(source), shards, index);
 }
 

@@ -221,7 +221,7 @@ std::unique_ptr<Stream> Shuffle::open(const Iteration &iteration) const {
 } // namespace
 
 std::shared_ptr<Dataset> make_shuffle(Source source, uint64_t buffer_size, uint64_t seed, bool reshuffle) {
-    if (buffer_size == 0) throw invalid("a shuffle buffer of 0 elements; it needs 1 or more (1 keeps the order)");
+    if (buffer_size == 0) throw invalid("buffer_size is 0; it must be 1 or more (1 keeps the order)");
     return std::make_shared<Shuffle>(std::move(source), buffer_size, seed, reshuffle);
 }
 
