@@ -143,7 +143,7 @@ class Cpu final : public Device {
     }
 
     static Failure no_memory(std::size_t bytes) {
-        return Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes"));
+        return Failure(MDIST_ERR_OUT_OF_MEMORY, text("cannot allocate ", bytes, " bytes"));
     }
 
     int32_t index_;

@@ -62,7 +62,8 @@ void Region::reserve() {
         base_ = static_cast<char *>(data);
         return;
     }
-    throw Failure(MDIST_ERR_OUT_OF_MEMORY, "no address space for variables; see ulimit -v").native(errno);
+    throw Failure(MDIST_ERR_OUT_OF_MEMORY, "cannot reserve address space for variables; raise the limit (ulimit -v)")
+        .native(errno);
 }
 
 Region::~Region() {
@@ -74,7 +75,8 @@ void Region::commit(std::size_t bytes) {
     const std::size_t wanted = bytes > reserved_ ? bytes : whole_steps(bytes);
     int error = 0;
     if (wanted > reserved_ || !make_usable(wanted, error))
-        throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("no memory for variables of ", bytes, " bytes on one replica"))
+        throw Failure(MDIST_ERR_OUT_OF_MEMORY,
+                      text("cannot allocate ", bytes, " bytes for the variables of one replica"))
             .native(error);
     committed_ = wanted;
 }

@@ -38,7 +38,7 @@ bool Lane::reaches(const PhysicalGpu &other) const {
 
 void Lane::wait_for(const Event &event) {
     if (event.get() == nullptr) return;
-    gpu_.check(gpu_.api().stream_wait(gpu_.index(), stream(), event.get()), "having collectives wait for a replica");
+    gpu_.check(gpu_.api().stream_wait(gpu_.index(), stream(), event.get()), "making collectives wait for a replica");
 }
 
 void Lane::begin() {

@@ -25,7 +25,7 @@ std::string own_obstacle() {
     std::string reason;
     if (nccl_api(reason) == nullptr) return reason;
     // With it, the communicators would be open to anybody who knows that address.
-    if (std::getenv("NCCL_COMM_ID") != nullptr) return "NCCL_COMM_ID is set, but the job makes its own id";
+    if (std::getenv("NCCL_COMM_ID") != nullptr) return "NCCL_COMM_ID is set, but the job makes its own id; unset it";
     return "";
 }
 

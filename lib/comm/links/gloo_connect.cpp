@@ -52,8 +52,10 @@ std::string blob_of(const std::vector<Offer> &offers) {
 Offer find_offer(const std::string &blob, uint32_t peer, uint32_t self) {
     Offer offer{};
     if (blob.size() < sizeof kBlobMagic || std::memcmp(blob.data(), &kBlobMagic, sizeof kBlobMagic) != 0)
-        throw Failure(MDIST_ERR_MISMATCH,
-                      text("worker ", peer, " forms a different kind of link, or forms it differently"))
+        throw Failure(
+            MDIST_ERR_MISMATCH,
+            text("worker ", peer,
+                 " uses another kind of link, or another version of it. Run the same libmdist on all workers"))
             .worker(static_cast<int32_t>(peer));
     for (std::size_t at = sizeof kBlobMagic; blob.size() - at >= sizeof offer; at += sizeof offer) {
         std::memcpy(&offer, blob.data() + at, sizeof offer);
@@ -118,7 +120,7 @@ void check(const GlooOptions &options) {
     for (const uint32_t peer : options.peers) {
         if (peer >= options.parties || peer == options.self || named[peer])
             throw invalid(
-                text("worker ", peer, " is not one of ", options.parties - 1, " other workers, or named twice"));
+                text("worker ", peer, " is not one of ", options.parties - 1, " other workers, or is named twice"));
         named[peer] = true;
     }
 }

@@ -26,7 +26,8 @@ class Bell {
   public:
     Bell() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         if (event_ < 0)
-            throw Failure(MDIST_ERR_RESOURCE, text("no event for a link: ", std::generic_category().message(errno)))
+            throw Failure(MDIST_ERR_RESOURCE,
+                          text("cannot make an event for a link: ", std::generic_category().message(errno)))
                 .native(errno);
     }
     ~Bell() { ::close(event_); }

@@ -296,7 +296,7 @@ std::optional<Failure> Group::cause() const {
     if (state_.load(std::memory_order_acquire) == kReady) return std::nullopt;
     const std::lock_guard lock(cause_mutex_);
     if (!cause_ && state_.load(std::memory_order_relaxed) != kReady)
-        return Failure(MDIST_ERR_OUT_OF_MEMORY, "the first cause could not be kept for lack of memory");
+        return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory while keeping the first cause of the failure");
     return cause_;
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t kReturned = std::size_t{1} << 20;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 Failure no_memory(std::size_t bytes) {
-    return {MDIST_ERR_OUT_OF_MEMORY, text("no memory for ", bytes, " bytes that other workers can read")};
+    return {MDIST_ERR_OUT_OF_MEMORY, text("cannot allocate ", bytes, " bytes of memory that other workers can read")};
 }
 
 } // namespace

@@ -27,7 +27,8 @@ OwnDoorbell::OwnDoorbell() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         const int error = errno;
-        throw Failure(MDIST_ERR_RESOURCE, text("no pipe for waking: ", strerror(error))).native(error);
+        throw Failure(MDIST_ERR_RESOURCE, text("cannot make a pipe that wakes this worker: ", strerror(error)))
+            .native(error);
     }
     read_ = ends[0];
     write_ = ends[1];

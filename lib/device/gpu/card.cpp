@@ -64,7 +64,8 @@ void GpuCard::require_sound() const {
     const int error = fatal_error.load(std::memory_order_relaxed);
     if (error == 0) return;
     throw Failure(MDIST_ERR_DEVICE,
-                  text("gpu:", index_, ": this process can no longer use its GPUs since ", api_.text(error)))
+                  text("gpu:", index_, ": this process can no longer use its GPUs after the failure \"",
+                       api_.text(error), "\". Start a new process"))
         .reason("gpu_fatal")
         .native(error);
 }
