@@ -129,7 +129,7 @@ std::pair<uint32_t, std::string> DataSockets::awaited(const Wanted &wanted) cons
         if (ready_.count(key) != 0) continue;
         if (awaits_offer_.count(key) != 0) return {key.first, "it has not offered one"};
         const auto dialer = dialers_.find(key);
-        return {key.first, dialer == dialers_.end() ? "it has not called this worker" : dialer->second.problem()};
+        return {key.first, dialer == dialers_.end() ? "it has not connected to this worker" : dialer->second.problem()};
     }
     return {options_.rank, ""};
 }

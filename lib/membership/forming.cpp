@@ -123,7 +123,7 @@ void Forming::heard_store(const ControlFrame &frame) {
                 failure_ = Failure(MDIST_ERR_UNAUTHENTICATED, text("the store at ", options_.store, " refused"));
             break;
         case FrameKind::kTryAgain:
-            start_over("it awaits the workers of an earlier start of the job");
+            start_over("it waits for the workers of an earlier start of the job");
             break;
         case FrameKind::kProgress: {
             joined_ = true;
@@ -142,7 +142,7 @@ void Forming::heard_store(const ControlFrame &frame) {
             start_over(payload.text());
             break;
         default:
-            start_over("the store said something unexpected");
+            start_over("the store sent an unexpected message");
     }
 }
 
@@ -225,7 +225,7 @@ void Forming::receive_peer(uint32_t rank, std::string_view bytes) {
     } else if (peer.channel->reader.fault() == FrameReader::Fault::kNone) {
         return;
     }
-    start_over(text(worker_name(options_, formed_.roster, rank), " said something unexpected"));
+    start_over(text(worker_name(options_, formed_.roster, rank), " sent an unexpected message"));
 }
 
 void Forming::report_if_meshed() {
@@ -295,7 +295,7 @@ std::optional<uint32_t> Forming::unconnected() const {
 
 std::string Forming::obstacle(uint32_t rank) const {
     const auto dialer = dialers_.find(rank);
-    if (dialer == dialers_.end()) return "it has not called this worker";
+    if (dialer == dialers_.end()) return "it has not connected to this worker";
     const std::string &problem = dialer->second.problem();
     return problem.empty() ? "it has not answered yet" : problem;
 }
@@ -339,8 +339,8 @@ Failure Forming::timed_out() const {
                                                why.empty() ? "" : "; ", why));
     }
     const std::string names = missing_names();
-    Failure failure(MDIST_ERR_TIMEOUT, text("not all workers came within ", limit, ": ", progress_,
-                                            names.empty() ? "" : "; still awaited: ", names));
+    Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,
+                                            names.empty() ? "" : "; still waiting for: ", names));
     return missing_.empty() ? failure : Failure(failure).worker(static_cast<int32_t>(missing_.front()));
 }
 

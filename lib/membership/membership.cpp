@@ -53,7 +53,7 @@ rlim_t most_descriptors() {
 void check_descriptors(uint32_t workers, std::size_t connections) {
     const rlim_t needed = connections + kOtherDescriptors, most = most_descriptors();
     if (most >= needed) return;
-    throw Failure(MDIST_ERR_RESOURCE, text("a job of ", workers, " workers takes at least ", needed,
+    throw Failure(MDIST_ERR_RESOURCE, text("a job of ", workers, " workers needs at least ", needed,
                                            " file descriptors in each process, but this process may open only ", most,
                                            "; raise the limit, as with `ulimit -n ", 2 * needed, '`'));
 }
@@ -63,7 +63,7 @@ void check_descriptors(uint32_t workers, std::size_t connections) {
 void warn_of_few_descriptors(uint32_t workers) {
     const rlim_t needed = 3 * rlim_t{workers} + kOtherDescriptors, most = most_descriptors();
     if (most < needed)
-        log_warn("a job of ", workers, " workers may take ", needed,
+        log_warn("a job of ", workers, " workers may need ", needed,
                  " file descriptors in each process, but this process may open only ", most,
                  "; if something cannot be opened, raise the limit, as with `ulimit -n ", 2 * needed, '`');
 }
@@ -226,7 +226,7 @@ std::vector<std::string> Membership::Body::exchange(const std::string &blob, uin
     if (!in_time) {
         const uint32_t late = peers.awaited(number);
         peers.fail(Failure(MDIST_ERR_TIMEOUT, text(peers.name(late),
-                                                   " did not come to an exchange of all workers "
+                                                   " did not reach an exchange of all workers "
                                                    "within ",
                                                    seconds_text(timeout_ns)))
                        .worker(static_cast<int32_t>(late)));

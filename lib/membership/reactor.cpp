@@ -80,7 +80,7 @@ Endpoint Reactor::listen(ConnectionId like) {
         bound.takes_datagrams = datagrams_.open_at(bound);
     }
     if (!bound.takes_datagrams && !std::exchange(told_of_no_datagrams_, true))
-        log_warn("cannot take datagrams at ", text_of(bound),
+        log_warn("cannot receive datagrams at ", text_of(bound),
                  ", so other hosts may lose this worker in an outage that lasts longer than 0.4 of heartbeat_timeout");
     return bound;
 }
@@ -158,7 +158,7 @@ void Reactor::lose_all(int error) noexcept {
     try {
         {
             const std::lock_guard<std::mutex> hold(lock_);
-            log_error("connections between workers can't be watched any more: ", std::strerror(error));
+            log_error("cannot watch the connections between workers any longer: ", std::strerror(error));
             connections_.fail_all(error);
             connections_.report_failures(*machine_);
         }

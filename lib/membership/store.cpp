@@ -39,7 +39,7 @@ std::string listed(const std::set<std::string> &lines, const std::set<std::strin
         if (++count > kMostListed) return out + " ...";
         out += text(out.empty() ? "" : ", ", in_quotes(line));
     }
-    return out.empty() ? "nothing of that" : out;
+    return out.empty() ? "no such line" : out;
 }
 
 std::string name_of(const Guest &guest) {

@@ -249,7 +249,7 @@ void a_missing_worker_is_named_when_the_time_is_up(void **) {
                 Membership group(options);
             });
         const std::string line = team.next_line(0);
-        const std::string words = text("TIMEOUT - worker 1: not all workers came within ", seconds_text(limit_ns),
+        const std::string words = text("TIMEOUT - worker 1: not all workers joined within ", seconds_text(limit_ns),
                                        ": 2 of 4 workers have joined; missing: 1, 3");
         const bool well = begins(line, words.c_str()) && contains(line, "worker 1 (b:1), worker 3 (d:1)");
         return begins(team.next_line(2), "TIMEOUT") && well;
@@ -406,7 +406,7 @@ void a_job_too_large_for_the_descriptors_is_refused_at_once(void **) {
     const std::string line = team.next_line(1);
     assert_true(begins(line, "RESOURCE - "));
     assert_true(contains(line,
-                         "a job of 250 workers takes at least 266 file descriptors in each process, but this process "
+                         "a job of 250 workers needs at least 266 file descriptors in each process, but this process "
                          "may open only 256"));
     assert_true(contains(line, "ulimit -n 532"));
 }
