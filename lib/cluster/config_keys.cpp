@@ -47,21 +47,21 @@ constexpr ConfigKey kTable[] = {
     {"communication.bytes_per_pack", kBytes, "0", "", 0,
      "Size past which a reduction of many tensors begins another pack; 0: never."},
     {"communication.num_packs", kCount, "1", "", 0,
-     "Packs that a reduction of many tensors is cut into; 0: one for each tensor."},
+     "Packs that a reduction of many tensors is split into; 0: one per tensor."},
     {"communication.checksum", kChoice, "none", "none, crc32c", 0,
-     "What finds bytes that change between hosts; not with gloo."},
+     "Checksum that detects bytes changed between hosts; not with gloo."},
     {"secret_file", kText, "", "", 0, "File with the secret that keeps strangers out of the job."},
     {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, hint", 0,
-     "How workers share out the input, unless options of a dataset say it."},
+     "How workers share the input, unless options of a dataset set it."},
     {"data.prefetch_on_device", kChoice, "false", "false, true", 0,
      "Whether the next element is made while the program works on one."},
     {"data.order", kChoice, "tf", "tf, replica", 0,
-     "Who gets which rows: as in TensorFlow, or alike in every layout of replicas."},
+     "Which replica gets which rows: as in TensorFlow, or the same in every layout."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,
      "Whether functions of a step on a GPU wait for their own work."},
     {"log.level", kChoice, "warn", "off, error, warn, info, debug", 0,
      "Which messages are written; if not set, MDIST_LOG decides."},
-    {"log.wait_after", kDuration, "30s", "", 0, "How long a wait may last before a warning tells of it."},
+    {"log.wait_after", kDuration, "30s", "", 0, "How long a wait may last before the library logs a warning."},
 };
 
 constexpr auto kKeys = [] {
@@ -98,7 +98,7 @@ std::string checked_addresses(const ConfigKey &key, std::string_view value) {
     std::string joined;
     std::set<std::string> seen;
     auto addresses = split_list(value);
-    if (addresses.empty()) throw bad_value(text(key.name, " is empty; it takes host:port, or leave the key out"));
+    if (addresses.empty()) throw bad_value(text(key.name, " is empty; set it to host:port, or leave the key out"));
     if (addresses.size() > key.most)
         throw bad_value(text(key.name, " takes at most ", key.most, key.most == 1 ? " address" : " addresses", ", not ",
                              addresses.size()));
@@ -114,7 +114,7 @@ std::string checked_choice(const ConfigKey &key, std::string_view value) {
     std::string word = lower_case(value);
     auto choices = split_list(key.choices);
     if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
-    throw bad_value(text(key.name, " is one of ", key.choices, ", not ", in_quotes(value)));
+    throw bad_value(text(key.name, " is ", in_quotes(value), "; use one of ", key.choices));
 }
 
 std::string checked_devices(std::string_view value) {
@@ -196,7 +196,8 @@ std::string checked_value(const ConfigKey &key, std::string_view value) {
             return checked_addresses(key, word);
         case KeyType::kText:
             if (value.empty() || value.find('\0') != std::string_view::npos)
-                throw bad_value(text(key.name, " takes a text, not ", in_quotes(value)));
+                throw bad_value(
+                    text(key.name, " is ", in_quotes(value), "; use a text that is neither empty nor contains NUL"));
             return std::string(value);
     }
     return std::string(word);

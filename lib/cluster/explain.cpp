@@ -23,7 +23,7 @@ std::string position(const Resolved &resolved) {
 }
 
 std::string meeting(const Resolved &resolved) {
-    if (resolved.store_by_pmi) return "where worker 0 says, by PMI";
+    if (resolved.store_by_pmi) return "at the address that worker 0 publishes by PMI";
     return text("at ", resolved.store, resolved.serves_store ? ", which this worker serves" : "");
 }
 
@@ -44,7 +44,7 @@ std::string explain(const Cluster &cluster) {
         if (std::uint32_t count = cluster.task_count(type); count > 0)
             counts += text(counts.empty() ? "" : ", ", count, ' ', task_type_name(type));
     return text("a cluster of ", counts, "; this process is ",
-                cluster.task() ? task_text(*cluster.task()) : std::string("no task of it"), '\n');
+                cluster.task() ? task_text(*cluster.task()) : std::string("none of its tasks"), '\n');
 }
 
 } // namespace mdist

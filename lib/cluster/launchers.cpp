@@ -172,7 +172,7 @@ Sighting look_slurm(const Environment &environment) {
     Variables variables(environment);
     if (!environment.get("SLURM_STEP_ID") || !environment.get("SLURM_STEP_NUM_TASKS"))
         return absent(environment.get("SLURM_JOB_ID")
-                          ? "SLURM_STEP_ID or SLURM_STEP_NUM_TASKS is not set, so this is no step that srun started"
+                          ? "SLURM_STEP_ID or SLURM_STEP_NUM_TASKS is not set, so srun did not start this process"
                           : "SLURM_STEP_ID is not set");
     Found self;
     self.rank = variables.need_count("SLURM_PROCID");
@@ -194,7 +194,7 @@ Sighting look_slurm(const Environment &environment) {
 }
 
 constexpr Launcher kLaunchers[] = {
-    {"env", "MDIST_RANK and its like", look_mdist},
+    {"env", "MDIST_RANK and related variables", look_mdist},
     {"tf_config", "TF_CONFIG", look_tf_config},
     {"torch", "torchrun", look_torch},
     {"kubeflow", "Kubeflow", look_kubeflow},

@@ -45,10 +45,10 @@ void weigh(Survey &survey, Claim claim) {
         return;
     }
     const Claim &taken = *survey.taken;
-    if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, but comes later"));
+    if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, but has a lower priority"));
     // srun may have started other launchers. Then the step's ranks are theirs, not the workers'.
     if (claim.word == "slurm")
-        return survey.pass(claim.word, text(claim.says(), ", but counts only where it started the program itself"));
+        return survey.pass(claim.word, text(claim.says(), ", but counts only if it started the program itself"));
     throw Failure(MDIST_ERR_CONFIG,
                   text(taken.says(), ", but ", claim.says(), ". Unset the wrong one, or choose with MDIST_BOOTSTRAP",
                        taken.word == "config" ? "" : text('=', taken.word), " or ", claim.word))
@@ -65,7 +65,7 @@ std::string bootstrap(const Config &config, const Environment &environment) {
         words += text(", ", launcher.word);
     }
     if (word == "auto" || word == "single") return word;
-    throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP is one of ", words, ", single, not ", in_quotes(word)))
+    throw Failure(MDIST_ERR_CONFIG, text("MDIST_BOOTSTRAP is ", in_quotes(word), "; use ", words, " or single"))
         .reason("bad_value");
 }
 
@@ -142,7 +142,7 @@ void choose_store(Resolved &resolved, const Claim &claim, bool reads_environment
     auto given = reads_environment ? variables.text("MDIST_STORE") : std::nullopt;
     std::string owner = reads_environment ? variables.text("MDIST_STORE_OWNER").value_or("") : "";
     if (!owner.empty() && owner != "launcher" && owner != "worker")
-        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE_OWNER is launcher or worker, not ", in_quotes(owner)))
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE_OWNER is ", in_quotes(owner), "; use launcher or worker"))
             .reason("bad_value");
     bool is_first = resolved.rank == 0;
     if (given) {

@@ -178,7 +178,7 @@ void a_batch_script_is_no_step(void **) {
     assert_text(found(without(kSlurm, "SLURM_STEP_ID")).source, "single");
     assert_text(found(without(kSlurm, "SLURM_STEP_NUM_TASKS")).source, "single");
     assert_text(found(without(kSlurm, "SLURM_STEP_ID")).passed_over.back(),
-                "slurm: SLURM_STEP_ID or SLURM_STEP_NUM_TASKS is not set, so this is no step that srun started");
+                "slurm: SLURM_STEP_ID or SLURM_STEP_NUM_TASKS is not set, so srun did not start this process");
 }
 
 void a_derived_port_lies_in_its_range(void **) {

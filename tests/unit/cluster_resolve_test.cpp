@@ -119,8 +119,9 @@ void a_cluster_in_the_config_comes_first(void **) {
     assert_text(resolved.origin, "c.yaml:1:19");
     assert_true(resolved.serves_store);
     assert_text(resolved.store, "10.0.0.1:4400");
-    assert_true(passed_over(
-        resolved, "env: MDIST_RANK and its like (MDIST_SIZE, MDIST_RANK) says rank 0 of 2 as well, but comes later"));
+    assert_true(passed_over(resolved,
+                            "env: MDIST_RANK and related variables (MDIST_SIZE, MDIST_RANK) says rank 0 of 2 as well, "
+                            "but has a lower priority"));
 }
 
 void the_task_is_that_of_mdist_rank_or_of_this_hosts_address(void **) {
@@ -154,7 +155,7 @@ void the_store_of_the_environment_has_the_last_word(void **) {
     own["MDIST_STORE_OWNER"] = "launcher";
     assert_false(from_environment(own).serves_store);
     own["MDIST_STORE_OWNER"] = "me";
-    assert_refused(refused(own), "bad_value", "MDIST_STORE_OWNER is launcher or worker, not \"me\"");
+    assert_refused(refused(own), "bad_value", "MDIST_STORE_OWNER is \"me\"; use launcher or worker");
     own["MDIST_STORE"] = "nowhere";
     own.erase("MDIST_STORE_OWNER");
     assert_refused(refused(own), "bad_value", "MDIST_STORE: ");
@@ -177,7 +178,7 @@ void sources_that_contradict_each_other_are_refused(void **) {
     both["MDIST_BOOTSTRAP"] = "slurm";
     assert_refused(refused(both), "unusable", "MDIST_BOOTSTRAP asks for slurm, but SLURM_STEP_ID is not set");
     both["MDIST_BOOTSTRAP"] = "mpi";
-    assert_refused(refused(both), "bad_value", "MDIST_BOOTSTRAP is one of auto, env, tf_config, torch");
+    assert_refused(refused(both), "bad_value", "MDIST_BOOTSTRAP is \"mpi\"; use auto, env, tf_config, torch");
 }
 
 void seen_but_unusable_is_an_error_where_nothing_came_before(void **) {

@@ -138,7 +138,7 @@ void a_bad_environment_changes_nothing_and_is_named(void **) {
     Config config;
     Outcome outcome = outcome_of([&] { config.load_environment(); });
     assert_int_equal(outcome.status, MDIST_ERR_CONFIG);
-    assert_begins(outcome, "MDIST_LOG_LEVEL: log.level is one of off, error");
+    assert_begins(outcome, "MDIST_LOG_LEVEL: log.level is \"loud\"; use one of off, error");
     assert_true(config == Config());
     setenv("MDIST_CONFIG", path_of("none.yaml").c_str(), 1);
     outcome = outcome_of([&] { config.load_environment(); });

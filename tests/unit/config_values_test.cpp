@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/config_keys.h"
 #include "cluster/config_values.h"
+#include "cluster/config_keys.h"
 
 #include "cluster/config.h"
 #include "cluster/devices.h"
@@ -141,7 +141,7 @@ void device_lists_that_make_no_sense_are_refused(void **) {
 
 void choices_are_listed_to_who_misses_them(void **) {
     Outcome outcome = outcome_of([] { checked_value(config_key("executor"), "fibers"); });
-    refused(outcome, "executor is one of threads, caller, not \"fibers\"");
+    refused(outcome, "executor is \"fibers\"; use one of threads, caller");
     assert_text(checked_value(config_key("executor"), " CALLER "), "caller");
     assert_text(checked_value(config_key("data.auto_shard_policy"), "OFF"), "off");
 }
