@@ -41,7 +41,8 @@ mdist_status_t told_to_workers(Strategy &strategy, const Body &body) {
         tell_workers(strategy, "mdist_run_steps", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     } catch (...) { // the thread ends
-        tell_workers(strategy, "mdist_run_steps", Failure(MDIST_ERR_CALLBACK, "its thread has ended"));
+        tell_workers(strategy, "mdist_run_steps",
+                     Failure(MDIST_ERR_CALLBACK, "the thread that ran the loop has ended"));
         rethrow();
     }
 }

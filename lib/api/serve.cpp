@@ -79,7 +79,7 @@ mdist_status_t mdist_serve(mdist_strategy_t *strategy, const mdist_call_options_
     return guard("mdist_serve", error, [&] {
         const auto pinned = pin(strategy);
         const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn = Turn::of_server(*pinned, "mdist_serve", "nothing, since this worker is serving already");
+        const Turn turn = Turn::of_server(*pinned, "mdist_serve", "it once, outside of steps");
         if (pinned->session() == nullptr)
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                           "mdist_serve works only with strategy: in_graph. With other strategies, every worker calls "

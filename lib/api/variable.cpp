@@ -53,7 +53,7 @@ void require_here(const Job &strategy, uint32_t local_replica, const char *funct
     const uint32_t count = strategy.local_replica_count();
     if (local_replica < count) return;
     if (local_replica < strategy.view().replicas)
-        strategy.require_no_commands(function, "read the variable (mdist_variable_read), or take its memory in a step");
+        strategy.require_no_commands(function, "read the variable (mdist_variable_read), or use its memory in a step");
     throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
 }
 

@@ -44,7 +44,7 @@ void LateLog::write_all() {
         const std::size_t lost = std::exchange(lost_, 0);
         hold.unlock();
         for (const auto &[level, line] : lines) log::write(level, line);
-        if (lost > 0) log_warn(lost, " more lines were lost: the log took too long to write these");
+        if (lost > 0) log_warn(lost, " more lines were lost, because writing the log took too long");
         hold.lock();
     }
 }

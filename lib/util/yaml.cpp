@@ -122,7 +122,7 @@ void Reader::next(Event &event) {
 
 void Reader::refuse_syntax() {
     if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
-    std::string_view problem = parser_.problem != nullptr ? parser_.problem : "this is not YAML";
+    std::string_view problem = parser_.problem != nullptr ? parser_.problem : "not valid YAML";
     if (parser_.error == YAML_READER_ERROR)
         refuse(place_of_offset(text_, std::min(parser_.problem_offset, text_.size())), problem);
     std::string why(problem);
@@ -148,7 +148,7 @@ std::string Reader::new_key(const std::string &prefix, const Event &event) {
         refuse(event.place(), mdist::text("this key has more than ", kMostKeyBytes, " bytes"));
     auto [first, is_new] = seen_.try_emplace(key, event.place());
     if (!is_new)
-        refuse(event.place(), mdist::text("key ", in_quotes(key), " stands here again; it was given at line ",
+        refuse(event.place(), mdist::text("key ", in_quotes(key), " is given again; it was first given at line ",
                                           first->second.line, ", column ", first->second.column));
     return key;
 }
@@ -159,7 +159,8 @@ std::vector<std::string> Reader::read_list() {
         Event event;
         next(event);
         if (event.type() == YAML_SEQUENCE_END_EVENT) return values;
-        if (event.type() != YAML_SCALAR_EVENT) refuse(event.place(), "a list holds plain values, no lists or mappings");
+        if (event.type() != YAML_SCALAR_EVENT)
+            refuse(event.place(), "a list may hold only plain values, not lists or mappings");
         values.push_back(read_scalar(event));
     }
 }

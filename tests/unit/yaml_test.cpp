@@ -74,8 +74,8 @@ void constructs_beyond_configuration_are_refused_in_place(void **) {
     refused("a: 1\n...\n---\n", "3:1", "second document");
     refused("[a, b]", "1:1", "must be a mapping");
     refused("word", "1:1", "must be a mapping");
-    refused("a: [1, [2]]", "1:8", "a list holds plain values");
-    refused("a:\n- b: 1", "2:3", "a list holds plain values");
+    refused("a: [1, [2]]", "1:8", "a list may hold only plain values");
+    refused("a:\n- b: 1", "2:3", "a list may hold only plain values");
     refused("[a]: 1", "1:1", "a key must be");
     refused("? {a: b}\n: 1", "1:3", "a key must be");
     refused("'': 1", "1:1", "key is missing");

@@ -137,16 +137,16 @@ void Job::choose_nccl(const Config &config) {
     std::string obstacle;
     gpus_->set_nccl(start_nccl(&calls::kCreateStrategy, group_, workers_.get(), gpus_->lanes(),
                                config.duration_ns("communication.join_timeout"), obstacle));
-    if (gpus_->uses_nccl()) return log_info("collectives of GPU memory go by NCCL");
+    if (gpus_->uses_nccl()) return log_info("collectives on GPU memory use NCCL");
     if (asked)
         throw Failure(MDIST_ERR_UNSUPPORTED,
                       text(implementation == "nccl" ? "communication.implementation" : "cross_device_ops",
                            " is nccl, but NCCL cannot be used: ", obstacle))
             .reason("no_nccl");
     if (workers_)
-        log_warn("collectives of GPU memory go by way of the host, which is slow: ", obstacle);
+        log_warn("collectives on GPU memory copy through the host, which is slow: ", obstacle);
     else
-        log_info("collectives of GPU memory go without NCCL: ", obstacle);
+        log_info("collectives on GPU memory do not use NCCL: ", obstacle);
 }
 
 /// Forms the group of GPUs, if the devices are GPUs. Either all devices are GPUs or none is.

@@ -108,8 +108,8 @@ std::string new_secret(const Config &config) {
 void warn_without_secret(const MembershipOptions &options) {
     static std::atomic<bool> warned{false};
     if (!options.secret.empty() || options.size == 1 || warned.exchange(true)) return;
-    log_warn("this job has no secret: until it has formed, whoever can connect to ", options.store,
-             " can join it, other users of this host included. ",
+    log_warn("this job has no secret. Until it has formed, anyone who can connect to ", options.store,
+             " can join it, including other users of this host. ",
              secrets_are_built() ? "Write a secret with `mdist secret FILE`, and name that file on every worker "
                                    "(key secret_file, or MDIST_SECRET_FILE)"
                                  : "This build of libmdist cannot use one: build it with libsodium");

@@ -18,7 +18,7 @@ Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : j
                       job.open_runs_ != 0
                           ? text(function, ": a run of this strategy is open (mdist_run_begin): in its steps call ",
                                  instead, "; elsewhere, end the run first")
-                          : text(function, ": another thread is working with this strategy; one at a time"))
+                          : text(function, ": another thread is using this strategy. Wait until its call returns"))
             .reason("busy");
     taken_ = true;
 }

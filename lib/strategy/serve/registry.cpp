@@ -15,9 +15,9 @@ Function found(const std::map<std::string, Function> &functions, const std::stri
     if (const auto entry = functions.find(name); entry != functions.end()) return entry->second;
     std::string known;
     for (const auto &[other, function] : functions) known += text(known.empty() ? "" : ", ", '"', other, '"');
-    throw Failure(MDIST_ERR_NOT_FOUND,
-                  text("no ", what, " is registered as \"", name, "\"; ",
-                       known.empty() ? text("mdist_", what, "_register makes one known") : text("there is ", known)));
+    throw Failure(MDIST_ERR_NOT_FOUND, text("no ", what, " is registered as \"", name, "\"; ",
+                                            known.empty() ? text("register it with mdist_", what, "_register")
+                                                          : text("registered are ", known)));
 }
 
 bool has(const std::vector<std::string> &lines, const std::string &line) {

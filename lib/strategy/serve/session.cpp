@@ -214,7 +214,7 @@ std::vector<ValuePointer> Session::attempt(FunctionRef<std::vector<ValuePointer>
         job_.fail_workers("mdist_serve", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     } catch (...) { // the thread ends
-        job_.fail_workers("mdist_serve", Failure(MDIST_ERR_CALLBACK, "its thread has ended"));
+        job_.fail_workers("mdist_serve", Failure(MDIST_ERR_CALLBACK, "the thread that served the client has ended"));
         rethrow();
     }
 }

@@ -130,7 +130,7 @@ void Loop::collect() {
     for (Parts &each : set_in_steps) parts.push_back(sorted_part(std::move(each.tensors)));
     const uint32_t first = job_->first_replica_id();
     for (uint32_t local = 1; local < parts.size(); ++local)
-        require_same_paths("what steps put out", parts[0], text("on replica ", first), parts[local],
+        require_same_paths("the outputs of steps", parts[0], text("on replica ", first), parts[local],
                            text("on replica ", first + local));
     for (std::size_t i = 0; i < parts[0].size(); ++i) {
         const std::string &path = parts[0][i].path;

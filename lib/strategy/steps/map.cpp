@@ -133,7 +133,8 @@ void map_elements(Runs &runs, uint64_t count, const ElementFunction &function, s
                   std::vector<ValuePointer> &results, uint64_t timeout_ns) {
     Job &job = runs.job();
     require_cross_replica(job, "mdist_map", "Call mdist_merge_call first, and map inside the merge");
-    job.require_no_commands("mdist_map", "take the elements of each replica in a step of mdist_run_named");
+    job.require_no_commands("mdist_map",
+                            "call the function for the elements of each replica in a step of mdist_run_named");
     check_arguments_are_shared(arguments);
     if (!results.empty()) check_every_worker_has_one(job, count);
     std::vector<Mapped> mapped(job.local_replica_count());

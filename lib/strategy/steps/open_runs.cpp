@@ -52,7 +52,7 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
     const auto place = [&](Place wanted) { return std::find(run.places.begin(), run.places.end(), wanted); };
     if (const auto inside = place(Place::kInside); inside != run.places.end())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("mdist_run_end: local replica ", inside - run.places.begin(),
-                                                          " is still inside; mdist_replica_exit lets it out"))
+                                                          " is still in the run; call mdist_replica_exit first"))
             .reason("replica_inside");
     if (results.size() != run.frame->result_count())
         throw invalid(
