@@ -104,7 +104,7 @@ std::vector<std::string> links_of(const Json &all) {
     lines.push_back(sockets ? "no shared memory: " + chosen
                             : "shared memory with workers of this host (" + chosen + ")");
     if (wanted == "shm")
-        lines.push_back("no tcp: " + chosen + ", and with workers of other hosts no strategy is made");
+        lines.push_back("no tcp: " + chosen + ", so a strategy with workers on other hosts cannot be made");
     else
         lines.push_back(sockets ? "tcp with all workers: " + chosen : "tcp with workers of other hosts");
     if (wanted == "gloo")
@@ -172,7 +172,7 @@ void print_text(const Json &all) {
     if (all.contains("links"))
         for (const auto &line : all["links"]) std::printf("links     %s\n", line.get<std::string>().c_str());
     if (!all.contains("config")) return;
-    std::printf("config    as the environment gives it\n");
+    std::printf("config    from the environment\n");
     for (const auto &[key, value] : all["config"].items()) {
         const std::string text = value.get<std::string>();
         std::printf("    %-34s%s\n", key.c_str(), text.empty() ? "-" : text.c_str());

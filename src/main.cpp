@@ -85,7 +85,7 @@ void add_records(CLI::App &records, mdist::RecordsOptions &options) {
     records.footer(
         "Each record is the bytes of an image and then those of its label, as they are in the IDX files, plain or "
         "gzipped. Record i goes to file i modulo N of PREFIX-00000-of-0000N.tfrecord ...: read in turns, one record "
-        "each, they give the original order. No file has its name before all are written.\n\nExamples:\n\n"
+        "each, they give the original order. The files get their names when all are written.\n\nExamples:\n\n"
         "    mdist records --images train-images.gz --labels train-labels.gz \\\n"
         "        --out train --shards 8\n"
         "    mdist records --check train-*.tfrecord");
@@ -93,9 +93,10 @@ void add_records(CLI::App &records, mdist::RecordsOptions &options) {
         records.add_option("--images", options.images, "read images from this IDX file of unsigned bytes")
             ->type_name("FILE");
     CLI::Option *labels =
-        records.add_option("--labels", options.labels, "read as many labels from this one")->type_name("FILE");
+        records.add_option("--labels", options.labels, "read the labels of these images from this IDX file")
+            ->type_name("FILE");
     CLI::Option *out =
-        records.add_option("--out", options.out, "begin the names of the new files so")->type_name("PREFIX");
+        records.add_option("--out", options.out, "begin the names of the new files with this")->type_name("PREFIX");
     CLI::Option *shards = records.add_option("--shards", options.shards, "write N files, from 1 to 1024");
     shards->check(plain(CLI::Range(1, 1024)))->type_name("N")->capture_default_str()->needs(out);
     records.add_flag("--gzip", options.gzip, "compress the files")->needs(out);
@@ -112,7 +113,7 @@ void add_records(CLI::App &records, mdist::RecordsOptions &options) {
 void add_check(CLI::App &check, mdist::CheckOptions &options) {
     check.add_option("--config", options.config, "read this YAML file (default: the one that MDIST_CONFIG names)")
         ->type_name("FILE");
-    check.add_option("--timeout", options.timeout_s, "wait so long for a host")
+    check.add_option("--timeout", options.timeout_s, "wait this long for a host")
         ->type_name("SECONDS")
         ->capture_default_str();
     check.footer("Examples:\n\n    mdist check --config job.yaml\n    mdist launch -n 2 -- mdist check --join");
@@ -227,7 +228,7 @@ int dispatch(int argc, char **argv) {
     add_secret(*secret, secret_options);
 
     std::string shell;
-    CLI::App *completions = app.add_subcommand("completions", "Print what completes command lines in a shell");
+    CLI::App *completions = app.add_subcommand("completions", "Print the completion script of a shell");
     completions->add_option("shell", shell, "bash, zsh or fish")
         ->type_name("SHELL")
         ->group("Arguments")

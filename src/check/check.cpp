@@ -78,8 +78,8 @@ void Check::check_version() {
     if (built / 100 == found / 100) {
         report_.ok("version", "libmdist " + text(found) + "; all workers need the same");
     } else {
-        report_.problem("version", "mdist " + text(built) + " found libmdist " + text(found),
-                        "look at LD_LIBRARY_PATH, and install both from one build");
+        report_.problem("version", "this is mdist " + text(built) + ", but the loader found libmdist " + text(found),
+                        "check LD_LIBRARY_PATH, and install both from one build");
     }
 }
 
@@ -95,7 +95,7 @@ ConfigHandle Check::load_config() {
         report_.problem("config", sentence_of(status, error), "a strategy would fail in the same way");
         return nullptr;
     }
-    report_.ok("config", file.empty() ? "no file; what the environment says" : file);
+    report_.ok("config", file.empty() ? "no file; the settings come from the environment" : file);
     return config;
 }
 

@@ -12,10 +12,10 @@ constexpr const char *kFooter = R"(
 Every worker finds its place in MDIST_RANK, MDIST_SIZE, MDIST_LOCAL_RANK, MDIST_LOCAL_SIZE, MDIST_NODE_RANK,
 MDIST_NODES, MDIST_STORE, MDIST_JOB_ID, MDIST_RESTART and, with a secret, MDIST_SECRET_FILE.
 
-The program is the first word that belongs to no option. Put -- before it where it begins with a dash.
+The program is the first word that belongs to no option. Put -- before it if it begins with a dash.
 
 Exit status: 0 if every worker ended with 0; else that of the first worker that failed, 128 + N if signal N ended it;
-124 after --timeout; 126 or 127 if the program cannot be run; 2 for a command line that makes no sense.
+124 after --timeout; 126 or 127 if the program cannot be run; 2 for an invalid command line.
 
 Signals: INT, TERM and HUP ask the workers to end, another one after a second kills them; QUIT, USR1 and USR2 are
 passed on.
@@ -95,7 +95,7 @@ void add_end(CLI::App &launch, LaunchOptions &options) {
         ->check(CLI::NonNegativeNumber.description(""))
         ->capture_default_str()
         ->group(group);
-    launch.add_option("--max-restarts", options.max_restarts, "start a failed job again, as a whole, R times at most")
+    launch.add_option("--max-restarts", options.max_restarts, "restart a failed job at most R times")
         ->type_name("R")
         ->capture_default_str()
         ->group(group);

@@ -69,7 +69,7 @@ std::vector<std::string> remote_words(const LaunchOptions &options, const Place 
     script.insert(script.end(), options.program.begin(), options.program.end());
 
     std::vector<std::string> words = split_words(options.rsh);
-    if (words.empty()) throw UsageError("--rsh: no program");
+    if (words.empty()) throw UsageError("--rsh names no program");
     words.push_back(place.host);
     std::string &line = words.emplace_back();
     for (const std::string &word : script) line.append(quoted_for_shell(word)).append(" ");
