@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first program: two replicas follow the mean of what both have measured.
+// Two replicas have one measurement each. Both copies of the estimate converge to the mean of the two.
 #include <array>
 #include <iostream>
 
@@ -10,7 +10,7 @@ int main() try {
     mdist::Variable estimate(strategy, "estimate", 0.0f, MDIST_AGGREGATION_MEAN);
     const std::array<float, 2> measured{2, 4};
 
-    // Runs on both replicas at the same time. The mean of what they write is applied to both copies.
+    // Runs on both replicas at the same time. Both copies change by the mean of the values that they assign.
     const auto step = [&](mdist::Replica &replica) {
         const float now = estimate.tensor(replica).item<float>();
         const float wrong = now - measured[static_cast<size_t>(replica.id() % 2)];
