@@ -78,7 +78,7 @@ Json cluster_of(const mdist_config_t *config) {
     uint32_t rank = 0;
     uint32_t workers = 0;
     int32_t is_chief = 0;
-    require_ok(mdist_cluster_worker_id(found, MDIST_TASK_NONE, 0, &rank, &error), error);
+    require_ok(mdist_cluster_worker(found, MDIST_TASK_NONE, 0, &rank, &error), error);
     require_ok(mdist_cluster_worker_count(found, MDIST_TASK_NONE, &workers, &error), error);
     require_ok(mdist_cluster_is_chief(found, MDIST_TASK_NONE, 0, &is_chief, &error), error);
     Json json = {{"rank", rank}, {"workers", workers}, {"is_chief", is_chief != 0}};

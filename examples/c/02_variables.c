@@ -16,8 +16,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *const estimate = user_data;
     mdist_tensor_t copy, change;
     // This replica's own copy, in place: no call, no lock.
-    if (mdist_variable_tensor(estimate, (uint32_t)mdist_replica_local_index(replica), &copy, NULL) != MDIST_OK)
-        return 1;
+    if (mdist_variable_tensor(estimate, mdist_replica_local_index(replica), &copy, NULL) != MDIST_OK) return 1;
     const float now = *(const float *)copy.data;
     float error = 0.5f * (now - measurements[mdist_replica_id(replica)]);
 

@@ -3,9 +3,9 @@
  * Input divided over replicas, and their results reduced to one.
  *
  * Ten numbers are shuffled and come in batches of four. Each batch is divided over two replicas; the last batch has
- * only two rows. A run takes a batch as its argument and returns the squares as its result. mdist_reduce computes one
- * mean over the rows of a batch: 4, 4 and 2 rows. Weighted by these counts, the means give the mean of all ten squares:
- * 38.5.
+ * only two rows. A run takes a batch as its argument and returns the squares as its result. mdist_strategy_reduce
+ * computes one mean over the rows of a batch: 4, 4 and 2 rows. Weighted by these counts, the means give the mean of all
+ * ten squares: 38.5.
  */
 #include "check.h"
 
@@ -15,12 +15,12 @@ static int32_t square(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t numbers, squares;
     float results[BATCH];
-    if (mdist_replica_argument(replica, 0, &numbers, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &numbers, NULL) != MDIST_OK) return 1;
     const float *const mine = numbers.data;
     for (uint64_t row = 0; row < numbers.shape[0]; ++row) results[row] = mine[row] * mine[row];
 
     if (mdist_tensor_describe(results, MDIST_FLOAT32, numbers.shape, 1, &squares, NULL) != MDIST_OK) return 1;
-    return mdist_replica_set_result(replica, 0, &squares, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &squares, NULL) != MDIST_OK;
 }
 
 // Numbers in memory, in a new order for each iteration, in batches divided over the replicas.
@@ -48,7 +48,7 @@ static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch, u
         must(mdist_value_tensor(squares, i, &tensor, &problem));
         *rows += tensor.shape[0];
     }
-    must(mdist_reduce(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
+    must(mdist_strategy_reduce(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
     must(mdist_value_tensor(mean, 0, &tensor, &problem));
     const float result = *(const float *)tensor.data;
     mdist_value_destroy(squares);

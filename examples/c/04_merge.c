@@ -30,7 +30,7 @@ static int32_t decide(mdist_strategy_t *strategy, mdist_value_t *const *argument
     Training *const self = user_data;
     mdist_value_t *mean = NULL;
     mdist_tensor_t tensor;
-    mdist_status_t status = mdist_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, &mean, NULL, NULL);
+    mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, &mean, NULL, NULL);
     if (status == MDIST_OK) status = mdist_value_tensor(mean, 0, &tensor, NULL);
     if (status == MDIST_OK) {
         const float loss = *(const float *)tensor.data;

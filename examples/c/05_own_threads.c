@@ -26,7 +26,7 @@ static int32_t gather(mdist_replica_t *replica) {
     mdist_tensor_t result;
     if (mdist_all_gather(replica, &input, &output, 1, NULL, NULL) != MDIST_OK) return 1;
     if (mdist_tensor_describe(all, MDIST_INT32, (const uint64_t[]){REPLICAS}, 1, &result, NULL) != MDIST_OK) return 1;
-    return mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &result, NULL) != MDIST_OK;
 }
 
 static void *work(void *argument) {

@@ -75,10 +75,10 @@ static int32_t twice(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t tensor;
     float results[4];
-    if (mdist_replica_argument(replica, 0, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &tensor, NULL) != MDIST_OK) return 1;
     for (int i = 0; i < 4; ++i) results[i] = 2 * ((const float *)tensor.data)[i];
     tensor.data = results;
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK;
 }
 
 // Makes one of their arrays an argument of a run.

@@ -17,11 +17,11 @@ static const float rate = 0.5f;
 static int32_t train(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *weight = NULL;
     mdist_tensor_t x, y, copy;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     if (mdist_variable_find(user_data, "weight", &weight, NULL) != MDIST_OK ||
         mdist_variable_tensor(weight, local, &copy, NULL) != MDIST_OK ||
-        mdist_replica_argument(replica, 0, &x, NULL) != MDIST_OK ||
-        mdist_replica_argument(replica, 1, &y, NULL) != MDIST_OK)
+        mdist_replica_argument(replica, 0, NULL, &x, NULL) != MDIST_OK ||
+        mdist_replica_argument(replica, 1, NULL, &y, NULL) != MDIST_OK)
         return 1;
     const float *const xs = x.data, *const ys = y.data;
     float step = 0, loss = 0;
@@ -33,7 +33,7 @@ static int32_t train(mdist_replica_t *replica, void *user_data) {
     const mdist_tensor_t down = {.data = &step, .dtype = MDIST_FLOAT32};
     const mdist_tensor_t result = {.data = &loss, .dtype = MDIST_FLOAT32};
     const int failed = mdist_replica_assign(replica, weight, MDIST_ASSIGN_SUB, &down, NULL, NULL) != MDIST_OK ||
-                       mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
+                       mdist_replica_set_result(replica, 0, NULL, &result, NULL) != MDIST_OK;
     mdist_variable_destroy(weight);
     return failed;
 }
@@ -75,7 +75,7 @@ static void lead(mdist_strategy_t *strategy) {
     mdist_value_t *xy[2], *losses = NULL, *result = NULL;
     for (int step = 0; mdist_iterator_next(iterator, xy, 2, &problem) == MDIST_OK; ++step) {
         must(mdist_run_named(strategy, "train", xy, 2, &losses, 1, NULL, &problem));
-        must(mdist_reduce(strategy, MDIST_MEAN, losses, NULL, 0, &result, NULL, &problem));
+        must(mdist_strategy_reduce(strategy, MDIST_MEAN, losses, NULL, 0, &result, NULL, &problem));
         const float loss = number_of(result);
         if (step % 5 == 0) printf("step %d: loss %.3f\n", step, (double)loss);
         mdist_value_destroy(losses);

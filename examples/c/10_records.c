@@ -39,8 +39,8 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, const char *const *pat
     const mdist_input_options_t on_host = {.struct_size = sizeof on_host, .fetch_to_device = -1};
     mdist_dataset_t *names = NULL, *records = NULL, *numbers = NULL, *batches = NULL, *dealt = NULL;
     must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are first read
-    must(mdist_dataset_tfrecords(names, NULL, &records, &problem));
-    must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, &problem));
+    must(mdist_dataset_tfrecords(names, &records, NULL, &problem));
+    must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, NULL, &problem));
     must(mdist_dataset_batch(numbers, BATCH, 0, &batches, &problem));
     must(mdist_distribute_dataset(strategy, batches, &dealt, &on_host, &problem)); // policy AUTO divides by file here
     mdist_dataset_destroy(names);
@@ -54,10 +54,10 @@ static int32_t sum(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t numbers;
     float total = 0;
-    if (mdist_replica_argument(replica, 0, &numbers, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &numbers, NULL) != MDIST_OK) return 1;
     for (uint64_t i = 0; i < numbers.shape[0]; ++i) total += ((const float *)numbers.data)[i]; // may be empty
     const mdist_tensor_t result = {.data = &total, .dtype = MDIST_FLOAT32};
-    return mdist_replica_set_result(replica, 0, &result, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &result, NULL) != MDIST_OK;
 }
 
 // Returns the sum of `batch` over all replicas. Destroys the batch.
@@ -65,7 +65,7 @@ static float sum_of(mdist_strategy_t *strategy, mdist_value_t *batch) {
     mdist_value_t *sums = NULL, *all = NULL;
     mdist_tensor_t tensor;
     must(mdist_run(strategy, sum, NULL, &batch, 1, &sums, 1, NULL, &problem));
-    must(mdist_reduce(strategy, MDIST_SUM, sums, NULL, 0, &all, NULL, &problem));
+    must(mdist_strategy_reduce(strategy, MDIST_SUM, sums, NULL, 0, &all, NULL, &problem));
     must(mdist_value_tensor(all, 0, &tensor, &problem));
     const float total = *(const float *)tensor.data;
     mdist_value_destroy(batch);

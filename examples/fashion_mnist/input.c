@@ -38,7 +38,7 @@ static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows
     mdist_status_t status = MDIST_OK;
     if (shuffle_seed != 0) status = mdist_dataset_shuffle(rows, count, shuffle_seed, 1, &shuffled, error);
     if (status == MDIST_OK) status = mdist_dataset_batch(shuffled ? shuffled : rows, batch, 0, &batches, error);
-    if (status == MDIST_OK) status = mdist_dataset_map(batches, map, NULL, NULL, normalised, 2, &floats, error);
+    if (status == MDIST_OK) status = mdist_dataset_map(batches, map, NULL, NULL, normalised, 2, &floats, NULL, error);
     if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, error);
     if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, &options, error);
 
@@ -101,7 +101,7 @@ mdist_status_t input_create_from_records(mdist_strategy_t *strategy, const char 
     // All files in turns, one record each: the order in which they were written, that of the images.
     if (status == MDIST_OK) status = count_elements(names, &options.cycle_length, error);
     options.parallel_files = options.cycle_length;
-    if (status == MDIST_OK) status = mdist_dataset_tfrecords(names, &options, &records, error);
+    if (status == MDIST_OK) status = mdist_dataset_tfrecords(names, &records, &options, error);
     if (status == MDIST_OK) status = count_elements(records, count, error);
     if (status == MDIST_OK) status = deal_out(strategy, records, *count, batch, shuffle_seed, parse, out, error);
     mdist_dataset_destroy(names);

@@ -25,8 +25,8 @@ static int use_stream_of(mdist_replica_t *replica, Math *math) {
 static int this_replica(Trainer *self, mdist_replica_t *replica, TrainerReplica **mine, mdist_tensor_t *images,
                         mdist_tensor_t *labels) {
     // A step that fails returns non-zero; mdist_run hands the first cause to its caller, so nobody needs it here.
-    if (mdist_replica_argument(replica, 0, images, NULL) != MDIST_OK) return -1;
-    if (mdist_replica_argument(replica, 1, labels, NULL) != MDIST_OK) return -1;
+    if (mdist_replica_argument(replica, 0, NULL, images, NULL) != MDIST_OK) return -1;
+    if (mdist_replica_argument(replica, 1, NULL, labels, NULL) != MDIST_OK) return -1;
     *mine = &self->replicas[mdist_replica_local_index(replica)];
     return use_stream_of(replica, (*mine)->math);
 }

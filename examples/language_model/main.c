@@ -62,8 +62,8 @@ static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     Model *const model = &self->models[local];
     mdist_tensor_t contexts, next;
     void *stream = NULL;
-    if (mdist_replica_argument(replica, 0, &contexts, NULL) != MDIST_OK ||
-        mdist_replica_argument(replica, 1, &next, NULL) != MDIST_OK ||
+    if (mdist_replica_argument(replica, 0, NULL, &contexts, NULL) != MDIST_OK ||
+        mdist_replica_argument(replica, 1, NULL, &next, NULL) != MDIST_OK ||
         mdist_replica_stream(replica, &stream, NULL) != MDIST_OK)
         return 1;
     math_use_stream(model->math, stream);

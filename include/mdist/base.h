@@ -77,12 +77,15 @@
 #endif
 
 #define MDIST_VERSION_MAJOR 0
-#define MDIST_VERSION_MINOR 1
+#define MDIST_VERSION_MINOR 2
 #define MDIST_VERSION_PATCH 0
-#define MDIST_VERSION 100 /* 10000 * major + 100 * minor + patch */
+#define MDIST_VERSION 200 /* 10000 * major + 100 * minor + patch */
 
 /** No limit. For mdist_dataset_repeat, mdist_work_wait, mdist_iterators_settle and others whose comment names it. */
 #define MDIST_FOREVER 0x7fffffffffffffff
+
+/** No replica, or no worker: where an id or a rank is expected. */
+#define MDIST_NONE 0xffffffff
 
 #ifdef __cplusplus
 extern "C" {

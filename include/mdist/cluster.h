@@ -162,8 +162,8 @@ MDIST_API mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *clust
  * multi_worker_util.id_in_cluster)
  * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_cluster_worker_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                                 uint32_t *out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_cluster_worker(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                              uint32_t *out, mdist_error_t **error);
 
 /**
  * Finds the task that has rank 0 where this process trains: the chief, or else the first worker.

@@ -53,7 +53,7 @@ extern "C" {
 
 typedef enum mdist_reduce_op {
     MDIST_SUM                 = 1,
-    MDIST_MEAN                = 2, /* not for integers, except in mdist_reduce over axes */
+    MDIST_MEAN                = 2, /* not for integers, except in mdist_strategy_reduce over axes */
     MDIST_MIN                 = 3, /* NaN if any element is NaN; -0 is below +0 */
     MDIST_MAX                 = 4,
     MDIST_PROD                = 5,
@@ -213,38 +213,30 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                                      const int32_t *axes, size_t axis_count, mdist_value_t **out,
-                                      const mdist_call_options_t *options, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                               const mdist_value_t *value, const int32_t *axes, size_t axis_count,
+                                               mdist_value_t **out, const mdist_call_options_t *options,
+                                               mdist_error_t **error);
 
 /**
- * Reduces a per-replica value to the devices that @p destination names.
+ * Reduces per-replica values to devices: value i goes to destination i and gives out i.
  *
- * (TensorFlow: StrategyExtended.reduce_to.) Plain and mirrored values, and structures, work as in mdist_reduce.
- * @param destination  NULL or "": the devices that the value came from. The result is mirrored, so this is an
- *                     all-reduce. Else the name of one device of this strategy. The result is a plain value there.
- * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
- * @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                                         const char *destination, mdist_value_t **out,
-                                         const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Does many mdist_reduce_to in one call: value i goes to destination i and gives out i.
- *
+ * - (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.) Plain and mirrored values, and structures, work as in
+ *   mdist_strategy_reduce.
  * - Either all succeed, or none.
  * - All values that go to the devices they came from are one operation, however many values and leaves they have. All
  *   values that go to single devices are another one. @p options or the config can cut both into packs.
  * - Small results share memory, up to 4 MiB. That memory is freed with the last of them.
- * @param destinations  NULL: each value goes to the devices it came from
+ * @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or "": the
+ *                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the
+ *                      name of one device of this strategy; the result is a plain value there.
  * @thread one at a time per strategy   @blocks until the results are there   @collective all workers
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
-                                               mdist_value_t *const *values, const char *const *destinations,
-                                               size_t count, mdist_value_t **out, const mdist_call_options_t *options,
-                                               mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                                  mdist_value_t *const *values, const char *const *destinations,
+                                                  size_t count, mdist_value_t **out,
+                                                  const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Makes a mirrored value with a copy of @p tensor on every local device.
@@ -252,8 +244,8 @@ MDIST_API mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist
  * (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored.
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,
-                                            mdist_value_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_broadcast(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,
+                                                  mdist_value_t **out, mdist_error_t **error);
 
 /**
  * Computes a result from a tensor, on the device where the tensor lies.
@@ -275,9 +267,9 @@ typedef int32_t (*mdist_fetch_fn)(const mdist_tensor_t *source, mdist_value_t **
  * @param fetch        NULL: the content itself
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1
  */
-MDIST_API mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
-                                     mdist_fetch_fn fetch, void *user_data, mdist_value_t **out,
-                                     mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const mdist_value_t *value,
+                                              const char *destination, mdist_fetch_fn fetch, void *user_data,
+                                              mdist_value_t **out, mdist_error_t **error);
 
 /**
  * Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory.
@@ -290,8 +282,9 @@ MDIST_API mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_val
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
-                                      mdist_value_t **out, const mdist_call_options_t *options, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
+                                               mdist_value_t **out, const mdist_call_options_t *options,
+                                               mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -98,12 +98,24 @@ MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uin
  * Returns 0 on success. Any other number ends the iteration with MDIST_ERR_CALLBACK, and mdist_error_native gives that
  * number.
  *
- * The function runs on the thread that asks for the element. It runs on threads of the iterator if
- * mdist_dataset_prefetch, mdist_dataset_map_parallel or fetching to devices (input.h) follows. Each iterator makes one
- * call at a time, except under mdist_dataset_map_parallel. The function must not call the iterator that it serves.
+ * The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`
+ * (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes
+ * one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves.
  */
 typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                                 size_t output_count, void *user_data);
+
+/** Elements come as soon as they are done, and not in the order of the source. */
+#define MDIST_MAP_UNORDERED 1
+
+/** Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other. */
+typedef struct mdist_map_options {
+    uint32_t struct_size;    /* sizeof(mdist_map_options_t) as you were compiled */
+    uint32_t flags;          /* 0 or MDIST_MAP_UNORDERED, which has an effect only with parallel_calls */
+    uint32_t parallel_calls; /* how many calls run at a time, on threads of each iterator; as many finished elements may
+                                wait. Up to 1024; 0: one call, on the thread that asks for the element. (TensorFlow:
+                                num_parallel_calls) */
+} mdist_map_options_t;
 
 /**
  * Applies @p map to every element.
@@ -114,7 +126,8 @@ typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count
  */
 MDIST_API mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                            mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
-                                           size_t output_count, mdist_dataset_t **out, mdist_error_t **error);
+                                           size_t output_count, mdist_dataset_t **out,
+                                           const mdist_map_options_t *options, mdist_error_t **error);
 
 /**
  * Joins @p batch_size consecutive elements along a new first dimension.
@@ -123,15 +136,15 @@ MDIST_API mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_
  * batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size,
-                                             int32_t drop_remainder, mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
+                                             mdist_dataset_t **out, mdist_error_t **error);
 
 /**
  * Prepares elements ahead on a thread of each iterator, up to @p elements of them.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements,
-                                                mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements, mdist_dataset_t **out,
+                                                mdist_error_t **error);
 
 /**
  * Gives each component a path. The elements stay the same.
@@ -198,7 +211,7 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
 /**
  * Gives the next element as one value, as the top of this header describes.
  *
- * Pass that value to a run as its one argument. Steps then read mdist_replica_argument_at(replica, 0, "label", ...).
+ * Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, NULL, "label", ...).
  * Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter
  * returns an optional without a value at the end, this function returns MDIST_END.)
  * @thread one at a time per iterator   @blocks until the element is there
@@ -243,7 +256,7 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
  *
  * Errors:
  * - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after
- *   mdist_dataset_map_parallel without `ordered`.
+ *   mdist_dataset_map with MDIST_MAP_UNORDERED.
  * - After a failure of the iterator: that failure.
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */

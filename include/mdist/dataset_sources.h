@@ -9,7 +9,7 @@
  *     mdist_iterator_t *iterator = NULL;
  *     mdist_value_t *line = NULL;
  *     mdist_dataset_match_files(&pattern, 1, &files, &error); // part-0.txt, part-1.txt ...
- *     mdist_dataset_text_lines(files, NULL, &lines, &error);
+ *     mdist_dataset_text_lines(files, &lines, NULL, &error);
  *     mdist_iterator_create(lines, &iterator, &error);
  *     mdist_iterator_next(iterator, &line, 1, &error);        // the first line of part-0.txt
  *
@@ -71,7 +71,7 @@ typedef int32_t (*mdist_generate_fn)(uint64_t index, const mdist_tensor_t *outpu
  *
  * The function runs on the thread that calls mdist_iterator_next, unless @p flags has MDIST_GENERATOR_ANY_THREAD.
  * Without that flag, anything that would run it on another thread fails with MDIST_ERR_FAILED_PRECONDITION, reason
- * `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map_parallel, and fetch_to_device of input.h.
+ * `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with `parallel_calls`, and fetch_to_device of input.h.
  * @param outputs     dtype and shape of each component; data is not read
  * @param user_data   kept, together with the functions, until the dataset, those made from it and their iterators are
  *                    gone
@@ -140,8 +140,8 @@ typedef struct mdist_read_options {
  * A line does not include its line feed, nor a carriage return before it. The last line needs no line feed.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_text_lines(const mdist_dataset_t *files, const mdist_read_options_t *options,
-                                                  mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_text_lines(const mdist_dataset_t *files, mdist_dataset_t **out,
+                                                  const mdist_read_options_t *options, mdist_error_t **error);
 
 /**
  * Makes a dataset of records of @p record_bytes each. They lie between a header and a footer of each file.
@@ -151,7 +151,7 @@ MDIST_API mdist_status_t mdist_dataset_text_lines(const mdist_dataset_t *files, 
  */
 MDIST_API mdist_status_t mdist_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes,
                                                      uint64_t header_bytes, uint64_t footer_bytes,
-                                                     const mdist_read_options_t *options, mdist_dataset_t **out,
+                                                     mdist_dataset_t **out, const mdist_read_options_t *options,
                                                      mdist_error_t **error);
 
 /**
@@ -161,8 +161,8 @@ MDIST_API mdist_status_t mdist_dataset_fixed_records(const mdist_dataset_t *file
  * mdist_dataset_batch, or use mdist_dataset_padded_batch.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, const mdist_read_options_t *options,
-                                                 mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, mdist_dataset_t **out,
+                                                 const mdist_read_options_t *options, mdist_error_t **error);
 
 /**
  * Tells how many corrupt records the sources of this iterator have left out so far.

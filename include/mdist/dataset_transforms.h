@@ -95,8 +95,7 @@ MDIST_API mdist_status_t mdist_dataset_cache(const mdist_dataset_t *source, mdis
  */
 MDIST_API mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *source, uint64_t batch_size,
                                                     int32_t drop_remainder, const mdist_tensor_t *paddings,
-                                                    size_t padding_count, mdist_dataset_t **out,
-                                                    mdist_error_t **error);
+                                                    size_t padding_count, mdist_dataset_t **out, mdist_error_t **error);
 
 /**
  * Makes each row of each element an element of its own.
@@ -120,20 +119,6 @@ MDIST_API mdist_status_t mdist_dataset_unbatch(const mdist_dataset_t *source, md
 MDIST_API mdist_status_t mdist_dataset_rebatch(const mdist_dataset_t *source, const uint64_t *batch_sizes,
                                                size_t size_count, int32_t drop_remainder, mdist_dataset_t **out,
                                                mdist_error_t **error);
-
-/**
- * Applies @p map to every element, as mdist_dataset_map does, but on threads of each iterator.
- *
- * Up to @p parallel_calls calls of @p map run at a time, and up to as many finished elements wait to be taken.
- * @param ordered  non-zero: elements come in the order of the source; 0: elements come as they are done
- * @thread any   @blocks no   @collective no
- * @calls-back never in this call: map later, several at a time, on threads of the library; free_user_data, on any
- * @since 0.1
- */
-MDIST_API mdist_status_t mdist_dataset_map_parallel(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
-                                                    mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
-                                                    size_t output_count, uint32_t parallel_calls, int32_t ordered,
-                                                    mdist_dataset_t **out, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -84,8 +84,7 @@ MDIST_API mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_to_dlpack_versioned(const mdist_value_t *value, size_t index,
-                                                         struct DLManagedTensorVersioned **out,
-                                                         mdist_error_t **error);
+                                                         struct DLManagedTensorVersioned **out, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

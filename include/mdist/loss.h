@@ -53,8 +53,8 @@ MDIST_API mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdis
  * @param terms  a floating-point type, any shape
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_tensor_t *terms,
-                                                    double *loss, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_tensor_t *terms, double *loss,
+                                                    mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -94,18 +94,18 @@ MDIST_API const char *mdist_error_reason(const mdist_error_t *error);
 MDIST_API const char *mdist_error_operation(const mdist_error_t *error);
 
 /**
- * Returns the id of the replica at fault; -1 if no replica is at fault, or if it is unknown.
+ * Returns the id of the replica at fault; MDIST_NONE if no replica is at fault, or if it is unknown.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API int32_t mdist_error_replica(const mdist_error_t *error);
+MDIST_API uint32_t mdist_error_replica(const mdist_error_t *error);
 
 /**
- * Returns the rank of the worker at fault, from 0; -1 if no worker is at fault, or if it is unknown.
+ * Returns the rank of the worker at fault, from 0; MDIST_NONE if no worker is at fault, or if it is unknown.
  *
  * That is the worker that is lost or late, or that made a different call.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API int32_t mdist_error_worker(const mdist_error_t *error);
+MDIST_API uint32_t mdist_error_worker(const mdist_error_t *error);
 
 /**
  * Returns the underlying number; 0 if there is none.

@@ -122,7 +122,7 @@ MDIST_API mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist
  * @param values   on local replica 0: @p count values; NULL for a result that no replica receives. They stay yours. On
  *                 the others: not read.
  * @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit. data is NULL
- *                 and dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. @p count is the same on
+ *                 and dtype 0 for a structure (mdist_replica_merge_result) and for a NULL. @p count is the same on
  *                 every replica, else MDIST_ERR_MISMATCH.
  * @param code     on local replica 0: a number other than 0 fails the run, as from a merge function, and values are not
  *                 read. On the others: 0.

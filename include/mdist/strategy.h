@@ -56,8 +56,8 @@ typedef enum mdist_implementation {
  * - The result has the same bits with and without packs.
  * - The library compares each operation with those of the other replicas.
  * - Each operation has the whole timeout. If one fails, those before it are done.
- * - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to
- *   and mdist_batch_reduce_to. The `_start` collectives refuse them. Other calls do not use them.
+ * - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and
+ *   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them.
  */
 typedef struct mdist_call_options {
     uint32_t struct_size;    /* sizeof(mdist_call_options_t) as you were compiled */
@@ -141,12 +141,12 @@ MDIST_API uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *st
 MDIST_API uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy);
 
 /**
- * Returns this worker's rank, from 0; -1 for a bad handle.
+ * Returns this worker's rank, from 0; MDIST_NONE for a bad handle.
  *
  * The ids of its replicas start at rank * local replicas.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API int32_t mdist_strategy_worker(const mdist_strategy_t *strategy);
+MDIST_API uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy);
 
 /**
  * Returns 1 on the one worker that does what is done once per job, else 0.
@@ -201,7 +201,7 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  *                   is 0.
  * @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with
  *                   one local replica, else per-replica; NULL if no replica set it. If only some set it:
- *                   MDIST_ERR_MISMATCH. A result set with mdist_replica_set_result_at is a structure; every replica
+ *                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica
  *                   sets the same paths.
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no
  * @calls-back step, as its type says   @since 0.1
@@ -224,8 +224,8 @@ typedef int32_t (*mdist_element_fn)(mdist_replica_t *replica, uint64_t element, 
  * All replicas of the job run at the same time, each one element after another. An element is a number. The function
  * decides what it stands for, for example a row of an argument.
  *
- * Results are stacked along a new first axis, one row per element of a replica. So mdist_reduce over axis 0 takes all
- * elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)
+ * Results are stacked along a new first axis, one row per element of a replica. So mdist_strategy_reduce over axis 0
+ * takes all elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)
  *
  * @p function must not call collectives or merges, because replicas have different numbers of elements.
  * @param count      the same on all workers; if there are results, large enough to give every worker an element
@@ -241,16 +241,16 @@ MDIST_API mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, m
                                    mdist_error_t **error);
 
 /**
- * Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle.
+ * Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; MDIST_NONE for a bad handle.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API int32_t mdist_replica_id(const mdist_replica_t *replica);
+MDIST_API uint32_t mdist_replica_id(const mdist_replica_t *replica);
 
 /**
- * Returns the replica's index among this worker's replicas; -1 for a bad handle.
+ * Returns the replica's index among this worker's replicas; MDIST_NONE for a bad handle.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API int32_t mdist_replica_local_index(const mdist_replica_t *replica);
+MDIST_API uint32_t mdist_replica_local_index(const mdist_replica_t *replica);
 
 /**
  * Returns the number of replicas in the whole job; 0 for a bad handle.
@@ -263,39 +263,23 @@ MDIST_API uint32_t mdist_replica_count(const mdist_replica_t *replica);
  *
  * The tensor lies where the value has it; device_kind says whether that is on a GPU. It is borrowed until the step
  * returns, or longer if the value lives longer. Only read it.
+ * @param path  the path of a leaf ("grads.0"), if the argument is a structure (value.h); else NULL or "". For a path
+ *              that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
-                                                mdist_error_t **error);
-
-/**
- * Describes this replica's tensor at @p path ("grads.0") of an argument that is a structure.
- *
- * An argument that is no structure has the path "". The tensor is borrowed as from mdist_replica_argument.
- * MDIST_ERR_NOT_FOUND lists the paths there are.
- * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path,
-                                                   mdist_tensor_t *out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, const char *path,
+                                                mdist_tensor_t *out, mdist_error_t **error);
 
 /**
  * Sets this replica's part of result @p index of the run to a copy of @p tensor.
  *
- * The last call counts.
+ * The last call for a path counts. The paths that a step sets must form a structure, the same on every replica. The
+ * library checks this when all steps have returned.
+ * @param path  the path of the leaf to set, if the result is a structure (value.h); else NULL or ""
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const mdist_tensor_t *tensor,
-                                                  mdist_error_t **error);
-
-/**
- * Sets one leaf of a result that is a structure.
- *
- * The paths that a step sets must form a structure (value.h), the same on every replica. The library checks this when
- * all steps have returned. The last call for a path counts. "" as the path does what mdist_replica_set_result does.
- * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
-                                                     const mdist_tensor_t *tensor, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const char *path,
+                                                  const mdist_tensor_t *tensor, mdist_error_t **error);
 
 /**
  * Runs once for all local replicas, in cross-replica context, on the thread of local replica 0.
@@ -315,9 +299,9 @@ typedef int32_t (*mdist_merge_fn)(mdist_strategy_t *strategy, mdist_value_t *con
  * Inside @p merge, call functions of cross-replica context. A nested mdist_run is allowed, and its step may merge
  * again.
  * @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. An argument set with
- *                   mdist_replica_set_merge_argument_at is not read here; NULL if all were.
+ *                   mdist_replica_set_merge_argument is not read here; NULL if all were.
  * @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end.
- *                   data is NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the
+ *                   data is NULL and dtype 0 for a structure (mdist_replica_merge_result) and for a result that the
  *                   merge did not set.
  * @thread replica   @blocks until every local replica has called it and the merge is done
  * @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1
@@ -328,25 +312,25 @@ MDIST_API mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_
                                           const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Sets one leaf of argument @p index of this replica's next merge to a copy of @p tensor.
+ * Sets the leaf at @p path of argument @p index of this replica's next merge to a copy of @p tensor.
  *
- * The merge sees a structure in that place. This works for mdist_merge_call and mdist_merge_begin. Every replica sets
+ * The argument is then a structure (value.h). This works for mdist_merge_call and mdist_merge_begin. Every replica sets
  * the same paths, else the run fails with MDIST_ERR_MISMATCH. The last call for a path counts. The next merge takes
  * everything that was set, and refuses an index beyond its argument count.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_replica_set_merge_argument_at(mdist_replica_t *replica, size_t index, const char *path,
-                                                             const mdist_tensor_t *tensor, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t index, const char *path,
+                                                          const mdist_tensor_t *tensor, mdist_error_t **error);
 
 /**
  * Describes this replica's tensor at @p path in result @p index of its last merge.
  *
- * The tensor is borrowed as the results of that merge are. A result that is no structure has the path "".
- * MDIST_ERR_NOT_FOUND lists the paths there are.
+ * The tensor is borrowed as the results of that merge are. NULL or "" is the path of a result that is no structure.
+ * For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_replica_merge_result_at(mdist_replica_t *replica, size_t index, const char *path,
-                                                       mdist_tensor_t *out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_replica_merge_result(mdist_replica_t *replica, size_t index, const char *path,
+                                                    mdist_tensor_t *out, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ typedef struct mdist_strategy mdist_strategy_t;
 typedef enum mdist_value_kind {
     MDIST_VALUE_NONE        = 0, /* mdist_value_kind returns this for a bad handle */
     MDIST_VALUE_PLAIN       = 1,
-    MDIST_VALUE_MIRRORED    = 2, /* made by mdist_value_mirrored, mdist_broadcast_to and mdist_reduce_to */
+    MDIST_VALUE_MIRRORED    = 2, /* made by mdist_value_mirrored, mdist_strategy_{broadcast, reduce_to} */
     MDIST_VALUE_PER_REPLICA = 3,
     MDIST_VALUE_STRUCTURE   = 4, /* has leaves instead of tensors */
     MDIST_VALUE_PIN_INT32   = -0x7fffffff - 1
@@ -78,7 +78,7 @@ MDIST_API mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, con
  * Makes a mirrored value with a copy of a plain value on every local device.
  *
  * A structure is mirrored leaf by leaf. Leaves that are mirrored already are shared. A per-replica leaf is
- * MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_broadcast_to does this for one
+ * MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_strategy_broadcast does this for one
  * tensor.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
@@ -171,7 +171,7 @@ MDIST_API mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, 
  * that dimension, says which rows of the larger tensor they are. They come in any order, and an index may come twice.
  * Both values are of one kind.
  *
- * mdist_reduce, mdist_reduce_to, mdist_batch_reduce_to and mdist_variable_assign take rows. Other functions return
+ * mdist_strategy_reduce, mdist_strategy_reduce_to and mdist_variable_assign take rows. Other functions return
  * MDIST_ERR_UNSUPPORTED for them. (TensorFlow: IndexedSlices.)
  * @param out  shares the tensors of @p indices and @p values; both may be destroyed
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

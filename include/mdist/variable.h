@@ -92,8 +92,7 @@ MDIST_API mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const
  */
 MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name,
                                                        const mdist_tensor_t *initial, mdist_variable_t **out,
-                                                       const mdist_variable_options_t *options,
-                                                       mdist_error_t **error);
+                                                       const mdist_variable_options_t *options, mdist_error_t **error);
 
 /**
  * Writes a variable outside of steps.
@@ -247,8 +246,8 @@ MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, con
  * @param out  receives your own handle to the variable, which is freed with the last of its handles
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name,
-                                             mdist_variable_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name, mdist_variable_t **out,
+                                             mdist_error_t **error);
 
 /**
  * Changes one copy of a variable, in update context.

@@ -84,9 +84,8 @@ MDIST_API mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_
  * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                                const mdist_buffer_t *outputs, size_t buffer_count,
-                                                mdist_work_t **out, const mdist_call_options_t *options,
-                                                mdist_error_t **error);
+                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter.
@@ -102,9 +101,8 @@ MDIST_API mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, md
  * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                                const mdist_buffer_t *outputs, size_t buffer_count,
-                                                mdist_work_t **out, const mdist_call_options_t *options,
-                                                mdist_error_t **error);
+                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root.
@@ -156,8 +154,7 @@ MDIST_API mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdis
  * @param done  receives 1 if the operation is done, else 0
  * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done,
-                                         mdist_error_t **error);
+MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
 
 /**
  * Gives a file descriptor for poll, epoll and similar calls.

@@ -206,9 +206,9 @@ mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *cluster, mdist_
     });
 }
 
-mdist_status_t mdist_cluster_worker_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                       uint32_t *out, mdist_error_t **error) {
-    return guard("mdist_cluster_worker_id", error, [&] {
+mdist_status_t mdist_cluster_worker(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                    uint32_t *out, mdist_error_t **error) {
+    return guard("mdist_cluster_worker", error, [&] {
         mdist::answer(cluster, type, index, out, 0u,
                       [](const mdist::Cluster &all, mdist::Task task) { return all.id_in_cluster(task); });
     });

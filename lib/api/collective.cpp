@@ -122,10 +122,10 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
     });
 }
 
-mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                            const int32_t *axes, size_t axis_count, mdist_value_t **out,
-                            const mdist_call_options_t *options, mdist_error_t **error) {
-    return shared_call_guard("mdist_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                                     const int32_t *axes, size_t axis_count, mdist_value_t **out,
+                                     const mdist_call_options_t *options, mdist_error_t **error) {
+    return shared_call_guard("mdist_strategy_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
         const auto pinned = pin(value);
         others_wait = reduces_with_others(self, *pinned, axis_count != 0);
         need_array(axes, axis_count, "axes");
@@ -141,49 +141,37 @@ mdist_status_t mdist_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, co
     });
 }
 
-mdist_status_t mdist_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                               const char *destination, mdist_value_t **out, const mdist_call_options_t *options,
-                               mdist_error_t **error) {
-    return shared_call_guard("mdist_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
-        const auto pinned = pin(value);
-        others_wait = reduces_with_others(self, *pinned, false);
-        need(out, "out");
-        const Asker asker = asker_of(self, &calls::kReduceTo, options);
-        self.require_sound();
-        const Target target = target_of(self, destination);
-        *out = publish<mdist_value_t>(reduce_values(self, asker, op, {pinned.shared()}, {target})[0]);
-    });
+mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
+                                        const char *const *destinations, size_t count, mdist_value_t **out,
+                                        const mdist_call_options_t *options, mdist_error_t **error) {
+    return shared_call_guard(
+        "mdist_strategy_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+            need_array(out, count, "out");
+            const Asker asker = asker_of(self, &calls::kReduceTo, options);
+            self.require_sound();
+            const std::vector<ValuePointer> all = values_of(values, count, "values");
+            others_wait = std::any_of(all.begin(), all.end(), [&](const ValuePointer &value) {
+                return reduces_with_others(self, *value, false);
+            });
+            std::vector<Target> targets(count, Target::everywhere());
+            for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
+            const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
+            for (size_t i = 0; i < count; ++i) out[i] = handles[i];
+        });
 }
 
-mdist_status_t mdist_batch_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
-                                     const char *const *destinations, size_t count, mdist_value_t **out,
-                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return shared_call_guard("mdist_batch_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
-        need_array(out, count, "out");
-        const Asker asker = asker_of(self, &calls::kBatchReduceTo, options);
-        self.require_sound();
-        const std::vector<ValuePointer> all = values_of(values, count, "values");
-        others_wait = std::any_of(all.begin(), all.end(),
-                                  [&](const ValuePointer &value) { return reduces_with_others(self, *value, false); });
-        std::vector<Target> targets(count, Target::everywhere());
-        for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
-        const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
-        for (size_t i = 0; i < count; ++i) out[i] = handles[i];
-    });
-}
-
-mdist_status_t mdist_broadcast_to(mdist_strategy_t *strategy, const mdist_tensor_t *tensor, mdist_value_t **out,
-                                  mdist_error_t **error) {
-    return strategy_guard("mdist_broadcast_to", strategy, "mdist_broadcast", error, [&](Strategy &self) {
+mdist_status_t mdist_strategy_broadcast(mdist_strategy_t *strategy, const mdist_tensor_t *tensor, mdist_value_t **out,
+                                        mdist_error_t **error) {
+    return strategy_guard("mdist_strategy_broadcast", strategy, "mdist_broadcast", error, [&](Strategy &self) {
         need(tensor, "tensor");
         need(out, "out");
         *out = publish<mdist_value_t>(broadcast_value(self, view_of(*tensor, "tensor")));
     });
 }
 
-mdist_status_t mdist_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis, mdist_value_t **out,
-                            const mdist_call_options_t *options, mdist_error_t **error) {
-    return shared_call_guard("mdist_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
+mdist_status_t mdist_strategy_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
+                                     mdist_value_t **out, const mdist_call_options_t *options, mdist_error_t **error) {
+    return shared_call_guard("mdist_strategy_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
         const Asker asker = asker_of(self, &calls::kGather, options);

@@ -79,10 +79,17 @@ mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t coun
 
 mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                  mdist_free_fn free_user_data, const mdist_tensor_t *outputs, size_t output_count,
-                                 mdist_dataset_t **out, mdist_error_t **error) {
+                                 mdist_dataset_t **out, const mdist_map_options_t *options, mdist_error_t **error) {
     Kept kept(user_data, free_user_data);
     return make_dataset("mdist_dataset_map", source, out, error, [&](Source from) {
-        return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count);
+        const mdist_map_options_t known = read_options(options, "mdist_map_options_t");
+        if ((known.flags & ~uint32_t{MDIST_MAP_UNORDERED}) != 0)
+            throw invalid(text("flags is ", known.flags, "; it must be 0 or MDIST_MAP_UNORDERED (1)"));
+        if (known.parallel_calls == 0)
+            return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count);
+        watch_forks(); // its iterators have threads
+        return make_parallel_map(std::move(from), map, user_data, kept.share(), outputs, output_count,
+                                 known.parallel_calls, (known.flags & MDIST_MAP_UNORDERED) == 0);
     });
 }
 

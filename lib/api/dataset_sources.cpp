@@ -90,20 +90,20 @@ mdist_status_t mdist_dataset_match_files(const char *const *patterns, size_t cou
     });
 }
 
-mdist_status_t mdist_dataset_text_lines(const mdist_dataset_t *files, const mdist_read_options_t *options,
-                                        mdist_dataset_t **out, mdist_error_t **error) {
+mdist_status_t mdist_dataset_text_lines(const mdist_dataset_t *files, mdist_dataset_t **out,
+                                        const mdist_read_options_t *options, mdist_error_t **error) {
     return read_files("mdist_dataset_text_lines", files, {RecordFormat::Kind::kLines}, options, out, error);
 }
 
 mdist_status_t mdist_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes, uint64_t header_bytes,
-                                           uint64_t footer_bytes, const mdist_read_options_t *options,
-                                           mdist_dataset_t **out, mdist_error_t **error) {
+                                           uint64_t footer_bytes, mdist_dataset_t **out,
+                                           const mdist_read_options_t *options, mdist_error_t **error) {
     return read_files("mdist_dataset_fixed_records", files,
                       {RecordFormat::Kind::kFixed, record_bytes, header_bytes, footer_bytes}, options, out, error);
 }
 
-mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, const mdist_read_options_t *options,
-                                       mdist_dataset_t **out, mdist_error_t **error) {
+mdist_status_t mdist_dataset_tfrecords(const mdist_dataset_t *files, mdist_dataset_t **out,
+                                       const mdist_read_options_t *options, mdist_error_t **error) {
     return read_files("mdist_dataset_tfrecords", files, {RecordFormat::Kind::kTFRecord}, options, out, error);
 }
 

@@ -75,15 +75,3 @@ mdist_status_t mdist_dataset_rebatch(const mdist_dataset_t *source, const uint64
         return make_rebatch(from, {batch_sizes, batch_sizes + size_count}, drop_remainder != 0);
     });
 }
-
-mdist_status_t mdist_dataset_map_parallel(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
-                                          mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
-                                          size_t output_count, uint32_t parallel_calls, int32_t ordered,
-                                          mdist_dataset_t **out, mdist_error_t **error) {
-    Kept kept(user_data, free_user_data);
-    return make_dataset("mdist_dataset_map_parallel", source, out, error, [&](Source from) {
-        watch_forks(); // its iterators have threads
-        return make_parallel_map(std::move(from), map, user_data, kept.share(), outputs, output_count, parallel_calls,
-                                 ordered != 0);
-    });
-}

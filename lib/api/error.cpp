@@ -12,8 +12,8 @@ namespace {
 
 constexpr mdist_error out_of_memory(mdist_status_t status) {
     return {status,
-            -1,
-            -1,
+            MDIST_NONE,
+            MDIST_NONE,
             0,
             status == MDIST_ERR_OUT_OF_MEMORY
                 ? "out of memory"
@@ -97,12 +97,12 @@ const char *mdist_error_operation(const mdist_error_t *error) {
     return error == nullptr ? "" : error->operation;
 }
 
-int32_t mdist_error_replica(const mdist_error_t *error) {
-    return error == nullptr ? -1 : error->replica;
+uint32_t mdist_error_replica(const mdist_error_t *error) {
+    return error == nullptr ? MDIST_NONE : error->replica;
 }
 
-int32_t mdist_error_worker(const mdist_error_t *error) {
-    return error == nullptr ? -1 : error->worker;
+uint32_t mdist_error_worker(const mdist_error_t *error) {
+    return error == nullptr ? MDIST_NONE : error->worker;
 }
 
 int64_t mdist_error_native(const mdist_error_t *error) {

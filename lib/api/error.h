@@ -9,8 +9,8 @@
 
 struct mdist_error {
     mdist_status_t status;
-    int32_t replica;
-    int32_t worker;
+    uint32_t replica;
+    uint32_t worker;
     int64_t native;
     const char *message;
     const char *reason;

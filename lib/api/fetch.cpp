@@ -24,8 +24,10 @@ const Tensor &source_of(const Value &value, uint32_t place, uint32_t local_repli
     value.check_no_rows();
     if (value.kind() == MDIST_VALUE_PER_REPLICA)
         throw invalid(
-            "the value is per-replica, but mdist_fetch needs a value with one tensor for all replicas. Reduce it "
-            "(mdist_reduce), gather it (mdist_gather), or fetch one replica's tensor (mdist_value_tensor)");
+            "the value is per-replica, but mdist_strategy_fetch needs a value with one tensor for all replicas. Reduce "
+            "it "
+            "(mdist_strategy_reduce), gather it (mdist_strategy_gather), or fetch one replica's tensor "
+            "(mdist_value_tensor)");
     return value.tensor_for(place == kHost ? 0 : place);
 }
 
@@ -45,9 +47,9 @@ Tensor made_of(Strategy &strategy, const Tensor &source, mdist_fetch_fn fetch, v
 
 } // namespace
 
-mdist_status_t mdist_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
-                           mdist_fetch_fn fetch, void *user_data, mdist_value_t **out, mdist_error_t **error) {
-    return strategy_guard("mdist_fetch", strategy, "mdist_merge_call first, and fetch inside the merge", error,
+mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const mdist_value_t *value, const char *destination,
+                                    mdist_fetch_fn fetch, void *user_data, mdist_value_t **out, mdist_error_t **error) {
+    return strategy_guard("mdist_strategy_fetch", strategy, "mdist_merge_call first, and fetch inside the merge", error,
                           [&](Strategy &self) {
                               const auto pinned = pin(value);
                               need(out, "out");

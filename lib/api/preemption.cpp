@@ -24,7 +24,7 @@ void mdist_preemption_announce(mdist_preemption_t *preemption) {
     if (const auto pinned = try_pin(preemption)) pinned->announce();
 }
 
-mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, int32_t *verdict, int32_t *worker,
+mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, int32_t *verdict, uint32_t *worker,
                                       const mdist_call_options_t *options, mdist_error_t **error) {
     return guard("mdist_preemption_check", error, [&] {
         const auto pinned = pin(preemption);

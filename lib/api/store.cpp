@@ -72,7 +72,7 @@ mdist_status_t mdist_store_progress(const mdist_store_t *store, uint32_t *joined
     });
 }
 
-mdist_status_t mdist_store_first_gone(const mdist_store_t *store, int32_t *worker, mdist_error_t **error) {
+mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *worker, mdist_error_t **error) {
     return guard("mdist_store_first_gone", error, [&] {
         const auto pinned = pin(store);
         need(worker, "worker");

@@ -14,6 +14,10 @@ using namespace mdist;
 
 namespace {
 
+const char *or_empty(const char *path) {
+    return path == nullptr ? "" : path;
+}
+
 void call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
                 const std::vector<ValuePointer> &arguments, std::vector<ValuePointer> &results) {
     const ValueHandles handles(publish_values(arguments));
@@ -72,9 +76,9 @@ uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
     return pinned ? pinned->worker_count() : 0;
 }
 
-int32_t mdist_strategy_worker(const mdist_strategy_t *strategy) {
+uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? static_cast<int32_t>(pinned->worker()) : -1;
+    return pinned ? pinned->worker() : MDIST_NONE;
 }
 
 int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy) {
@@ -130,14 +134,14 @@ mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_eleme
     });
 }
 
-int32_t mdist_replica_id(const mdist_replica_t *replica) {
+uint32_t mdist_replica_id(const mdist_replica_t *replica) {
     const auto pinned = try_pin(replica);
-    return pinned ? static_cast<int32_t>(pinned->id()) : -1;
+    return pinned ? pinned->id() : MDIST_NONE;
 }
 
-int32_t mdist_replica_local_index(const mdist_replica_t *replica) {
+uint32_t mdist_replica_local_index(const mdist_replica_t *replica) {
     const auto pinned = try_pin(replica);
-    return pinned ? static_cast<int32_t>(pinned->local_index()) : -1;
+    return pinned ? pinned->local_index() : MDIST_NONE;
 }
 
 uint32_t mdist_replica_count(const mdist_replica_t *replica) {
@@ -145,51 +149,33 @@ uint32_t mdist_replica_count(const mdist_replica_t *replica) {
     return pinned ? pinned->job().replica_count() : 0;
 }
 
-mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, mdist_tensor_t *out,
+mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
                                       mdist_error_t **error) {
     return replica_guard("mdist_replica_argument", replica, false, error, [&](Replica &self) {
         need(out, "out");
-        *out = self.argument(index).describe();
+        *out = (path == nullptr ? self.argument(index) : self.argument_at(index, path)).describe();
     });
 }
 
-mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const mdist_tensor_t *tensor,
-                                        mdist_error_t **error) {
+mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const char *path,
+                                        const mdist_tensor_t *tensor, mdist_error_t **error) {
     return replica_guard("mdist_replica_set_result", replica, false, error,
-                         [&](Replica &self) { self.set_result(index, copy_for(self, tensor)); });
+                         [&](Replica &self) { self.set_result(index, or_empty(path), copy_for(self, tensor)); });
 }
 
-mdist_status_t mdist_replica_argument_at(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
-                                         mdist_error_t **error) {
-    return replica_guard("mdist_replica_argument_at", replica, false, error, [&](Replica &self) {
+mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t index, const char *path,
+                                                const mdist_tensor_t *tensor, mdist_error_t **error) {
+    return replica_guard("mdist_replica_set_merge_argument", replica, false, error, [&](Replica &self) {
         need(path, "path");
+        self.set_merge_argument(index, path, copy_for(self, tensor));
+    });
+}
+
+mdist_status_t mdist_replica_merge_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
+                                          mdist_error_t **error) {
+    return replica_guard("mdist_replica_merge_result", replica, false, error, [&](Replica &self) {
         need(out, "out");
-        *out = self.argument_at(index, path).describe();
-    });
-}
-
-mdist_status_t mdist_replica_set_result_at(mdist_replica_t *replica, size_t index, const char *path,
-                                           const mdist_tensor_t *tensor, mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_result_at", replica, false, error, [&](Replica &self) {
-        need(path, "path");
-        self.set_result_at(index, path, copy_for(self, tensor));
-    });
-}
-
-mdist_status_t mdist_replica_set_merge_argument_at(mdist_replica_t *replica, size_t index, const char *path,
-                                                   const mdist_tensor_t *tensor, mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_merge_argument_at", replica, false, error, [&](Replica &self) {
-        need(path, "path");
-        self.set_merge_argument_at(index, path, copy_for(self, tensor));
-    });
-}
-
-mdist_status_t mdist_replica_merge_result_at(mdist_replica_t *replica, size_t index, const char *path,
-                                             mdist_tensor_t *out, mdist_error_t **error) {
-    return replica_guard("mdist_replica_merge_result_at", replica, false, error, [&](Replica &self) {
-        need(path, "path");
-        need(out, "out");
-        *out = self.merged_at(index, path).describe();
+        *out = self.merged_at(index, or_empty(path)).describe();
     });
 }
 

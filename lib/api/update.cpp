@@ -69,7 +69,7 @@ std::vector<ValuePointer> mdist::update_copies(Job &job, const Variable *variabl
         try {
             all.push_back(update_one(update, local, variable == nullptr ? nullptr : &copy));
         } catch (Failure &failure) {
-            throw std::move(failure).replica(static_cast<int32_t>(job.first_replica_id() + local));
+            throw std::move(failure).replica(job.first_replica_id() + local);
         }
     }
     std::vector<ValuePointer> values;

@@ -24,7 +24,7 @@ class Work {
                                 Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
                                                                 operation_->name(), "_start before it was done"))
                                     .operation(operation_->name())
-                                    .replica(static_cast<int32_t>(replica_))
+                                    .replica(replica_)
                                     .reason("work_destroyed"));
         } catch (const std::bad_alloc &) {
             operations().settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));

@@ -330,7 +330,7 @@ Failure Forming::timed_out() const {
             return Failure(MDIST_ERR_TIMEOUT,
                            text("all workers have joined, but there is no connection with ",
                                 worker_name(options_, formed_.roster, *rank), " after ", limit, ": ", obstacle(*rank)))
-                .worker(static_cast<int32_t>(*rank));
+                .worker(*rank);
         return Failure(MDIST_ERR_TIMEOUT, text("other workers could not be connected with each other within ", limit));
     }
     if (!joined_) {
@@ -341,7 +341,7 @@ Failure Forming::timed_out() const {
     const std::string names = missing_names();
     Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,
                                             names.empty() ? "" : "; still waiting for: ", names));
-    return missing_.empty() ? failure : Failure(failure).worker(static_cast<int32_t>(missing_.front()));
+    return missing_.empty() ? failure : Failure(failure).worker(missing_.front());
 }
 
 } // namespace mdist

@@ -144,8 +144,8 @@ std::string encode(const Failure &failure) {
     };
     return PayloadWriter()
         .number(static_cast<uint32_t>(failure.status()))
-        .number(static_cast<uint32_t>(failure.worker()))
-        .number(static_cast<uint32_t>(failure.replica()))
+        .number(failure.worker())
+        .number(failure.replica())
         .number(static_cast<uint64_t>(failure.native()))
         .text(cut(failure.reason()))
         .text(cut(failure.operation()))
@@ -156,8 +156,8 @@ std::string encode(const Failure &failure) {
 std::optional<Failure> decode_failure(std::string_view payload) {
     PayloadReader reader(payload);
     const auto status = static_cast<int32_t>(reader.number<uint32_t>());
-    const auto worker = static_cast<int32_t>(reader.number<uint32_t>());
-    const auto replica = static_cast<int32_t>(reader.number<uint32_t>());
+    const auto worker = reader.number<uint32_t>();
+    const auto replica = reader.number<uint32_t>();
     const auto native = static_cast<int64_t>(reader.number<uint64_t>());
     std::string reason = reader.text();
     std::string operation = reader.text();

@@ -229,7 +229,7 @@ std::vector<std::string> Membership::Body::exchange(const std::string &blob, uin
                                                    " did not reach an exchange of all workers "
                                                    "within ",
                                                    seconds_text(timeout_ns)))
-                       .worker(static_cast<int32_t>(late)));
+                       .worker(late));
         reactor_.wake();
     }
     throw *peers.failure();
@@ -264,7 +264,7 @@ std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, u
         Peers &peers = member_->peers();
         peers.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers.name(late), " within ",
                                                    seconds_text(timeout_ns), why.empty() ? "" : ": ", why))
-                       .worker(static_cast<int32_t>(late)));
+                       .worker(late));
         reactor_.wake();
     }
     throw *member_->failure();

@@ -26,7 +26,7 @@ bool watch_each_other(uint32_t a, uint32_t b, uint32_t size) {
 }
 
 Failure lost(uint32_t rank, std::string message) {
-    return Failure(MDIST_ERR_PEER_LOST, std::move(message)).worker(static_cast<int32_t>(rank));
+    return Failure(MDIST_ERR_PEER_LOST, std::move(message)).worker(rank);
 }
 
 } // namespace
@@ -230,13 +230,13 @@ Failure Peers::for_others(const Failure &cause) const {
     const mdist_status_t status = cause.status();
     const bool as_it_is = status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_MISMATCH ||
                           status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_DATA_LOSS || status == MDIST_ERR_ABORTED;
-    const bool names_one = as_it_is && cause.worker() >= 0;
+    const bool names_one = as_it_is && cause.worker() != MDIST_NONE;
     return Failure(as_it_is ? status : MDIST_ERR_ABORTED, cause.message())
         .reason(cause.reason())
         .operation(cause.operation())
         .replica(cause.replica())
         .native(cause.native())
-        .worker(names_one ? cause.worker() : static_cast<int32_t>(options_.rank));
+        .worker(names_one ? cause.worker() : options_.rank);
 }
 
 void Peers::leave() {

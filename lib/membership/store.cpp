@@ -165,7 +165,7 @@ std::optional<Failure> Store::objection(const Guest &guest, const std::string &a
                        text("worker ", hello.rank, " has already joined, from ", first->listens.host, "; ",
                             name_of(guest), " needs another rank"))
             .reason("duplicate_rank")
-            .worker(static_cast<int32_t>(hello.rank));
+            .worker(hello.rank);
     if (hello.rank != 0 && !members_.empty()) {
         const Member *chief = member(0);
         const Member &other = chief != nullptr ? *chief : members_.begin()->second;
@@ -260,7 +260,7 @@ void Store::complete() {
     world_.random(pulse.data(), pulse.size());
     roster.bytes(pulse);
     state_ = State::kMeshing;
-    first_gone_ = -1;
+    first_gone_ = MDIST_NONE;
     tell_progress_ns_ = UINT64_MAX;
     send_to_all(FrameKind::kRoster, roster.take());
 }
@@ -285,10 +285,10 @@ void Store::lost(ConnectionId connection, bool left) {
     if (state_ == State::kGathering)
         tell_progress_ns_ = std::min(tell_progress_ns_, world_.now_ns() + kProgressNs);
     else
-        end_session(text("worker ", rank, " has gone"), left ? static_cast<int32_t>(rank) : -1);
+        end_session(text("worker ", rank, " has gone"), left ? rank : MDIST_NONE);
 }
 
-void Store::end_session(const std::string &why, int32_t gone) {
+void Store::end_session(const std::string &why, uint32_t gone) {
     first_gone_ = gone;
     log_debug("the store: the session has ended: ", why);
     send_to_all(FrameKind::kOver, PayloadWriter().text(why).take());

@@ -51,7 +51,7 @@ class Store final : public Machine {
     std::string progress() const;
     uint32_t joined() const { return static_cast<uint32_t>(members_.size()); }
     /// The worker whose goodbye ended the last session. -1 if it ended otherwise, or once a new session has a roster.
-    int32_t first_gone() const { return first_gone_; }
+    uint32_t first_gone() const { return first_gone_; }
 
   private:
     enum class State { kGathering, kMeshing, kReady };
@@ -81,13 +81,13 @@ class Store final : public Machine {
     void complete();
     void heard(ConnectionId connection, Member &member, const ControlFrame &frame);
     void lost(ConnectionId connection, bool left = false);
-    void end_session(const std::string &why, int32_t gone = -1);
+    void end_session(const std::string &why, uint32_t gone = MDIST_NONE);
 
     World &world_;
     StoreOptions options_;
     State state_ = State::kGathering;
     SessionId session_ = {};
-    int32_t first_gone_ = -1;
+    uint32_t first_gone_ = MDIST_NONE;
     Lobby lobby_;
     std::map<ConnectionId, Member> members_;
     std::map<ConnectionId, Late> late_;       // in the order they came; empty while GATHERING

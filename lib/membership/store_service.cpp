@@ -24,7 +24,7 @@ void StoreService::restart(uint32_t size, uint32_t restart) {
     reactor_.wake();
 }
 
-int32_t StoreService::first_gone() {
+uint32_t StoreService::first_gone() {
     const std::lock_guard<std::mutex> hold(reactor_.lock());
     return store_->first_gone();
 }

@@ -25,7 +25,7 @@ class StoreService {
     /// Throws INVALID_ARGUMENT unless `restart` is larger than before.
     void restart(uint32_t size, uint32_t restart);
     std::string progress(uint32_t *joined);
-    int32_t first_gone();
+    uint32_t first_gone();
 
   private:
     Reactor reactor_;

@@ -29,7 +29,7 @@ Preemption::Answer Preemption::check(uint64_t timeout_ns) {
     job_->require_open();
     const Standing own = own_standing();
     Standing most = own;
-    int32_t worker = own == kStays ? -1 : static_cast<int32_t>(job_->worker());
+    uint32_t worker = own == kStays ? MDIST_NONE : job_->worker();
     if (Workers *const workers = job_->workers()) {
         Call call;
         call.kind = &calls::kCheckPreemption;
@@ -39,7 +39,7 @@ Preemption::Answer Preemption::check(uint64_t timeout_ns) {
                 throw bad_message(rank, "bytes that do not say whether it must end");
             const auto theirs = static_cast<Standing>(all[rank][0]);
             most = std::max(most, theirs);
-            if (theirs != kStays) worker = static_cast<int32_t>(rank);
+            if (theirs != kStays) worker = rank;
         }
     }
     if (most == kMustEnd) return {MDIST_PREEMPTION_END, worker};

@@ -16,7 +16,7 @@ class Preemption {
   public:
     struct Answer {
         int32_t verdict; // mdist_preemption_verdict_t
-        int32_t worker;
+        uint32_t worker; // MDIST_NONE before an announcement
     };
 
     Preemption(std::shared_ptr<Job> job, uint64_t grace_ns, const Clock &clock = monotonic_clock())

@@ -20,8 +20,8 @@ class Failure : public std::exception {
 
     Failure &&reason(std::string word) && { return reason_ = std::move(word), std::move(*this); }
     Failure &&operation(std::string name) && { return operation_ = std::move(name), std::move(*this); }
-    Failure &&replica(int32_t id) && { return replica_ = id, std::move(*this); }
-    Failure &&worker(int32_t rank) && { return worker_ = rank, std::move(*this); }
+    Failure &&replica(uint32_t id) && { return replica_ = id, std::move(*this); }
+    Failure &&worker(uint32_t rank) && { return worker_ = rank, std::move(*this); }
     Failure &&native(int64_t code) && { return native_ = code, std::move(*this); }
 
     /// Puts a subject in front of the sentence: "leaf \"loss\": ...".
@@ -31,8 +31,8 @@ class Failure : public std::exception {
     const std::string &message() const { return message_; }
     const std::string &reason() const { return reason_; }
     const std::string &operation() const { return operation_; }
-    int32_t replica() const { return replica_; }
-    int32_t worker() const { return worker_; }
+    uint32_t replica() const { return replica_; }
+    uint32_t worker() const { return worker_; }
     int64_t native() const { return native_; }
     const char *what() const noexcept override { return message_.c_str(); }
 
@@ -41,8 +41,8 @@ class Failure : public std::exception {
     std::string message_;
     std::string reason_;
     std::string operation_;
-    int32_t replica_ = -1;
-    int32_t worker_ = -1;
+    uint32_t replica_ = MDIST_NONE;
+    uint32_t worker_ = MDIST_NONE;
     int64_t native_ = 0;
 };
 

@@ -63,8 +63,8 @@ class Reductions {
 
     void batch() {
         mdist_error_t *error = nullptr;
-        require_ok(mdist_batch_reduce_to(world_.strategy(), MDIST_SUM, handles_.data(), nullptr, kValues,
-                                         results_.data(), nullptr, &error),
+        require_ok(mdist_strategy_reduce_to(world_.strategy(), MDIST_SUM, handles_.data(), nullptr, kValues,
+                                            results_.data(), nullptr, &error),
                    error);
         destroy(kValues);
     }
@@ -80,7 +80,8 @@ class Reductions {
   private:
     void reduce(mdist_value_t *value, mdist_value_t **result) const {
         mdist_error_t *error = nullptr;
-        require_ok(mdist_reduce_to(world_.strategy(), MDIST_SUM, value, nullptr, result, nullptr, &error), error);
+        require_ok(mdist_strategy_reduce_to(world_.strategy(), MDIST_SUM, &value, nullptr, 1, result, nullptr, &error),
+                   error);
     }
     void destroy(std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) mdist_value_destroy(std::exchange(results_[i], nullptr));
@@ -126,10 +127,10 @@ void bench_batch(Bench &bench, const Place &place) {
         }
     }
     const std::size_t bytes = kValues * kValueBytes;
-    bench.add(row_of(place, name + " / singles", bytes, kSinglesGoal, "1000 mdist_reduce_to, one after another",
-                     samples[0], samples[1]));
-    bench.add(row_of(place, name + " / whole", bytes, kWholeGoal, "mdist_reduce_to of as many bytes", samples[0],
-                     samples[2]));
+    bench.add(row_of(place, name + " / singles", bytes, kSinglesGoal,
+                     "1000 mdist_strategy_reduce_to, one after another", samples[0], samples[1]));
+    bench.add(row_of(place, name + " / whole", bytes, kWholeGoal, "mdist_strategy_reduce_to of as many bytes",
+                     samples[0], samples[2]));
 }
 
 /// A variable with aggregation SUM, and a second one that the bare all-reduce writes to.

@@ -76,11 +76,7 @@ std::vector<Case> cases_of(const WorkersOptions &options, uint32_t replicas) {
 class ReplicaBench {
   public:
     ReplicaBench(const Plan &plan, mdist_replica_t *replica)
-        : plan_(plan),
-          replica_(replica),
-          id_(static_cast<uint32_t>(mdist_replica_id(replica))),
-          data_(allocate()),
-          apart_(allocate()) {}
+        : plan_(plan), replica_(replica), id_(mdist_replica_id(replica)), data_(allocate()), apart_(allocate()) {}
 
     WorkersRow measure(const Case &what) {
         const Operands operands = {what, replica_, id_, data_.get(), apart_.get()};
@@ -105,7 +101,7 @@ class ReplicaBench {
         const bool from_library = plan_.options.memory == "library";
         if (from_library) {
             mdist_error_t *error = nullptr;
-            const auto local = static_cast<uint32_t>(mdist_replica_local_index(replica_));
+            const auto local = mdist_replica_local_index(replica_);
             require_ok(mdist_alloc(plan_.strategy, local, bytes, &memory, &error), error);
         } else if (posix_memalign(&memory, 4096, bytes) != 0) {
             throw std::runtime_error("no memory for " + std::to_string(bytes) + " bytes");

@@ -39,7 +39,7 @@ class Measurement {
     uint32_t parties(const Side &side) const { return side.parties == 0 ? world_.replicas() : side.parties; }
 
     void run(mdist_replica_t *replica) {
-        const Seat seat{world_, static_cast<uint32_t>(mdist_replica_local_index(replica)), replica};
+        const Seat seat{world_, mdist_replica_local_index(replica), replica};
         for (unsigned round = 0; round < rounds_; ++round)
             for (std::size_t side = 0; side < sides_.size(); ++side) sample(seat, side, round);
     }

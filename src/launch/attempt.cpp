@@ -37,7 +37,7 @@ int Outcome::exit_code() const {
 }
 
 Attempt::Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
-                 std::function<int32_t()> first_gone)
+                 std::function<uint32_t()> first_gone)
     : options_(options),
       console_(console),
       signals_(signals),

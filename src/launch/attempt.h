@@ -33,9 +33,9 @@ struct Outcome {
 class Attempt {
   public:
     /// `deadline`: the job's; none if empty.
-    /// `first_gone`: the worker that left the others first according to the store, or -1.
+    /// `first_gone`: the worker that left the others first according to the store, or MDIST_NONE.
     Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
-            std::function<int32_t()> first_gone);
+            std::function<uint32_t()> first_gone);
     ~Attempt();
     Attempt(const Attempt &) = delete;
     Attempt &operator=(const Attempt &) = delete;
@@ -68,7 +68,7 @@ class Attempt {
     Ending ending_;
     Outcome outcome_;
     Deaths deaths_;
-    std::function<int32_t()> first_gone_;
+    std::function<uint32_t()> first_gone_;
     Verdict verdict_;
     bool told_failure_ = false;
     int asked_ = 0; // the first signal that requested an end, or 0

@@ -27,7 +27,7 @@ class Job {
     /// Begins a start of the job: the first (0) or a restart.
     void begin(uint32_t restart);
     /// The worker that left the others first, according to the store; -1: none, or another launcher has the store.
-    int32_t first_gone() const { return store_ ? store_->first_gone() : -1; }
+    uint32_t first_gone() const { return store_ ? store_->first_gone() : MDIST_NONE; }
     /// What to start, one per place, for the last begin().
     std::vector<WorkerStart> starts() const;
 

@@ -23,9 +23,9 @@ std::string JobStore::address() const {
     return text.data();
 }
 
-int32_t JobStore::first_gone() const {
+uint32_t JobStore::first_gone() const {
     mdist_error_t *error = nullptr;
-    int32_t worker = -1;
+    uint32_t worker = MDIST_NONE;
     require_ok(mdist_store_first_gone(store_.get(), &worker, &error), error);
     return worker;
 }

@@ -25,7 +25,7 @@ class JobStore {
     /// The address with its actual port.
     std::string address() const;
     /// The worker whose leaving ended the session that all had joined; or -1.
-    int32_t first_gone() const;
+    uint32_t first_gone() const;
     /// Prepares for the workers of another start of the job.
     void restart(uint32_t restart);
 

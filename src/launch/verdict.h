@@ -30,11 +30,12 @@ class Verdict {
     /// Whether the verdict is final, once a worker has failed.
     bool is_due(Time now) const { return killed_ != nullptr || now >= due_; }
     Time due() const { return due_; }
-    /// Returns the cause; null if no worker failed. `first_gone`: the rank of the worker that left the others, or -1.
-    const Worker *cause(int32_t first_gone) const {
+    /// Returns the cause; null if no worker failed. `first_gone`: the rank of the worker that left the others, or
+    /// MDIST_NONE.
+    const Worker *cause(uint32_t first_gone) const {
         if (killed_ != nullptr) return killed_;
         for (const Worker *failed : failed_)
-            if (first_gone >= 0 && failed->place().rank == static_cast<uint32_t>(first_gone)) return failed;
+            if (failed->place().rank == first_gone) return failed;
         return failed_.empty() ? nullptr : failed_.front();
     }
 

@@ -16,9 +16,9 @@ IteratorHandle iterate(const std::string &path, mdist_compression_t compression,
     require_ok(mdist_dataset_files(&name, 1, &out, &error), error);
     const DatasetHandle files(out);
     if (record_bytes == 0)
-        require_ok(mdist_dataset_tfrecords(files.get(), &options, &out, &error), error);
+        require_ok(mdist_dataset_tfrecords(files.get(), &out, &options, &error), error);
     else
-        require_ok(mdist_dataset_fixed_records(files.get(), record_bytes, header_bytes, 0, &options, &out, &error),
+        require_ok(mdist_dataset_fixed_records(files.get(), record_bytes, header_bytes, 0, &out, &options, &error),
                    error);
     const DatasetHandle records(out);
     require_ok(mdist_iterator_create(records.get(), &iterator, &error), error);

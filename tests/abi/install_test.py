@@ -42,7 +42,7 @@ def check_static(stage, archive, environment):
         said = printed([program], env=dict(os.environ, MDIST_DEVICES="cpu*4"))
         assert sorted(said.splitlines()) == [f"replica {i} of 4: 10" for i in range(4)], said
     if "all-static" in ways:
-        module = archive.with_name("libmdist.so.0")  # any shared library
+        module = archive.with_name("libmdist.so.1")  # any shared library
         asked = dict(os.environ, MDIST_DEVICES="gpu:0", MDIST_CUDA_MODULE=str(module))
         refused = subprocess.run([stage / "all-static"], env=asked, text=True, capture_output=True)
         assert refused.returncode == 1 and "linked with -static" in refused.stderr, refused
@@ -56,7 +56,7 @@ def main():
     with tempfile.TemporaryDirectory() as stage:
         run(["meson", "install", "-C", build, "--destdir", stage, "--no-rebuild", "--quiet", "--tags", "devel,runtime"])
         config = next(pathlib.Path(stage).rglob("mdist.pc"))
-        library = next(pathlib.Path(stage).rglob("libmdist.so.0"))
+        library = next(pathlib.Path(stage).rglob("libmdist.so.1"))
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=stage)
         environment.pop("PKG_CONFIG_PATH", None)
         flags = printed(["pkg-config", "--cflags", "--libs", "mdist"], env=environment).split()

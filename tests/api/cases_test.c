@@ -29,7 +29,7 @@ static void expect_failure(mdist_strategy_t *strategy, mdist_step_fn step, void 
 static int32_t list_of_id_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     char path[16];
-    for (int32_t i = 0; i < mdist_replica_id(replica); ++i) {
+    for (uint32_t i = 0; i < mdist_replica_id(replica); ++i) {
         snprintf(path, sizeof path, "%d", i);
         if (set_scalar(replica, 0, path, 0) != 0) return 1;
     }
@@ -119,8 +119,8 @@ static void what_does_not_gather_is_refused(void **state) {
     OK(mdist_value_per_replica(strategy, rows, 2, &values[1], &error));
     OK(mdist_value_per_replica(strategy, numbers, 2, &values[2], &error));
     OK(mdist_value_rows(values[2], values[1], &values[3], &error));
-    FAILS(MDIST_ERR_MISMATCH, mdist_gather(strategy, values[0], 0, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_gather(strategy, values[3], 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_strategy_gather(strategy, values[0], 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_gather(strategy, values[3], 0, &out, NULL, &error));
     assert_null(out);
     for (int i = 0; i < 4; ++i) mdist_value_destroy(values[i]);
     mdist_strategy_destroy(strategy);

@@ -30,7 +30,7 @@ typedef struct Step {
 static mdist_status_t reduce_in_a_step(const World *world, mdist_replica_t *replica) {
     mdist_value_t *out = NULL;
     (void)replica;
-    return mdist_reduce(world->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, NULL);
+    return mdist_strategy_reduce(world->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, NULL);
 }
 
 static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
@@ -108,7 +108,7 @@ static int32_t make_the_mistake(mdist_replica_t *replica, void *user_data) {
 }
 
 static const Case cases[] = {
-    {reduce_in_a_step, {"mdist_reduce cannot be called in a step", "mdist_all_reduce"}, 0, 0},
+    {reduce_in_a_step, {"mdist_strategy_reduce cannot be called in a step", "mdist_all_reduce"}, 0, 0},
     {run_in_a_step, {"mdist_run", "mdist_merge_call"}, 0, 0},
     {create_in_a_step, {"mdist_replica_variable_create"}, 0, 0},
     {no_replica, {"mdist_barrier: expected a replica handle, got NULL", "from mdist_run"}, 0, 0},

@@ -38,7 +38,7 @@ static mdist_cluster_t *from_tf_config(const char *json) {
 
 static void assert_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, uint32_t expected) {
     uint32_t id = 99;
-    OK(mdist_cluster_worker_id(cluster, type, index, &id, &error));
+    OK(mdist_cluster_worker(cluster, type, index, &id, &error));
     assert_int_equal(id, expected);
 }
 
@@ -102,9 +102,9 @@ static void queries_answer_as_tensorflow_does(void **state) {
     assert_count(cluster, MDIST_TASK_NONE, 5);
     assert_address(cluster, MDIST_TASK_PS, 0, "127.0.0.1:1926");
     uint32_t id = 7;
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_PS, 0, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_PS, 0, &id, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_count(cluster, MDIST_TASK_PS, &id, &error));
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_WORKER, 2, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_WORKER, 2, &id, &error));
     assert_int_equal(id, 7);
     FAILS(MDIST_ERR_NOT_FOUND, mdist_cluster_address(cluster, MDIST_TASK_WORKER, 2, NULL, 0, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_task_count(cluster, (mdist_task_type_t)9, &id, &error));
@@ -116,7 +116,7 @@ static void the_own_task_is_asked_about_by_none(void **state) {
     mdist_cluster_t *cluster = reference();
     uint32_t id = 0;
     assert_task(cluster, MDIST_TASK_NONE, 0);
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_NONE, 0, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_NONE, 0, &id, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 2, &error));
     assert_task(cluster, MDIST_TASK_NONE, 0);
     OK(mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 1, &error));
@@ -178,7 +178,7 @@ static void a_sparse_list_is_read_and_ranked(void **state) {
     uint32_t id = 7, count = 7, index = 7;
     int32_t chief = 7;
     mdist_task_type_t type = MDIST_TASK_NONE;
-    OK(mdist_cluster_worker_id(cluster, MDIST_TASK_NONE, 0, &id, &error));
+    OK(mdist_cluster_worker(cluster, MDIST_TASK_NONE, 0, &id, &error));
     OK(mdist_cluster_worker_count(cluster, MDIST_TASK_NONE, &count, &error));
     OK(mdist_cluster_is_chief(cluster, MDIST_TASK_NONE, 0, &chief, &error));
     OK(mdist_cluster_leader(cluster, &type, &index, &error));
@@ -186,7 +186,7 @@ static void a_sparse_list_is_read_and_ranked(void **state) {
     char master[8];
     OK(mdist_cluster_master(cluster, MDIST_TASK_NONE, 0, master, sizeof master, NULL, &error));
     assert_string_equal(master, "b:1");
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_id(cluster, MDIST_TASK_WORKER, 1, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_WORKER, 1, &id, &error));
     mdist_cluster_destroy(cluster);
 }
 

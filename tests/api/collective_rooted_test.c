@@ -72,7 +72,7 @@ static float expected(const Plan *plan, uint32_t id, uint64_t i) {
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     static float memory[MOST][2][MOST * LONG];
     Plan *plan = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     const int is_root = id == plan->root;
     const uint64_t whole = plan->kind == REDUCE ? plan->elements : before(plan, plan->n), part = part_of(plan, id);
     const uint64_t ins = plan->kind == SCATTER ? whole : part, outs = plan->kind == GATHER ? whole : part;
@@ -157,7 +157,7 @@ static void what_cannot_be_is_refused(void **state) {
 static int32_t disagree(mdist_replica_t *replica, void *user_data) {
     float in[8] = {0}, out[8];
     const int what = *(const int *)user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     const mdist_buffer_t part = buffer_of(in, MDIST_FLOAT32, 2), whole = buffer_of(out, MDIST_FLOAT32, 5);
     if (what == 0) return (int32_t)mdist_gather_to_root(replica, 0, &part, &whole, 1, NULL, NULL);
     if (what == 1) return (int32_t)mdist_scatter(replica, 1, &whole, &part, 1, NULL, NULL);

@@ -85,9 +85,9 @@ CALL(cluster_worker_count) {
     uint32_t count = 0;
     return mdist_cluster_worker_count(w->cluster, MDIST_TASK_WORKER, &count, error);
 }
-CALL(cluster_worker_id) {
+CALL(cluster_worker) {
     uint32_t id = 0;
-    return mdist_cluster_worker_id(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
+    return mdist_cluster_worker(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
 }
 CALL(cluster_leader) {
     mdist_task_type_t type = MDIST_TASK_NONE;
@@ -128,9 +128,9 @@ CALL(store_progress) {
     return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
 }
 CALL(store_first_gone) {
-    int32_t worker = 7;
+    uint32_t worker = 7;
     const mdist_status_t status = mdist_store_first_gone(w->store, &worker, error);
-    return status == MDIST_OK && worker != -1 ? MDIST_ERR_INTERNAL : status;
+    return status == MDIST_OK && worker != MDIST_NONE ? MDIST_ERR_INTERNAL : status;
 }
 CALL(gpu_count) {
     (void)w;
@@ -140,33 +140,19 @@ CALL(gpu_count) {
 }
 
 static const Entry entries[] = {
-    ENTRY(config_create, ANYWHERE),
-    ENTRY(config_key_describe, ANYWHERE),
-    ENTRY(config_set, ANYWHERE),
-    ENTRY(config_get, ANYWHERE),
-    ENTRY(config_load_text, ANYWHERE),
-    ENTRY(config_load_environment, ANYWHERE),
-    ENTRY(config_set_cluster, ANYWHERE),
-    ENTRY(cluster_create, ANYWHERE),
-    ENTRY(cluster_from_config, ANYWHERE),
-    ENTRY(cluster_from_tf_config, ANYWHERE),
-    ENTRY(cluster_union, ANYWHERE),
-    ENTRY(cluster_add_task, ANYWHERE),
-    ENTRY(cluster_set_task, ANYWHERE),
-    ENTRY(cluster_task_count, ANYWHERE),
-    ENTRY(cluster_address, ANYWHERE),
-    ENTRY(cluster_task, ANYWHERE),
-    ENTRY(cluster_is_chief, ANYWHERE),
-    ENTRY(cluster_worker_count, ANYWHERE),
-    ENTRY(cluster_worker_id, ANYWHERE),
-    ENTRY(cluster_leader, ANYWHERE),
-    ENTRY(cluster_master, ANYWHERE),
-    ENTRY(cluster_explain, ANYWHERE),
-    ENTRY(store_create, ANYWHERE),
-    ENTRY(store_address, ANYWHERE),
-    ENTRY(store_restart, ANYWHERE),
-    ENTRY(store_progress, ANYWHERE),
-    ENTRY(store_first_gone, ANYWHERE),
-    ENTRY(gpu_count, ANYWHERE),
+    ENTRY(config_create, ANYWHERE),       ENTRY(config_key_describe, ANYWHERE),
+    ENTRY(config_set, ANYWHERE),          ENTRY(config_get, ANYWHERE),
+    ENTRY(config_load_text, ANYWHERE),    ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(config_set_cluster, ANYWHERE),  ENTRY(cluster_create, ANYWHERE),
+    ENTRY(cluster_from_config, ANYWHERE), ENTRY(cluster_from_tf_config, ANYWHERE),
+    ENTRY(cluster_union, ANYWHERE),       ENTRY(cluster_add_task, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),    ENTRY(cluster_task_count, ANYWHERE),
+    ENTRY(cluster_address, ANYWHERE),     ENTRY(cluster_task, ANYWHERE),
+    ENTRY(cluster_is_chief, ANYWHERE),    ENTRY(cluster_worker_count, ANYWHERE),
+    ENTRY(cluster_worker, ANYWHERE),      ENTRY(cluster_leader, ANYWHERE),
+    ENTRY(cluster_master, ANYWHERE),      ENTRY(cluster_explain, ANYWHERE),
+    ENTRY(store_create, ANYWHERE),        ENTRY(store_address, ANYWHERE),
+    ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
+    ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

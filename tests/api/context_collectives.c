@@ -10,36 +10,31 @@ CALL(strategy_all_reduce) {
     for (int i = 0; i < 8; ++i) buffers[i] = buffer_of(&rows[i], MDIST_FLOAT32, 1);
     return mdist_strategy_all_reduce(w->strategy, MDIST_SUM, buffers, buffers, 1, NULL, error);
 }
-CALL(reduce) {
+CALL(strategy_reduce) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, NULL, error);
+    const mdist_status_t status = mdist_strategy_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, NULL, error);
     return drop_value(status, out);
 }
-CALL(reduce_to) {
+CALL(strategy_reduce_to) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce_to(w->strategy, MDIST_SUM, w->zero, device_name(0), &out, NULL, error);
+    const mdist_status_t status = mdist_strategy_reduce_to(w->strategy, MDIST_SUM, &w->zero,
+                                                           (const char *const[]){device_name(0)}, 1, &out, NULL, error);
     return drop_value(status, out);
 }
-CALL(batch_reduce_to) {
-    mdist_value_t *out = NULL;
-    mdist_value_t *in = w->zero;
-    const mdist_status_t status = mdist_batch_reduce_to(w->strategy, MDIST_SUM, &in, NULL, 1, &out, NULL, error);
-    return drop_value(status, out);
-}
-CALL(broadcast_to) {
+CALL(strategy_broadcast) {
     mdist_value_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
-    const mdist_status_t status = mdist_broadcast_to(w->strategy, &tensor, &out, error);
+    const mdist_status_t status = mdist_strategy_broadcast(w->strategy, &tensor, &out, error);
     return drop_value(status, out);
 }
-CALL(gather) {
+CALL(strategy_gather) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_gather(w->strategy, w->zero, 0, &out, NULL, error);
+    const mdist_status_t status = mdist_strategy_gather(w->strategy, w->zero, 0, &out, NULL, error);
     return drop_value(status, out);
 }
-CALL(fetch) {
+CALL(strategy_fetch) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_fetch(w->strategy, w->value, device_name(1), NULL, NULL, &out, error);
+    const mdist_status_t status = mdist_strategy_fetch(w->strategy, w->value, device_name(1), NULL, NULL, &out, error);
     return drop_value(status, out);
 }
 CALL(all_reduce) {
@@ -175,12 +170,11 @@ CALL(work_descriptor) {
 
 static const Entry entries[] = {
     ENTRY(strategy_all_reduce, OUTSIDE),
-    ENTRY(reduce, OUTSIDE),
-    ENTRY(reduce_to, OUTSIDE),
-    ENTRY(batch_reduce_to, OUTSIDE),
-    ENTRY(broadcast_to, OUTSIDE),
-    ENTRY(gather, OUTSIDE),
-    ENTRY(fetch, OUTSIDE),
+    ENTRY(strategy_reduce, OUTSIDE),
+    ENTRY(strategy_reduce_to, OUTSIDE),
+    ENTRY(strategy_broadcast, OUTSIDE),
+    ENTRY(strategy_gather, OUTSIDE),
+    ENTRY(strategy_fetch, OUTSIDE),
     ENTRY(all_reduce, IN_STEP),
     ENTRY(all_reduce_rows, IN_STEP),
     ENTRY(broadcast, IN_STEP),

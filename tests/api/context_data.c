@@ -46,7 +46,7 @@ CALL(dataset_repeat) {
 CALL(dataset_map) {
     mdist_dataset_t *out = NULL;
     const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
-    const mdist_status_t status = mdist_dataset_map(w->dataset, idle_map, NULL, NULL, &tensor, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_map(w->dataset, idle_map, NULL, NULL, &tensor, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_batch) {
@@ -180,35 +180,43 @@ CALL(dataset_rebatch) {
     const mdist_status_t status = mdist_dataset_rebatch(w->batched, &size, 1, 0, &out, error);
     return drop_dataset(status, out);
 }
-CALL(dataset_map_parallel) {
-    mdist_dataset_t *out = NULL;
-    const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
-    const mdist_status_t status =
-        mdist_dataset_map_parallel(w->dataset, idle_map, NULL, NULL, &tensor, 1, 2, 1, &out, error);
-    return drop_dataset(status, out);
-}
 CALL(iterator_skipped) {
     uint64_t count = 0;
     return mdist_iterator_skipped(w->iterator, &count, error);
 }
 
 static const Entry entries[] = {
-    ENTRY(iterator_next, OUTSIDE),         ENTRY(dataset_from_tensors, ANYWHERE),
-    ENTRY(dataset_shard, ANYWHERE),        ENTRY(dataset_shuffle, ANYWHERE),
-    ENTRY(dataset_repeat, ANYWHERE),       ENTRY(dataset_map, ANYWHERE),
-    ENTRY(dataset_batch, ANYWHERE),        ENTRY(dataset_prefetch, ANYWHERE),
-    ENTRY(distribute_dataset, OUTSIDE),    ENTRY(iterators_settle, ANYWHERE),
-    ENTRY(iterator_create, ANYWHERE),      ENTRY(iterator_close, ANYWHERE),
-    ENTRY(iterator_next_value, OUTSIDE),   ENTRY(iterator_component, ANYWHERE),
-    ENTRY(dataset_component, ANYWHERE),    ENTRY(dataset_name, ANYWHERE),
-    ENTRY(dataset_filter, ANYWHERE),       ENTRY(dataset_take, ANYWHERE),
-    ENTRY(dataset_skip, ANYWHERE),         ENTRY(dataset_concatenate, ANYWHERE),
-    ENTRY(dataset_zip, ANYWHERE),          ENTRY(dataset_cache, ANYWHERE),
-    ENTRY(dataset_padded_batch, ANYWHERE), ENTRY(dataset_unbatch, ANYWHERE),
-    ENTRY(dataset_rebatch, ANYWHERE),      ENTRY(dataset_map_parallel, ANYWHERE),
-    ENTRY(iterator_skipped, ANYWHERE),     ENTRY(distribute_from_function, OUTSIDE),
-    ENTRY(dataset_explain, ANYWHERE),      ENTRY(input_context_batch_size, ANYWHERE),
-    ENTRY(iterator_rows, ANYWHERE),        ENTRY(iterator_save, ANYWHERE),
+    ENTRY(iterator_next, OUTSIDE),
+    ENTRY(dataset_from_tensors, ANYWHERE),
+    ENTRY(dataset_shard, ANYWHERE),
+    ENTRY(dataset_shuffle, ANYWHERE),
+    ENTRY(dataset_repeat, ANYWHERE),
+    ENTRY(dataset_map, ANYWHERE),
+    ENTRY(dataset_batch, ANYWHERE),
+    ENTRY(dataset_prefetch, ANYWHERE),
+    ENTRY(distribute_dataset, OUTSIDE),
+    ENTRY(iterators_settle, ANYWHERE),
+    ENTRY(iterator_create, ANYWHERE),
+    ENTRY(iterator_close, ANYWHERE),
+    ENTRY(iterator_next_value, OUTSIDE),
+    ENTRY(iterator_component, ANYWHERE),
+    ENTRY(dataset_component, ANYWHERE),
+    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(dataset_filter, ANYWHERE),
+    ENTRY(dataset_take, ANYWHERE),
+    ENTRY(dataset_skip, ANYWHERE),
+    ENTRY(dataset_concatenate, ANYWHERE),
+    ENTRY(dataset_zip, ANYWHERE),
+    ENTRY(dataset_cache, ANYWHERE),
+    ENTRY(dataset_padded_batch, ANYWHERE),
+    ENTRY(dataset_unbatch, ANYWHERE),
+    ENTRY(dataset_rebatch, ANYWHERE),
+    ENTRY(iterator_skipped, ANYWHERE),
+    ENTRY(distribute_from_function, OUTSIDE),
+    ENTRY(dataset_explain, ANYWHERE),
+    ENTRY(input_context_batch_size, ANYWHERE),
+    ENTRY(iterator_rows, ANYWHERE),
+    ENTRY(iterator_save, ANYWHERE),
     ENTRY(iterator_restore, ANYWHERE),
 };
 const Table data_table = {entries, sizeof entries / sizeof *entries};

@@ -32,14 +32,14 @@ CALL(queries) {
                      mdist_strategy_replica_count(w->strategy) == 2 &&
                      mdist_strategy_local_replica_count(w->strategy) == 2 &&
                      mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
-                     mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == -1 &&
+                     mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == MDIST_NONE &&
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
                      mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
                      mdist_dataset_component_count(w->dataset) == 1 && mdist_loop_iterations(w->loop) == 0 &&
                      mdist_iterator_component_count(w->iterator) == 1 && mdist_error_status(NULL) == MDIST_OK &&
                      mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
-                     mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == -1 &&
+                     mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == MDIST_NONE &&
                      mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
     return good ? MDIST_OK : MDIST_ERR_INTERNAL;
 }

@@ -40,17 +40,17 @@ CALL(dataset_match_files) {
 }
 CALL(dataset_text_lines) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_text_lines(w->names, NULL, &out, error);
+    const mdist_status_t status = mdist_dataset_text_lines(w->names, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_fixed_records) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_fixed_records(w->names, 4, 0, 0, NULL, &out, error);
+    const mdist_status_t status = mdist_dataset_fixed_records(w->names, 4, 0, 0, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_tfrecords) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_tfrecords(w->names, NULL, &out, error);
+    const mdist_status_t status = mdist_dataset_tfrecords(w->names, &out, NULL, error);
     return drop_dataset(status, out);
 }
 

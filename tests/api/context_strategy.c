@@ -21,19 +21,11 @@ CALL(map) {
 
 CALL(replica_argument) {
     mdist_tensor_t out;
-    return mdist_replica_argument(w->replica, 0, &out, error);
-}
-CALL(replica_argument_at) {
-    mdist_tensor_t out;
-    return mdist_replica_argument_at(w->replica, 0, "", &out, error);
-}
-CALL(replica_set_result_at) {
-    const mdist_tensor_t tensor = tensor_in(w);
-    return mdist_replica_set_result_at(w->replica, 0, "", &tensor, error);
+    return mdist_replica_argument(w->replica, 0, NULL, &out, error);
 }
 CALL(replica_set_result) {
     const mdist_tensor_t tensor = tensor_in(w);
-    return mdist_replica_set_result(w->replica, 0, &tensor, error);
+    return mdist_replica_set_result(w->replica, 0, NULL, &tensor, error);
 }
 CALL(merge_call) {
     return mdist_merge_call(w->replica, idle_merge, NULL, NULL, 0, NULL, 0, NULL, error);
@@ -45,7 +37,7 @@ CALL(merge_begin) {
     return status;
 }
 CALL(merge_end) {
-    if (mdist_replica_local_index(w->replica) >= 0) mdist_merge_begin(w->replica, NULL, 0, NULL, NULL, NULL);
+    if (mdist_replica_local_index(w->replica) != MDIST_NONE) mdist_merge_begin(w->replica, NULL, 0, NULL, NULL, NULL);
     return mdist_merge_end(w->replica, 0, NULL, NULL, 0, error);
 }
 CALL(replica_exit) {
@@ -116,9 +108,9 @@ CALL(step_register) {
 CALL(run_named) {
     return mdist_run_named(w->strategy, "idle", NULL, 0, NULL, 0, NULL, error);
 }
-CALL(replica_set_merge_argument_at) {
+CALL(replica_set_merge_argument) {
     const mdist_tensor_t tensor = tensor_in(w);
-    return mdist_replica_set_merge_argument_at(w->replica, 0, "a", &tensor, error);
+    return mdist_replica_set_merge_argument(w->replica, 0, "a", &tensor, error);
 }
 static int32_t merge_a_number(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                               mdist_value_t **results, size_t result_count, void *user_data) {
@@ -127,19 +119,17 @@ static int32_t merge_a_number(mdist_strategy_t *strategy, mdist_value_t *const *
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     return mdist_value_create(&tensor, &results[0], NULL) != MDIST_OK;
 }
-CALL(replica_merge_result_at) {
+CALL(replica_merge_result) {
     mdist_tensor_t tensor;
     mdist_merge_call(w->replica, merge_a_number, NULL, NULL, 0, &tensor, 1, NULL, NULL);
-    return mdist_replica_merge_result_at(w->replica, 0, "", &tensor, error);
+    return mdist_replica_merge_result(w->replica, 0, "", &tensor, error);
 }
 
 static const Entry entries[] = {
     ENTRY(run, OUTSIDE),
     ENTRY(map, OUTSIDE),
     ENTRY(replica_argument, IN_STEP),
-    ENTRY(replica_argument_at, IN_STEP),
     ENTRY(replica_set_result, IN_STEP),
-    ENTRY(replica_set_result_at, IN_STEP),
     ENTRY(merge_call, IN_STEP),
     ENTRY(merge_begin, ENTERED),
     ENTRY(merge_end, ENTERED),
@@ -156,7 +146,7 @@ static const Entry entries[] = {
     ENTRY(strategy_device, ANYWHERE),
     ENTRY(step_register, ANYWHERE),
     ENTRY(run_named, OUTSIDE),
-    ENTRY(replica_set_merge_argument_at, IN_STEP),
-    ENTRY(replica_merge_result_at, IN_STEP),
+    ENTRY(replica_set_merge_argument, IN_STEP),
+    ENTRY(replica_merge_result, IN_STEP),
 };
 const Table strategy_table = {entries, sizeof entries / sizeof *entries};

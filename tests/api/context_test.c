@@ -143,8 +143,8 @@ static void a_replica_dies_with_its_step(void **state) {
             OK(mdist_run(trial.world.strategy, keep_handle, &trial, NULL, 0, NULL, 0, NULL, &error));
             for (int id = 0; id < 2; ++id) {
                 try_it(&trial, id, trial.handles[id], MDIST_ERR_BAD_HANDLE, entries[i].name);
-                assert_int_equal(mdist_replica_id(trial.handles[id]), -1);
-                assert_int_equal(mdist_replica_local_index(trial.handles[id]), -1);
+                assert_int_equal(mdist_replica_id(trial.handles[id]), MDIST_NONE);
+                assert_int_equal(mdist_replica_local_index(trial.handles[id]), MDIST_NONE);
                 assert_int_equal(mdist_replica_count(trial.handles[id]), 0);
             }
         }

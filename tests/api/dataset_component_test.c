@@ -108,7 +108,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
     mdist_tensor_t components[2];
     const char *path = NULL;
     for (int i = 0; i < 2; ++i) OK(mdist_dataset_component(batches, i, &components[i], NULL, NULL, &error));
-    OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, &error));
+    OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, NULL, &error));
     expect_component(batches, 1, shaped(NULL, MDIST_INT64, MDIST_UNKNOWN, NO, NO), "a.c", MDIST_VALUE_PLAIN);
     OK(mdist_dataset_component(mapped, 1, &components[0], &path, NULL, &error));
     assert_string_equal(path, "1");

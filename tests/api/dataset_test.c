@@ -95,10 +95,11 @@ static void registrations_that_fail_are_freed_too(void **state) {
     assert_int_equal(mdist_dataset_from_tensors(NULL, 1, &freed, count_free, &out, NULL), MDIST_ERR_INVALID_ARGUMENT);
     assert_int_equal(mdist_dataset_from_tensors(&scalar, 1, &freed, count_free, NULL, NULL),
                      MDIST_ERR_INVALID_ARGUMENT);
-    assert_int_equal(mdist_dataset_map(NULL, refuse, &freed, count_free, &scalar, 1, &out, NULL), MDIST_ERR_BAD_HANDLE);
+    assert_int_equal(mdist_dataset_map(NULL, refuse, &freed, count_free, &scalar, 1, &out, NULL, NULL),
+                     MDIST_ERR_BAD_HANDLE);
     assert_int_equal(freed, 4);
     mdist_dataset_t *dataset = source(NULL);
-    assert_int_equal(mdist_dataset_map(dataset, NULL, &freed, count_free, &scalar, 1, &out, NULL),
+    assert_int_equal(mdist_dataset_map(dataset, NULL, &freed, count_free, &scalar, 1, &out, NULL, NULL),
                      MDIST_ERR_INVALID_ARGUMENT);
     assert_int_equal(freed, 5);
     mdist_dataset_destroy(dataset);
@@ -114,7 +115,7 @@ static void a_map_that_returns_a_number_is_the_error_for_ever(void **state) {
     mdist_value_t *value = NULL;
     mdist_tensor_t scalar;
     assert_int_equal(mdist_tensor_describe(NULL, MDIST_INT64, NULL, 0, &scalar, NULL), MDIST_OK);
-    assert_int_equal(mdist_dataset_map(dataset, refuse, &freed, count_free, &scalar, 1, &mapped, NULL), MDIST_OK);
+    assert_int_equal(mdist_dataset_map(dataset, refuse, &freed, count_free, &scalar, 1, &mapped, NULL, NULL), MDIST_OK);
     assert_int_equal(mdist_iterator_create(mapped, &iterator, NULL), MDIST_OK);
     for (int i = 0; i < 2; ++i) {
         mdist_error_t *error = NULL;
@@ -143,7 +144,7 @@ static int32_t look(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     mdist_tensor_t tensor;
     mdist_value_t *values[2];
-    if (mdist_replica_argument(replica, 0, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &tensor, NULL) != MDIST_OK) return 1;
     seen->rows[id] = tensor.shape[0];
     seen->first[id] = tensor.shape[0] == 0 ? -1 : *(const int64_t *)tensor.data;
     seen->inside[id] = mdist_iterator_next(seen->iterator, values, 2, NULL);

@@ -269,7 +269,7 @@ typedef struct Argument {
 static int32_t look_and_destroy(mdist_replica_t *replica, void *user_data) {
     Argument *self = user_data;
     mdist_tensor_t seen;
-    if (mdist_replica_argument(replica, 0, &seen, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &seen, NULL) != MDIST_OK) return 1;
     mdist_value_destroy(self->value); // the run keeps the value
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (seen.data != self->data || __atomic_load_n(&self->theirs.deleted, __ATOMIC_SEQ_CST) != 0)

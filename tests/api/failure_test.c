@@ -203,7 +203,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
         mdist_merge_call(replica, deepest_merge, self, NULL, 0, NULL, 0, NULL, NULL);
         return 0; // ignores the failure; the run fails anyway
     }
-    if (mdist_replica_id(replica) == self->who) return fail_now(self);
+    if ((int32_t)mdist_replica_id(replica) == self->who) return fail_now(self);
     mdist_barrier(replica, NULL, NULL);
     return 0;
 }
@@ -343,7 +343,7 @@ static void a_failed_collective_fails_the_run_though_the_step_swallows_it(void *
 static int32_t return_why(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 4);
-    mdist_replica_set_result(replica, 5, &tensor, NULL);
+    mdist_replica_set_result(replica, 5, NULL, &tensor, NULL);
     return 3;
 }
 
@@ -458,8 +458,9 @@ static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
                 mdist_error_free(error);
             }
             mdist_value_t *value = make_value(&x, MDIST_FLOAT32, 0), *reduced = NULL;
-            assert_int_equal(mdist_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL, NULL),
-                             MDIST_ERR_ABORTED);
+            assert_int_equal(
+                mdist_strategy_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL, NULL),
+                MDIST_ERR_ABORTED);
             (void)tensor;
             mdist_value_destroy(value);
             assert_int_equal(mdist_strategy_replica_count(late.base.strategy), n);

@@ -60,7 +60,7 @@ int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *, size_t, mdist_
 int32_t step(mdist_replica_t *replica, void *user_data) {
     Case &self = *static_cast<Case *>(user_data);
     if (self.place == Place::kStep) {
-        if (mdist_replica_id(replica) == self.who) throw_it(self);
+        if (static_cast<int32_t>(mdist_replica_id(replica)) == self.who) throw_it(self);
         mdist_barrier(replica, nullptr, nullptr);
     } else {
         mdist_merge_call(replica, merge, &self, nullptr, 0, nullptr, 0, nullptr, nullptr);

@@ -23,7 +23,8 @@ static int32_t makes_nothing(const mdist_tensor_t *source, mdist_value_t **resul
 }
 
 static int32_t gives_several(const mdist_tensor_t *source, mdist_value_t **result, void *user_data) {
-    return mdist_broadcast_to(user_data, source, result, NULL) != MDIST_OK; // works: this is cross-replica context
+    return mdist_strategy_broadcast(user_data, source, result, NULL) !=
+           MDIST_OK; // works: this is cross-replica context
 }
 
 static void plain_and_mirrored_values_come_to_any_device(void **state) {
@@ -40,9 +41,9 @@ static void plain_and_mirrored_values_come_to_any_device(void **state) {
             for (int i = 0; i < 2; ++i) {
                 mdist_value_t *out = NULL;
                 int calls = 0;
-                OK(mdist_fetch(strategy, values[i], device, NULL, NULL, &out, &error));
+                OK(mdist_strategy_fetch(strategy, values[i], device, NULL, NULL, &out, &error));
                 expect_plain(out, wanted);
-                OK(mdist_fetch(strategy, values[i], device, doubled, &calls, &out, &error));
+                OK(mdist_strategy_fetch(strategy, values[i], device, doubled, &calls, &out, &error));
                 expect_plain(out, tensor_of(twice, MDIST_FLOAT32, 2));
                 assert_int_equal(calls, 1);
             }
@@ -60,7 +61,7 @@ static void a_sync_on_read_variable_is_read_first(void **state) {
     mdist_value_t *read = NULL, *out = NULL;
     float fifteen = 15;
     OK(mdist_variable_read(variable, &read, NULL, &error));
-    OK(mdist_fetch(strategy, read, device_name(2), NULL, NULL, &out, &error));
+    OK(mdist_strategy_fetch(strategy, read, device_name(2), NULL, NULL, &out, &error));
     expect_plain(out, tensor_of(&fifteen, MDIST_FLOAT32, 0));
     mdist_value_destroy(read);
     mdist_variable_destroy(variable);
@@ -76,20 +77,20 @@ static void what_cannot_be_fetched_is_refused(void **state) {
                                        tensor_of(&numbers[1], MDIST_FLOAT32, 0)};
     mdist_value_t *each = per_replica(strategy, tensors), *one = plain(tensors[0]), *out = NULL;
     mdist_value_t *of_three = mirrored(three, tensors[0]);
-    const mdist_status_t refused = mdist_fetch(strategy, each, NULL, NULL, NULL, &out, &error);
-    WORDS(error, "mdist_reduce");
+    const mdist_status_t refused = mdist_strategy_fetch(strategy, each, NULL, NULL, NULL, &out, &error);
+    WORDS(error, "mdist_strategy_reduce");
     assert_int_equal(refused, MDIST_ERR_INVALID_ARGUMENT);
     mdist_error_free(error);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_fetch(strategy, of_three, NULL, NULL, NULL, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_fetch(strategy, one, "cpu:2", NULL, NULL, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_fetch(strategy, one, NULL, NULL, NULL, NULL, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_fetch(strategy, NULL, NULL, NULL, NULL, &out, &error));
-    const mdist_status_t failed = mdist_fetch(strategy, one, NULL, refuses, NULL, &out, &error);
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_fetch(strategy, of_three, NULL, NULL, NULL, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_fetch(strategy, one, "cpu:2", NULL, NULL, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_fetch(strategy, one, NULL, NULL, NULL, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_strategy_fetch(strategy, NULL, NULL, NULL, NULL, &out, &error));
+    const mdist_status_t failed = mdist_strategy_fetch(strategy, one, NULL, refuses, NULL, &out, &error);
     assert_int_equal(failed, MDIST_ERR_CALLBACK);
     assert_int_equal(mdist_error_native(error), 42);
     mdist_error_free(error);
-    FAILS(MDIST_ERR_CALLBACK, mdist_fetch(strategy, one, NULL, makes_nothing, NULL, &out, &error));
-    FAILS(MDIST_ERR_CALLBACK, mdist_fetch(strategy, one, NULL, gives_several, strategy, &out, &error));
+    FAILS(MDIST_ERR_CALLBACK, mdist_strategy_fetch(strategy, one, NULL, makes_nothing, NULL, &out, &error));
+    FAILS(MDIST_ERR_CALLBACK, mdist_strategy_fetch(strategy, one, NULL, gives_several, strategy, &out, &error));
     assert_null(out);
     mdist_value_destroy(each);
     mdist_value_destroy(one);

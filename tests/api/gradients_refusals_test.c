@@ -44,7 +44,7 @@ typedef struct Wrong {
     } while (0)
 
 static int32_t fill_all(mdist_replica_t *replica, Wrong *self, mdist_tensor_t *tensors) {
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     for (size_t g = 0; g < GRADIENTS; ++g) {
         if (mdist_gradients_tensor(self->gradients, local, g, &tensors[g], NULL) != MDIST_OK) return 1;
         for (int i = 0; i < ELEMENTS; ++i) ((float *)tensors[g].data)[i] = (float)(local + g + 1);
@@ -54,7 +54,7 @@ static int32_t fill_all(mdist_replica_t *replica, Wrong *self, mdist_tensor_t *t
 
 static int32_t wrong_step(mdist_replica_t *replica, void *user_data) {
     Wrong *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     const int struck = local == self->who;
     const Fault fault = struck ? self->fault : NONE;
     mdist_gradients_t *const gradients = self->gradients;
@@ -244,7 +244,7 @@ typedef struct Sparse {
 /// Gradients 0 and 4 are ready on all replicas, 1 on none, 2 only on replica 0, and 3 on all in the round before.
 static int32_t sparse_step(mdist_replica_t *replica, void *user_data) {
     Sparse *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_tensor_t tensors[GRADIENTS];
     for (size_t g = 0; g < GRADIENTS; ++g) {
         DO(mdist_gradients_tensor(self->gradients, local, g, &tensors[g], error_out));

@@ -165,7 +165,7 @@ typedef struct Lone {
 
 static int32_t lone_step(mdist_replica_t *replica, void *user_data) {
     Lone *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     for (size_t g = 0; g < self->numbers.model.count; ++g) {
         mdist_tensor_t tensor;
         DO(mdist_gradients_tensor(self->gradients, local, g, &tensor, error_out));
@@ -210,7 +210,7 @@ typedef struct Poison {
 
 static int32_t poison_step(mdist_replica_t *replica, void *user_data) {
     Poison *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_tensor_t single, twice;
     DO(mdist_gradients_tensor(self->gradients, local, 0, &single, error_out));
     DO(mdist_gradients_tensor(self->gradients, local, 1, &twice, error_out));
@@ -258,7 +258,7 @@ static void all_replicas_know_what_is_not_finite(void **state) {
 
 static int32_t unread_step(mdist_replica_t *replica, void *user_data) {
     Lone *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     int32_t finite = -1;
     mdist_tensor_t tensor;
     DO(mdist_gradients_tensor(self->gradients, local, 0, &tensor, error_out));
@@ -294,7 +294,7 @@ static int32_t merge_nothing(mdist_strategy_t *strategy, mdist_value_t *const *a
 /// Starts an operation, makes a blocking call and merges between buckets, in the same order on all replicas.
 static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     Lone *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     const float n = (float)mdist_replica_count(replica);
     mdist_tensor_t tensors[3];
     float started = 1, blocking = 1;

@@ -20,7 +20,7 @@ static mdist_strategy_t *make(const char *kind) {
 static int32_t multiply(mdist_replica_t *replica, void *user_data) {
     float product = (float)mdist_replica_id(replica) * *(const float *)user_data;
     const mdist_tensor_t tensor = tensor_of(&product, MDIST_FLOAT32, 0);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK;
 }
 
 /// Step function: adds the argument to "v".
@@ -29,7 +29,7 @@ static int32_t add(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *variable = NULL;
     mdist_tensor_t tensor;
     if (mdist_variable_find(strategy, "v", &variable, NULL) != MDIST_OK) return 1;
-    mdist_status_t status = mdist_replica_argument(replica, 0, &tensor, NULL);
+    mdist_status_t status = mdist_replica_argument(replica, 0, NULL, &tensor, NULL);
     if (status == MDIST_OK) status = mdist_replica_assign(replica, variable, MDIST_ASSIGN_ADD, &tensor, NULL, NULL);
     mdist_variable_destroy(variable);
     return status != MDIST_OK;

@@ -67,7 +67,7 @@ static int32_t merge_a_loop(mdist_replica_t *replica, void *user_data) {
     if (mdist_run_steps(NULL, self->outer, 1, count_call, NULL, NULL, &none, NULL, NULL) != MDIST_ERR_BAD_HANDLE)
         return 1;
     if (mdist_merge_call(replica, loop_in_merge, self, NULL, 0, &merged, 1, NULL, NULL) != MDIST_OK) return 2;
-    if (mdist_replica_merge_result_at(replica, 0, "inner.element", &inner, NULL) != MDIST_OK) return 3;
+    if (mdist_replica_merge_result(replica, 0, "inner.element", &inner, NULL) != MDIST_OK) return 3;
     return *(const float *)inner.data == 3 ? 0 : 4;
 }
 

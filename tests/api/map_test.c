@@ -16,7 +16,7 @@ static int32_t square(mdist_replica_t *replica, uint64_t element, void *user_dat
     ++elements->calls[element];
     elements->replica[element] = mdist_replica_id(replica);
     mdist_tensor_t offset;
-    if (mdist_replica_argument(replica, 0, &offset, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &offset, NULL) != MDIST_OK) return 1;
     return set_at(replica, 0, "", (float)(element * element) + *(const float *)offset.data);
 }
 
@@ -63,8 +63,8 @@ static int32_t set_structure(mdist_replica_t *replica, uint64_t element, void *u
     float pair[] = {(float)element, (float)element + 0.5f};
     int32_t whole = (int32_t)element;
     const mdist_tensor_t two = tensor_of(pair, MDIST_FLOAT32, 2), one = tensor_of(&whole, MDIST_INT32, 0);
-    return mdist_replica_set_result_at(replica, 0, "m.0", &two, NULL) != MDIST_OK ||
-           mdist_replica_set_result_at(replica, 0, "m.1", &one, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, "m.0", &two, NULL) != MDIST_OK ||
+           mdist_replica_set_result(replica, 0, "m.1", &one, NULL) != MDIST_OK;
 }
 
 static void structures_are_stacked_leaf_by_leaf(void **state) {
@@ -110,13 +110,13 @@ static int32_t set_other_shape(mdist_replica_t *replica, uint64_t element, void 
     const Elements *elements = user_data;
     float x[2] = {1, 2};
     const mdist_tensor_t tensor = tensor_of(x, MDIST_FLOAT32, element == elements->bad ? 2 : 1);
-    return mdist_replica_set_result_at(replica, 0, "a", &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, "a", &tensor, NULL) != MDIST_OK;
 }
 static int32_t set_other_type(mdist_replica_t *replica, uint64_t element, void *user_data) {
     const Elements *elements = user_data;
     float x = 1;
     const mdist_tensor_t tensor = tensor_of(&x, element == elements->bad ? MDIST_INT32 : MDIST_FLOAT32, 0);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK;
 }
 static int32_t set_eight_dimensions(mdist_replica_t *replica, uint64_t element, void *user_data) {
     float x = 1;
@@ -124,7 +124,7 @@ static int32_t set_eight_dimensions(mdist_replica_t *replica, uint64_t element, 
     (void)element, (void)user_data;
     tensor.rank = MDIST_MAX_RANK;
     for (int i = 0; i < MDIST_MAX_RANK; ++i) tensor.shape[i] = 1;
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK;
 }
 
 static void expect_refused(mdist_strategy_t *strategy, mdist_element_fn function, uint64_t bad, mdist_status_t status,

@@ -62,7 +62,7 @@ static int32_t accept(mdist_strategy_t *strategy, mdist_value_t *const *argument
 static int32_t merge_one(mdist_replica_t *replica, const char *path, int32_t dtype, size_t argument_count) {
     float x = 1;
     const mdist_tensor_t tensor = tensor_of(&x, dtype, 0);
-    if (mdist_replica_set_merge_argument_at(replica, 0, path, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_set_merge_argument(replica, 0, path, &tensor, NULL) != MDIST_OK) return 1;
     return mdist_merge_call(replica, accept, NULL, NULL, argument_count, NULL, 0, NULL, NULL) != MDIST_OK ? 2 : 0;
 }
 

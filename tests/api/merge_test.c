@@ -41,11 +41,13 @@ static int32_t sum_up(mdist_strategy_t *strategy, mdist_value_t *const *argument
     if (strategy != self->strategy) return wrong(&self->merge_note, "another strategy");
     if (!pthread_equal(pthread_self(), self->caller)) return wrong(&self->merge_note, "not replica 0's thread");
     if (mdist_strategy_replica_count(strategy) > 1) {
-        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, results, NULL, &error),
-             &error, "mdist_reduce");
+        note(&self->merge_note, MDIST_OK,
+             mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, results, NULL, &error), &error,
+             "mdist_strategy_reduce");
     } else {
-        note(&self->merge_note, MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, results, NULL, &error),
-             &error, "mdist_reduce of one replica");
+        note(&self->merge_note, MDIST_OK,
+             mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, results, NULL, &error), &error,
+             "mdist_strategy_reduce of one replica");
     }
     self->kept = results[0];
     return 0;
@@ -56,7 +58,7 @@ static int32_t three_plus_id(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     mdist_tensor_t in, sum;
     mdist_error_t *error = NULL;
-    if (mdist_replica_argument(replica, 0, &in, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &in, NULL) != MDIST_OK) return 1;
     float v = *(float *)in.data + (float)id;
     const mdist_tensor_t argument = tensor_of(&v, MDIST_FLOAT32, 0);
     if (note(&self->notes[id], MDIST_OK, mdist_merge_call(replica, sum_up, self, &argument, 1, &sum, 1, NULL, &error),
@@ -64,7 +66,7 @@ static int32_t three_plus_id(mdist_replica_t *replica, void *user_data) {
         return 2;
     float out = *(float *)sum.data + v;
     const mdist_tensor_t result = tensor_of(&out, MDIST_FLOAT32, 0);
-    return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 3;
+    return mdist_replica_set_result(replica, 0, NULL, &result, NULL) == MDIST_OK ? 0 : 3;
 }
 
 static void every_replica_receives_the_sum_of_all(void **state) {
@@ -103,7 +105,7 @@ static int32_t give_kinds(mdist_strategy_t *strategy, mdist_value_t *const *argu
     if (argument_count != 2 || result_count != 5) return wrong(&self->merge_note, "counts");
     if (mdist_value_per_replica(strategy, tensors, n, &results[0], NULL) != MDIST_OK) return 1;
     if (mdist_value_create(&one, &results[1], NULL) != MDIST_OK) return 2;
-    if (mdist_broadcast_to(strategy, &copy, &results[2], NULL) != MDIST_OK) return 3;
+    if (mdist_strategy_broadcast(strategy, &copy, &results[2], NULL) != MDIST_OK) return 3;
     results[4] = arguments[1]; // an argument as a result
     for (uint32_t i = 0; i < n; ++i) {
         mdist_tensor_t own;
@@ -212,7 +214,7 @@ static int32_t give_rubbish(mdist_strategy_t *strategy, mdist_value_t *const *ar
     } else if (self->mode == 1) {
         results[1] = (mdist_value_t *)(uintptr_t)0x1234;
     } else {
-        if (mdist_broadcast_to(self->strategy, &tensor, &results[1], NULL) != MDIST_OK) return 2;
+        if (mdist_strategy_broadcast(self->strategy, &tensor, &results[1], NULL) != MDIST_OK) return 2;
     }
     return 0;
 }
@@ -329,7 +331,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t in, out;
     mdist_error_t *error = NULL;
     atomic_fetch_add(&self->nest->steps[self->depth], 1);
-    if (note(wrong_here, MDIST_OK, mdist_replica_argument(replica, 0, &in, &error), &error, "argument")) return 1;
+    if (note(wrong_here, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &in, &error), &error, "argument")) return 1;
     int64_t number = *(int64_t *)in.data + 1;
     const mdist_tensor_t mine = tensor_of(&number, MDIST_INT64, 0);
     const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT64, 1);
@@ -348,7 +350,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
     for (int i = 0; i < 10 * id; ++i) sched_yield(); // later replicas return later
     atomic_fetch_add(&self->nest->after[self->depth], 1);
     const mdist_tensor_t result = tensor_of(&number, MDIST_INT64, 0);
-    return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 4;
+    return mdist_replica_set_result(replica, 0, NULL, &result, NULL) == MDIST_OK ? 0 : 4;
 }
 
 static void runs_and_merges_nest(void **state) {

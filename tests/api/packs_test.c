@@ -118,7 +118,7 @@ static void check_sums(mdist_strategy_t *strategy, const mdist_call_options_t *o
             }
             values[b] = per_replica(strategy, tensors);
         }
-        if (way == 2) OK(mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, BUFFERS, sums, options, &error));
+        if (way == 2) OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, BUFFERS, sums, options, &error));
         for (int b = 0; way == 2 && b < BUFFERS; ++b) {
             for (uint32_t r = 0; r < replicas; ++r) {
                 mdist_tensor_t sum;
@@ -257,7 +257,7 @@ static void packs_of_different_calls_do_not_meet(void **state) {
 
 static void count_packs(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
     (void)level, (void)length, (void)user_data;
-    if (strstr(text, "mdist_batch_reduce_to: pack ") != NULL) atomic_fetch_add(&lines, 1);
+    if (strstr(text, "mdist_strategy_reduce_to: pack ") != NULL) atomic_fetch_add(&lines, 1);
 }
 
 static void packs_are_in_the_log(void **state) {
@@ -272,7 +272,7 @@ static void packs_are_in_the_log(void **state) {
     const mdist_call_options_t options = packs_of_bytes(2 * sizeof numbers); // three in each: the third makes it larger
     OK(mdist_log_set_sink(count_packs, NULL, NULL, &error));
     OK(mdist_log_set_level(MDIST_LOG_DEBUG, &error));
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, 10, sums, &options, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, 10, sums, &options, &error));
     OK(mdist_log_set_level(MDIST_LOG_WARN, &error));
     OK(mdist_log_set_sink(NULL, NULL, NULL, &error));
     assert_int_equal(atomic_load(&lines), 4);

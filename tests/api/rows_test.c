@@ -149,13 +149,14 @@ static void a_sum_is_all_rows_in_replica_order(void **state) {
             assert_int_equal(mdist_value_kind(out), MDIST_VALUE_PLAIN);
             expect_rows(out, 0, wanted);
             mdist_value_destroy(out);
-            OK(mdist_batch_reduce_to(strategy, (mdist_reduce_op_t)op, &rows, NULL, 1, &out, NULL, &error));
+            OK(mdist_strategy_reduce_to(strategy, (mdist_reduce_op_t)op, &rows, NULL, 1, &out, NULL, &error));
             assert_int_equal(mdist_value_kind(out), MDIST_VALUE_MIRRORED);
             assert_int_equal(mdist_value_count(out), replicas);
             for (uint32_t r = 0; r < replicas; ++r) expect_rows(out, r, wanted);
             mdist_value_destroy(out);
         }
-        OK(mdist_reduce_to(strategy, MDIST_SUM, rows, device_name(0), &out, NULL, &error));
+        OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &rows, (const char *const[]){device_name(0)}, 1, &out, NULL,
+                                    &error));
         expect_rows(out, 0, all_rows(replicas, 1));
         mdist_value_destroy(out);
         mdist_value_destroy(rows);
@@ -179,7 +180,8 @@ static void one_content_for_all_reduces_as_whole_tensors_do(void **state) {
         assert_memory_equal(indices.data, own.indices, 2 * sizeof(int64_t));
         mdist_value_destroy(out);
         out = NULL;
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce(strategy, MDIST_SUM, values[i], NULL, 0, &out, NULL, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT,
+              mdist_strategy_reduce(strategy, MDIST_SUM, values[i], NULL, 0, &out, NULL, &error));
         mdist_value_destroy(values[i]);
     }
     mdist_strategy_destroy(strategy);
@@ -202,10 +204,10 @@ static void who_would_take_rows_for_whole_tensors_refuses_them(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *rows = rows_of_all(strategy), *out = NULL;
     const int32_t axis = 0;
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_gather(strategy, rows, 0, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_reduce(strategy, MDIST_SUM, rows, &axis, 1, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_reduce(strategy, MDIST_MAX, rows, NULL, 0, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_fetch(strategy, rows, NULL, NULL, NULL, &out, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_gather(strategy, rows, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce(strategy, MDIST_SUM, rows, &axis, 1, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce(strategy, MDIST_MAX, rows, NULL, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_fetch(strategy, rows, NULL, NULL, NULL, &out, &error));
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, idle, NULL, &rows, 1, NULL, 0, NULL, &error));
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_update_non_slot(strategy, idle_update, NULL, &rows, 1, NULL, 0, &error));
     assert_null(out);

@@ -122,8 +122,10 @@ static int32_t merge_sum(mdist_strategy_t *strategy, mdist_value_t *const *argum
                          mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     const int one = mdist_strategy_replica_count(strategy) == 1;
-    return mdist_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], NULL, 0, results, NULL, NULL) == MDIST_OK ? 0
-                                                                                                                 : 1;
+    return mdist_strategy_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], NULL, 0, results, NULL, NULL) ==
+                   MDIST_OK
+               ? 0
+               : 1;
 }
 
 static int32_t merge_nested(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
@@ -145,7 +147,7 @@ static mdist_status_t merged(mdist_replica_t *replica, const Program *self, int 
 }
 
 static mdist_status_t operate(mdist_replica_t *replica, const Program *self, int at, int64_t *x) {
-    const uint32_t n = mdist_replica_count(replica), id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t n = mdist_replica_count(replica), id = mdist_replica_id(replica);
     int64_t many[LARGE], all[LARGE];
     mdist_buffer_t one = buffer_of(x, MDIST_INT64, 1), in = buffer_of(many, MDIST_INT64, n);
     mdist_buffer_t out = buffer_of(all, MDIST_INT64, n);
@@ -213,7 +215,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     const Program *self = user_data;
     const int32_t id = mdist_replica_id(replica);
     mdist_tensor_t in;
-    if (mdist_replica_argument(replica, 0, &in, NULL) != MDIST_OK) return 98;
+    if (mdist_replica_argument(replica, 0, NULL, &in, NULL) != MDIST_OK) return 98;
     int64_t x = *(int64_t *)in.data;
     for (int at = 0; at < self->length; ++at) {
         if (self->fault != NO_FAULT && at == self->fault_at && id == self->fault_who) {
@@ -223,7 +225,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         if (operate(replica, self, at, &x) != MDIST_OK) return 0; // the run fails anyway
     }
     const mdist_tensor_t result = tensor_of(&x, MDIST_INT64, 0);
-    return mdist_replica_set_result(replica, 0, &result, NULL) == MDIST_OK ? 0 : 97;
+    return mdist_replica_set_result(replica, 0, NULL, &result, NULL) == MDIST_OK ? 0 : 97;
 }
 
 // ---- One program.

@@ -126,8 +126,7 @@ static int set_gap(mdist_replica_t *replica, float id) {
 static int set_other_type(mdist_replica_t *replica, float id) {
     int32_t whole = 1;
     const mdist_tensor_t tensor = tensor_of(&whole, MDIST_INT32, 0);
-    return id == 0 ? set_at(replica, 0, "a", 0)
-                   : mdist_replica_set_result_at(replica, 0, "a", &tensor, NULL) != MDIST_OK;
+    return id == 0 ? set_at(replica, 0, "a", 0) : mdist_replica_set_result(replica, 0, "a", &tensor, NULL) != MDIST_OK;
 }
 
 static void expect_no_result(mdist_strategy_t *strategy, SetResults set, mdist_status_t status, const char *reason,
@@ -171,19 +170,19 @@ static int32_t refuse_arguments(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t tensor;
     const mdist_tensor_t none = tensor_of(NULL, MDIST_FLOAT32, 0);
 #define REFUSED(status, call) note(self, status, call, &error, #call)
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument_at(replica, 0, "", &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument_at(replica, 0, "m", &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument_at(replica, 0, "m..a", &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument_at(replica, 0, NULL, &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument_at(replica, 2, "m.a", &tensor, &error));
-    REFUSED(MDIST_ERR_NOT_FOUND, mdist_replica_argument_at(replica, 0, "m.c", &tensor, &error));
-    REFUSED(MDIST_ERR_NOT_FOUND, mdist_replica_argument_at(replica, 1, "m", &tensor, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result_at(replica, 0, "a", &none, &error));
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result_at(replica, 0, "a.", &none, &error));
-    REFUSED(MDIST_OK, mdist_replica_argument_at(replica, 0, "m.b", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, "", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, "m", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, "m..a", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 2, "m.a", &tensor, &error));
+    REFUSED(MDIST_ERR_NOT_FOUND, mdist_replica_argument(replica, 0, "m.c", &tensor, &error));
+    REFUSED(MDIST_ERR_NOT_FOUND, mdist_replica_argument(replica, 1, "m", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, "a", &none, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, "a.", &none, &error));
+    REFUSED(MDIST_OK, mdist_replica_argument(replica, 0, "m.b", &tensor, &error));
     const int32_t wrong = *(const float *)tensor.data != 2;
-    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result_at(replica, 1, "a", &tensor, &error));
+    REFUSED(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 1, "a", &tensor, &error));
     return wrong;
 }
 

@@ -76,20 +76,22 @@ static int32_t compute(mdist_replica_t *replica, void *user_data) {
     Note *wrong = &self->notes[mdist_replica_id(replica)];
     mdist_tensor_t in;
     mdist_error_t *error = NULL;
-    if (note(wrong, MDIST_OK, mdist_replica_argument(replica, 0, &in, &error), &error, "argument")) return 1;
+    if (note(wrong, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &in, &error), &error, "argument")) return 1;
     if (in.rank != 0 || in.dtype != MDIST_FLOAT32) return 2;
     float more = *(float *)in.data + 1, twice = *(float *)in.data * 2, wiped = -1;
     const mdist_tensor_t first = tensor_of(&wiped, MDIST_FLOAT32, 0);
     const mdist_tensor_t out[2] = {tensor_of(&more, MDIST_FLOAT32, 0), tensor_of(&twice, MDIST_FLOAT32, 0)};
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &first, &error), &error, "first result");
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, &out[0], &error), &error, "the last call counts");
-    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 1, &out[1], &error), &error, "second result");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &first, &error), &error, "first result");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &out[0], &error), &error, "the last call counts");
+    note(wrong, MDIST_OK, mdist_replica_set_result(replica, 1, NULL, &out[1], &error), &error, "second result");
     more = twice = -7; // too late: results are copies
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 1, &in, &error), &error, "no argument 1");
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 3, &out[0], &error), &error,
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 1, NULL, &in, &error), &error,
+         "no argument 1");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 3, NULL, &out[0], &error), &error,
          "no result 3");
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, NULL, &error), &error, "NULL tensor");
-    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, &error), &error, "NULL out");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_set_result(replica, 0, NULL, NULL, &error), &error,
+         "NULL tensor");
+    note(wrong, MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(replica, 0, NULL, NULL, &error), &error, "NULL out");
     return 0;
 }
 
@@ -142,7 +144,7 @@ static void plain_and_mirrored_arguments_look_alike_on_every_replica(void **stat
     float five = 5;
     mdist_value_t *arguments[2] = {make_value(&five, MDIST_FLOAT32, 0), NULL}, *results[2];
     const mdist_tensor_t tensor = tensor_of(&five, MDIST_FLOAT32, 0);
-    OK(mdist_broadcast_to(strategy, &tensor, &arguments[1], &error));
+    OK(mdist_strategy_broadcast(strategy, &tensor, &arguments[1], &error));
     for (int kind = 0; kind < 2; ++kind) {
         OK(mdist_run(strategy, compute, &seen, &arguments[kind], 1, results, 2, NULL, &error));
         for (size_t i = 0; i < 3; ++i) {
@@ -172,7 +174,7 @@ static int32_t set_some(mdist_replica_t *replica, void *user_data) {
     tensor.shape[1] = 2;
     if (!self->set[id]) return 0;
     if (tensor.shape[0] == 0) tensor.data = NULL;
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) == MDIST_OK ? 0 : 1;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) == MDIST_OK ? 0 : 1;
 }
 
 static void a_result_that_only_some_replicas_set_is_a_mismatch(void **state) {
@@ -276,7 +278,7 @@ static int32_t destroy_argument(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t tensor;
     if (mdist_replica_id(replica) == 0) mdist_value_destroy(user_data);
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
-    if (mdist_replica_argument(replica, 0, &tensor, NULL) != MDIST_OK) return 2;
+    if (mdist_replica_argument(replica, 0, NULL, &tensor, NULL) != MDIST_OK) return 2;
     return *(float *)tensor.data == 8.5f ? 0 : 3;
 }
 

@@ -178,7 +178,7 @@ static void expect_reduced(mdist_reduce_op_t op, mdist_value_t *value, const int
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL;
     mdist_tensor_t tensor;
-    OK(mdist_reduce(current_strategy(), op, value, axes, axis_count, &out, NULL, &error));
+    OK(mdist_strategy_reduce(current_strategy(), op, value, axes, axis_count, &out, NULL, &error));
     OK(mdist_value_tensor(out, 0, &tensor, &error));
     assert_int_equal(mdist_tensor_elements(&tensor), elements);
     assert_memory_equal(tensor.data, wanted, elements * sizeof *wanted);

@@ -118,7 +118,7 @@ static void set(Scene *self, State state) {
 
 static void exit_anyhow(const Entered *run, uint32_t first) {
     for (uint32_t i = 0; i < run->n; ++i) mdist_replica_exit(run->replicas[(first + i) % run->n], 0, NULL);
-    for (uint32_t i = 0; i < run->n; ++i) assert_int_equal(mdist_replica_id(run->replicas[i]), -1);
+    for (uint32_t i = 0; i < run->n; ++i) assert_int_equal(mdist_replica_id(run->replicas[i]), MDIST_NONE);
 }
 
 /// Exits all replicas, the inner ones first, beginning with replica `first`.
@@ -147,7 +147,7 @@ static void after_its_destruction_replicas_find_their_way_out(void **state) {
             FAILS(MDIST_ERR_BAD_HANDLE, mdist_run_end(self.strategy, NULL, 0, &error));
             FAILS(MDIST_ERR_BAD_HANDLE, mdist_replica_enter(self.strategy, 2, &self.run.replicas[2], &error));
             if (at == INSIDE || at == ONE_INSIDE) { // calls that need no other replica still work
-                OK(mdist_replica_argument(self.run.replicas[0], 0, &seen, &error));
+                OK(mdist_replica_argument(self.run.replicas[0], 0, NULL, &seen, &error));
                 assert_true(*(float *)seen.data == 1);
                 FAILS(MDIST_ERR_ABORTED, mdist_barrier(self.run.replicas[0], NULL, &error));
             }

@@ -26,7 +26,7 @@ static mdist_reduce_op_t sum_or_same(const mdist_strategy_t *strategy) {
 /// Merges three times, with plain, per-replica, mirrored and missing results. Each replica checks its own part.
 static int32_t merge_values(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
-    const uint32_t n = mdist_replica_count(replica), id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t n = mdist_replica_count(replica), id = mdist_replica_id(replica);
     Note *notes = &self->notes[id];
     mdist_error_t *error = NULL;
     for (int again = 0; again < 3; ++again) {
@@ -50,7 +50,8 @@ static int32_t merge_values(mdist_replica_t *replica, void *user_data) {
             note(notes, MDIST_OK, mdist_value_create(&tensor, &out[0], &error), &error, "plain");
             note(notes, MDIST_OK, mdist_value_per_replica(self->strategy, tensors, n, &out[1], &error), &error, "per");
             note(notes, MDIST_OK,
-                 mdist_reduce_to(self->strategy, sum_or_same(self->strategy), values[0], NULL, &out[2], NULL, &error),
+                 mdist_strategy_reduce_to(self->strategy, sum_or_same(self->strategy), &values[0], NULL, 1, &out[2],
+                                          NULL, &error),
                  &error, "reduce_to");
         } else if (values[0] != NULL || values[1] != NULL) {
             return 4;
@@ -89,7 +90,7 @@ static int32_t nested(mdist_replica_t *replica, void *user_data);
 
 /// Computes x = 1 + the sum over all replicas of x one level deeper.
 static mdist_status_t deeper(Program *self, mdist_replica_t *replica, int64_t *x) {
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     Program inner = {.strategy = self->strategy, .mode = self->mode, .depth = self->depth + 1};
     mdist_value_t *out = NULL, *sum = NULL;
     mdist_tensor_t result;
@@ -106,8 +107,8 @@ static mdist_status_t deeper(Program *self, mdist_replica_t *replica, int64_t *x
         for (int i = 0; i < MOST_ENTERED; ++i)
             if (inner.notes[i].text[0] != '\0') self->notes[i] = inner.notes[i];
         note(&self->notes[0], MDIST_OK,
-             mdist_reduce_to(self->strategy, sum_or_same(self->strategy), out, NULL, &sum, NULL, &error), &error,
-             "sum");
+             mdist_strategy_reduce_to(self->strategy, sum_or_same(self->strategy), &out, NULL, 1, &sum, NULL, &error),
+             &error, "sum");
     }
     note(&self->notes[id], MDIST_OK, mdist_merge_end(replica, 0, &sum, &result, 1, &error), &error, "end");
     if (self->notes[id].text[0] == '\0') *x = 1 + *(int64_t *)result.data;
@@ -124,7 +125,7 @@ static int32_t nested(mdist_replica_t *replica, void *user_data) {
     if (own && self->depth < 3 && deeper(self, replica, &x) != MDIST_OK) return 1;
     if (sum_of_ones(replica, NULL) != 0) return 2;
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_INT64, 0);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) == MDIST_OK ? 0 : 3;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) == MDIST_OK ? 0 : 3;
 }
 
 static int64_t model(int mode, int depth, uint32_t n, uint32_t id) {
@@ -238,7 +239,7 @@ static void in_a_merge_any_thread_is_in_cross_replica_context(void **state) {
     assert_no_notes(&program);
     for (int i = 0; i < 3; ++i) {
         FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_barrier(run.replicas[i], NULL, &error));
-        FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_replica_set_result(run.replicas[i], 0, &tensor, &error));
+        FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_replica_set_result(run.replicas[i], 0, NULL, &tensor, &error));
         FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_merge_begin(run.replicas[i], NULL, 0, NULL, NULL, &error));
     }
     // An open run keeps the merge open.
@@ -345,7 +346,7 @@ static void *leave_in_merge_thread(void *argument) {
     mdist_replica_t *replica = NULL;
     self->status = mdist_replica_enter(self->strategy, self->local, &replica, NULL);
     leave_in_merge(replica, self->user_data);
-    if (mdist_replica_id(replica) >= 0) mdist_replica_exit(replica, 0, NULL);
+    if (mdist_replica_id(replica) != MDIST_NONE) mdist_replica_exit(replica, 0, NULL);
     return NULL;
 }
 
@@ -423,8 +424,10 @@ static int32_t merge_function(mdist_strategy_t *strategy, mdist_value_t *const *
         note(&self->notes[0], MDIST_OK, mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error), &error,
              "run");
     }
-    return mdist_reduce(strategy, sum_or_same(strategy), arguments[0], NULL, 0, results, NULL, NULL) == MDIST_OK ? 0
-                                                                                                                 : 2;
+    return mdist_strategy_reduce(strategy, sum_or_same(strategy), arguments[0], NULL, 0, results, NULL, NULL) ==
+                   MDIST_OK
+               ? 0
+               : 2;
 }
 
 static int32_t call_merge(mdist_replica_t *replica, void *user_data) {

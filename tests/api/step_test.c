@@ -10,14 +10,14 @@
 static int32_t sum_arguments(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t in;
-    if (mdist_replica_argument(replica, 0, &in, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &in, NULL) != MDIST_OK) return 1;
     const float id = (float)mdist_replica_id(replica);
     float x = *(float *)in.data + id;
     const mdist_buffer_t buffer = buffer_of(&x, MDIST_FLOAT32, 1);
     if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 2;
     x += id;
     const mdist_tensor_t out = tensor_of(&x, MDIST_FLOAT32, 0);
-    return mdist_replica_set_result(replica, 0, &out, NULL) == MDIST_OK ? 0 : 3;
+    return mdist_replica_set_result(replica, 0, NULL, &out, NULL) == MDIST_OK ? 0 : 3;
 }
 
 static void a_run_in_brackets_gives_what_mdist_run_gives(void **state) {
@@ -55,7 +55,7 @@ static void replicas_know_who_they_are(void **state) {
         assert_int_equal(mdist_replica_count(run.replicas[i]), 3);
     }
     exit_all(&run);
-    for (uint32_t i = 0; i < 3; ++i) assert_int_equal(mdist_replica_id(run.replicas[i]), -1);
+    for (uint32_t i = 0; i < 3; ++i) assert_int_equal(mdist_replica_id(run.replicas[i]), MDIST_NONE);
     REASON(MDIST_ERR_BAD_HANDLE, mdist_replica_exit(run.replicas[0], 0, error_out), "");
     end_with(strategy, MDIST_OK, "");
     mdist_strategy_destroy(strategy);
@@ -220,7 +220,8 @@ static void the_first_failure_is_the_runs_though_the_steps_swallow_it(void **sta
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_end(strategy, NULL, 0, &error));
     // If a call fails and the replica exits with a code, the error names the call.
     begin_and_enter(&run, strategy);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_argument(run.replicas[1], 9, (mdist_tensor_t[1]){{0}}, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_replica_argument(run.replicas[1], 9, NULL, (mdist_tensor_t[1]){{0}}, &error));
     OK(mdist_replica_exit(run.replicas[1], 5, &error));
     OK(mdist_replica_exit(run.replicas[0], 6, &error)); // the second failure is not reported
     assert_int_equal(mdist_run_end(strategy, NULL, 0, &error), MDIST_ERR_CALLBACK);
@@ -263,7 +264,7 @@ static void *visit(void *argument) {
     float number = (float)self->turn, sum = 0;
     const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 0);
     const mdist_buffer_t in = buffer_of(&number, MDIST_FLOAT32, 1), out = buffer_of(&sum, MDIST_FLOAT32, 1);
-    note(&self->note, MDIST_OK, mdist_replica_set_result(self->replica, 0, &tensor, &error), &error, "set");
+    note(&self->note, MDIST_OK, mdist_replica_set_result(self->replica, 0, NULL, &tensor, &error), &error, "set");
     note(&self->note, MDIST_OK, mdist_all_reduce(self->replica, MDIST_SUM, &in, &out, 1, NULL, &error), &error, "sum");
     return NULL;
 }
@@ -324,8 +325,9 @@ static void one_thread_at_a_time_uses_a_replica(void **state) {
     waiting.replica = run.replicas[1];
     assert_int_equal(pthread_create(&thread, NULL, stand_in_barrier, &waiting), 0);
     // Index 9 is invalid: INVALID_ARGUMENT before the other thread is in its call, FAILED_PRECONDITION afterwards.
-    while (mdist_replica_argument(run.replicas[1], 9, &tensor, NULL) != MDIST_ERR_FAILED_PRECONDITION) sched_yield();
-    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_argument(run.replicas[1], 9, &tensor, error_out), "busy");
+    while (mdist_replica_argument(run.replicas[1], 9, NULL, &tensor, NULL) != MDIST_ERR_FAILED_PRECONDITION)
+        sched_yield();
+    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_argument(run.replicas[1], 9, NULL, &tensor, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_barrier(run.replicas[1], NULL, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[1], 3, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_merge_begin(run.replicas[1], NULL, 0, NULL, NULL, error_out), "busy");

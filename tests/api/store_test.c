@@ -43,9 +43,9 @@ static void progress_names_the_missing(void **state) {
     OK(mdist_store_restart(store, 3, 2, &error));
     OK(mdist_store_progress(store, NULL, text, sizeof text, NULL, &error));
     assert_string_equal(text, "0 of 3 workers have joined; missing: 0, 1, 2");
-    int32_t worker = 7;
+    uint32_t worker = 7;
     OK(mdist_store_first_gone(store, &worker, &error));
-    assert_int_equal(worker, -1);
+    assert_int_equal(worker, MDIST_NONE);
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_first_gone(store, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_restart(store, 3, 2, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_restart(store, 0, 3, &error));

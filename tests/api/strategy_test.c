@@ -169,7 +169,7 @@ static int32_t give_one(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     int32_t one = 1;
     const mdist_tensor_t tensor = tensor_of(&one, MDIST_INT32, 0);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL);
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL);
 }
 
 // Variables and values keep what they need of their strategy, so any order of destruction is allowed.
@@ -223,7 +223,7 @@ static void a_destroyed_strategy_is_a_bad_handle(void **state) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     mdist_value_t *value = NULL;
     mdist_variable_t *variable = NULL;
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_broadcast_to(strategy, &tensor, &value, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_strategy_broadcast(strategy, &tensor, &value, &error));
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_variable_create(strategy, "v", &tensor, &variable, NULL, &error));
     assert_null(value);
     assert_null(variable);
@@ -291,7 +291,7 @@ static void a_second_thread_is_refused_while_one_runs(void **state) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     mdist_value_t *value = NULL;
     error = NULL;
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_broadcast_to(runner.strategy, &tensor, &value, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_strategy_broadcast(runner.strategy, &tensor, &value, &error));
     assert_int_equal(mdist_strategy_replica_count(runner.strategy), 2); // queries still work
     atomic_store(&runner.go_on, 1);
     pthread_join(thread, NULL);

@@ -49,11 +49,11 @@ MDIST_TEST_HELPER float scalar_at(const mdist_value_t *value, const char *path, 
 
 MDIST_TEST_HELPER float argument_at(mdist_replica_t *replica, size_t index, const char *path) {
     mdist_tensor_t tensor;
-    if (mdist_replica_argument_at(replica, index, path, &tensor, NULL) != MDIST_OK) return -1e9f;
+    if (mdist_replica_argument(replica, index, path, &tensor, NULL) != MDIST_OK) return -1e9f;
     return tensor.dtype == MDIST_FLOAT32 && tensor.rank == 0 ? *(const float *)tensor.data : -2e9f;
 }
 
 MDIST_TEST_HELPER int set_at(mdist_replica_t *replica, size_t index, const char *path, float x) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
-    return mdist_replica_set_result_at(replica, index, path, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, index, path, &tensor, NULL) != MDIST_OK;
 }

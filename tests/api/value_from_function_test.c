@@ -96,7 +96,7 @@ static mdist_strategy_t *of_two;
 static int32_t give_mirrored(uint32_t id, mdist_value_t **out) {
     float x = (float)id;
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
-    return mdist_broadcast_to(of_two, &tensor, out, NULL) != MDIST_OK; // works: this is cross-replica context
+    return mdist_strategy_broadcast(of_two, &tensor, out, NULL) != MDIST_OK; // works: this is cross-replica context
 }
 static int32_t give_dead_handle(uint32_t id, mdist_value_t **out) {
     const int32_t wrong = give_id(id, out);

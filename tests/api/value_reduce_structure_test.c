@@ -25,7 +25,7 @@ static void tuples_of_a_run_are_summed_up(void **state) {
         mdist_value_destroy(mean);
 
         // To all devices: the leaves are mirrored.
-        OK(mdist_reduce_to(strategy, MDIST_SUM, results[0], NULL, &sum, NULL, &error));
+        OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &results[0], NULL, 1, &sum, NULL, &error));
         for (uint32_t r = 0; r < n; ++r) assert_true(scalar_at(sum, "0", r) == 4 * (float)n);
         mdist_value_t *leaf = at(sum, "1");
         assert_int_equal(mdist_value_kind(leaf), MDIST_VALUE_MIRRORED);
@@ -54,7 +54,7 @@ static void axes_and_gathers_go_through_the_leaves(void **state) {
     expect_plain(at(out, "rows"), tensor_of(&mean, MDIST_FLOAT32, 0));
     expect_plain(at(out, "whole"), tensor_of(&whole_mean, MDIST_FLOAT64, 0));
     mdist_value_destroy(out);
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     expect_paths(out, paths, 2);
     expect_plain(at(out, "rows"), tensor_of(joined, MDIST_FLOAT32, 3));
     expect_plain(at(out, "whole"), tensor_of(whole, MDIST_INT32, 2));
@@ -72,13 +72,13 @@ static void a_structure_of_nothing_gives_one(void **state) {
     out = reduced(strategy, MDIST_SUM, value, NULL, 0);
     expect_paths(out, NULL, 0);
     mdist_value_destroy(out);
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, &value, NULL, 1, &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, NULL, 1, &out, NULL, &error));
     expect_paths(out, NULL, 0);
     mdist_value_destroy(out);
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     expect_paths(out, NULL, 0);
     mdist_value_destroy(out);
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, NULL, NULL, 0, NULL, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, NULL, NULL, 0, NULL, NULL, &error));
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);
 }
@@ -88,10 +88,12 @@ static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, in
     mdist_error_t *error = NULL;
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *out = untouched;
-    assert_int_equal(mdist_reduce(strategy, (mdist_reduce_op_t)op, value, NULL, 0, &out, NULL, &error), status);
+    assert_int_equal(mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, NULL, 0, &out, NULL, &error),
+                     status);
     WORDS(error, words);
     mdist_error_free(error);
-    assert_int_equal(mdist_reduce_to(strategy, (mdist_reduce_op_t)op, value, NULL, &out, NULL, &error), status);
+    assert_int_equal(mdist_strategy_reduce_to(strategy, (mdist_reduce_op_t)op, &value, NULL, 1, &out, NULL, &error),
+                     status);
     WORDS(error, words);
     mdist_error_free(error);
     assert_ptr_equal(out, untouched);
@@ -169,19 +171,20 @@ static void a_batch_gives_what_each_would_alone(void **state) {
         memcpy(given, values, sizeof values);
         mdist_value_t *const with_pair[] = {values[3], pair, values[3]};
         mdist_value_t *three_out[3];
-        OK(mdist_batch_reduce_to(strategy, MDIST_MAX, given, targets, MANY, batch, NULL, &error));
-        OK(mdist_batch_reduce_to(strategy, MDIST_MAX, with_pair, NULL, 3, three_out, NULL, &error));
+        OK(mdist_strategy_reduce_to(strategy, MDIST_MAX, given, targets, MANY, batch, NULL, &error));
+        OK(mdist_strategy_reduce_to(strategy, MDIST_MAX, with_pair, NULL, 3, three_out, NULL, &error));
         expect_equal(three_out[0], three_out[2]);
         pair_out = three_out[1];
         expect_paths(pair_out, paths, 2);
         for (uint32_t i = 0; i < MANY; ++i) {
             mdist_value_t *alone = NULL;
-            OK(mdist_reduce_to(strategy, MDIST_MAX, values[i], targets[i], &alone, NULL, &error));
+            OK(mdist_strategy_reduce_to(strategy, MDIST_MAX, &values[i], (const char *const[]){targets[i]}, 1, &alone,
+                                        NULL, &error));
             expect_equal(batch[i], alone);
             mdist_value_destroy(alone);
             if (i < 2) {
                 mdist_value_t *leaf = at(pair_out, paths[i]);
-                OK(mdist_reduce_to(strategy, MDIST_MAX, values[i], NULL, &alone, NULL, &error));
+                OK(mdist_strategy_reduce_to(strategy, MDIST_MAX, &values[i], NULL, 1, &alone, NULL, &error));
                 expect_equal(leaf, alone);
                 mdist_value_destroy(alone);
                 mdist_value_destroy(leaf);
@@ -203,16 +206,17 @@ static void a_batch_is_refused_as_a_whole(void **state) {
     mdist_value_t *value = per_replica(strategy, tensors);
     mdist_value_t *values[] = {value, NULL}, *out[] = {value, value};
     const char *const nowhere[] = {NULL, "cpu:7"};
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, 2, out, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, 2, out, NULL, &error));
     values[1] = value;
-    assert_int_equal(mdist_batch_reduce_to(strategy, MDIST_SUM, values, nowhere, 2, out, NULL, &error),
+    assert_int_equal(mdist_strategy_reduce_to(strategy, MDIST_SUM, values, nowhere, 2, out, NULL, &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "\"cpu:7\"");
     mdist_error_free(error);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_batch_reduce_to(strategy, MDIST_SUM, NULL, NULL, 2, out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, 2, NULL, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce_to(strategy, MDIST_SUM, NULL, NULL, 2, out, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_batch_reduce_to(strategy, (mdist_reduce_op_t)9, values, NULL, 2, out, NULL, &error));
+          mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, 2, NULL, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_strategy_reduce_to(strategy, (mdist_reduce_op_t)9, values, NULL, 2, out, NULL, &error));
     assert_ptr_equal(out[0], value);
     assert_ptr_equal(out[1], value);
     mdist_value_destroy(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_reduce and related functions outside of steps: worked examples of TensorFlow's semantics, and random values
-// compared with sums in long double.
+// mdist_strategy_reduce and related functions outside of steps: worked examples of TensorFlow's semantics, and random
+// values compared with sums in long double.
 #include "value_support.h"
 
 static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, int op, const mdist_value_t *value,
@@ -8,7 +8,8 @@ static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, in
     mdist_error_t *error = NULL;
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *out = untouched;
-    const mdist_status_t got = mdist_reduce(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error);
+    const mdist_status_t got =
+        mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error);
     WORDS(error, words);
     assert_int_equal(got, status);
     assert_ptr_equal(out, untouched);
@@ -319,7 +320,7 @@ static void what_empty_tensors_leave_behind_may_be_too_large(void **state) {
     tensors[0] = tensors[1] = shaped(NULL, MDIST_INT8, 0, (uint64_t)1 << 62, NO);
     mdist_value_t *value = per_replica(strategy, tensors);
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_reduce(strategy, MDIST_MEAN, value, &axis0, 1, &out, NULL, &error);
+    const mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_MEAN, value, &axis0, 1, &out, NULL, &error);
     assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "larger than memory");
     mdist_error_free(error);
@@ -380,8 +381,8 @@ static void a_value_of_another_world_is_refused(void **state) {
     mdist_value_t *value = per_replica(three, tensors), *out = NULL;
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_MEAN, value, NULL, 0, "3 tensors");
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_MEAN, value, &axis0, 1, "3 tensors");
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce_to(two, MDIST_SUM, value, NULL, &out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_gather(two, value, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce_to(two, MDIST_SUM, &value, NULL, 1, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_gather(two, value, 0, &out, NULL, &error));
     mdist_value_destroy(value);
     value = mirrored(three, tensors[0]);
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_MEAN, value, NULL, 0, "3 tensors");
@@ -399,23 +400,27 @@ static void reduce_to_goes_where_it_is_sent(void **state) {
     for (int i = 0; i < 3; ++i) tensors[i] = tensor_of(data[i], MDIST_INT32, 2);
     const mdist_tensor_t wanted = tensor_of(sums, MDIST_INT32, 2);
     mdist_value_t *value = per_replica(strategy, tensors), *out = NULL;
-    OK(mdist_reduce_to(strategy, MDIST_SUM, value, NULL, &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, NULL, 1, &out, NULL, &error));
     expect_mirrored(out, 3, wanted);
-    OK(mdist_reduce_to(strategy, MDIST_SUM, value, "", &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, (const char *const[]){""}, 1, &out, NULL, &error));
     expect_mirrored(out, 3, wanted);
-    OK(mdist_reduce_to(strategy, MDIST_SUM, value, device_name(2), &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, (const char *const[]){device_name(2)}, 1, &out, NULL,
+                                &error));
     expect_plain(out, wanted);
     const char *const bad[] = {"cpu:3", "gpu:1", "cpu", "cpu:0 ", "CPU:0"};
     for (size_t i = 0; i < 5; ++i) {
-        const mdist_status_t status = mdist_reduce_to(strategy, MDIST_SUM, value, bad[i], &out, NULL, &error);
+        const mdist_status_t status =
+            mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, (const char *const[]){bad[i]}, 1, &out, NULL, &error);
         WORDS(error, bad[i]);
         WORDS(error, on_gpus() ? "gpu:0, gpu:0/1, gpu:0/2" : "cpu:0, cpu:1, cpu:2");
         assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
         mdist_error_free(error);
         error = NULL;
     }
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce_to(strategy, MDIST_MEAN, value, NULL, &out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce_to(strategy, MDIST_SUM, value, NULL, NULL, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_strategy_reduce_to(strategy, MDIST_MEAN, &value, NULL, 1, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_strategy_reduce_to(strategy, MDIST_SUM, &value, NULL, 1, NULL, NULL, &error));
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);
 }
@@ -433,22 +438,24 @@ static void a_batch_is_reduced_as_a_whole_or_not_at_all(void **state) {
     }
     mdist_value_t *out[3] = {NULL, NULL, NULL};
     mdist_value_t *const *const list = values;
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, list, NULL, 2, out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, list, NULL, 2, out, NULL, &error));
     for (int v = 0; v < 2; ++v) expect_mirrored(out[v], 2, tensor_of(sums[v], MDIST_FLOAT32, 2));
     const char *destinations[3] = {device_name(1), NULL, "nowhere"};
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, list, destinations, 2, out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, list, destinations, 2, out, NULL, &error));
     expect_plain(out[0], tensor_of(sums[0], MDIST_FLOAT32, 2));
     expect_mirrored(out[1], 2, tensor_of(sums[1], MDIST_FLOAT32, 2));
     out[0] = out[1] = out[2] = NULL;
     values[2] = values[0];
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_batch_reduce_to(strategy, MDIST_SUM, list, destinations, 3, out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_strategy_reduce_to(strategy, MDIST_SUM, list, destinations, 3, out, NULL, &error));
     values[2] = NULL;
     destinations[2] = NULL;
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_batch_reduce_to(strategy, MDIST_SUM, list, destinations, 3, out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_batch_reduce_to(strategy, MDIST_SUM, NULL, NULL, 1, out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_batch_reduce_to(strategy, MDIST_SUM, list, NULL, 1, NULL, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE,
+          mdist_strategy_reduce_to(strategy, MDIST_SUM, list, destinations, 3, out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce_to(strategy, MDIST_SUM, NULL, NULL, 1, out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce_to(strategy, MDIST_SUM, list, NULL, 1, NULL, NULL, &error));
     for (int i = 0; i < 3; ++i) assert_null(out[i]);
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, NULL, NULL, 0, NULL, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, NULL, NULL, 0, NULL, NULL, &error));
     for (int v = 0; v < 2; ++v) mdist_value_destroy(values[v]);
     mdist_strategy_destroy(strategy);
 }
@@ -463,45 +470,45 @@ static void gather_joins_along_any_axis(void **state) {
     int32_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, columns[] = {1, 2, 5, 6, 7, 3, 4, 8, 9, 10};
     mdist_tensor_t tensors[2] = {shaped(a, MDIST_INT32, 2, 2, NO), shaped(b, MDIST_INT32, 3, 2, NO)};
     mdist_value_t *value = per_replica(strategy, tensors);
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     expect_plain(out, shaped(rows, MDIST_INT32, 5, 2, NO));
-    OK(mdist_gather(strategy, value, -2, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, -2, &out, NULL, &error));
     expect_plain(out, shaped(rows, MDIST_INT32, 5, 2, NO));
-    FAILS(MDIST_ERR_MISMATCH, mdist_gather(strategy, value, 1, &out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_gather(strategy, value, 2, &out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_gather(strategy, value, -3, &out, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_gather(strategy, value, 0, NULL, NULL, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_strategy_gather(strategy, value, 1, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_gather(strategy, value, 2, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_gather(strategy, value, -3, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_gather(strategy, value, 0, NULL, NULL, &error));
     mdist_value_destroy(value);
     tensors[1] = shaped(b, MDIST_INT32, 2, 3, NO);
     value = per_replica(strategy, tensors);
-    OK(mdist_gather(strategy, value, 1, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 1, &out, NULL, &error));
     expect_plain(out, shaped(columns, MDIST_INT32, 2, 5, NO));
     mdist_value_destroy(value);
     tensors[0] = shaped(a, MDIST_INT32, 1, 2, 2);
     tensors[1] = shaped(b, MDIST_INT32, 1, 2, 3);
     value = per_replica(strategy, tensors);
-    OK(mdist_gather(strategy, value, 2, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 2, &out, NULL, &error));
     expect_plain(out, shaped(columns, MDIST_INT32, 1, 2, 5));
     mdist_value_destroy(value);
     // A replica without rows, then different ranks, then scalars.
     tensors[0] = tensor_of(a, MDIST_INT32, 2);
     tensors[1] = shaped(NULL, MDIST_INT32, 0, NO, NO);
     value = per_replica(strategy, tensors);
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     expect_plain(out, tensor_of(a, MDIST_INT32, 2));
     mdist_value_destroy(value);
     tensors[1] = shaped(b, MDIST_INT32, 1, 2, NO);
     value = per_replica(strategy, tensors);
-    FAILS(MDIST_ERR_MISMATCH, mdist_gather(strategy, value, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     mdist_value_destroy(value);
     tensors[0] = tensors[1] = tensor_of(a, MDIST_INT32, 0);
     value = per_replica(strategy, tensors);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_gather(strategy, value, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     mdist_value_destroy(value);
     // A mirrored value counts once per replica.
     int32_t twice[] = {1, 2, 3, 4, 1, 2, 3, 4};
     value = mirrored(strategy, tensor_of(a, MDIST_INT32, 4));
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     expect_plain(out, tensor_of(twice, MDIST_INT32, 8));
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);

@@ -88,7 +88,7 @@ static void tensors_that_cannot_be_are_refused(void **state) {
         if (on_gpus() && i == 4) continue; // that GPU exists
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_create(&tensors[i], &value, &error));
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_wrap(&tensors[i], NULL, NULL, &value, &error));
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_broadcast_to(strategy, &tensors[i], &value, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_broadcast(strategy, &tensors[i], &value, &error));
         const mdist_tensor_t two[2] = {shaped(data, MDIST_FLOAT32, 2, 2, NO), tensors[i]};
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_per_replica(strategy, two, 2, &value, &error));
     }
@@ -155,7 +155,7 @@ typedef struct Argument {
 static int32_t destroy_argument(mdist_replica_t *replica, void *user_data) {
     Argument *const argument = user_data;
     mdist_tensor_t tensor;
-    if (mdist_replica_argument(replica, 0, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &tensor, NULL) != MDIST_OK) return 1;
     mdist_value_destroy(argument->value);
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (*argument->freed != 0) ++argument->early;

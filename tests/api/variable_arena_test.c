@@ -356,10 +356,10 @@ static int32_t misplaced_step(mdist_replica_t *replica, void *user_data) {
     want_words(m, mdist_variable_assign(m->variable, MDIST_ASSIGN_SET, m->value, &error), &error,
                "mdist_replica_assign");
     want_words(m, mdist_variable_read(m->variable, &out, NULL, &error), &error, "mdist_variable_tensor");
-    want_words(m, mdist_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error,
+    want_words(m, mdist_strategy_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error,
                "mdist_all_reduce");
-    want_words(m, mdist_gather(m->strategy, m->value, 0, &out, NULL, &error), &error, "mdist_all_gather");
-    want_words(m, mdist_broadcast_to(m->strategy, &tensor, &out, &error), &error, "mdist_broadcast");
+    want_words(m, mdist_strategy_gather(m->strategy, m->value, 0, &out, NULL, &error), &error, "mdist_all_gather");
+    want_words(m, mdist_strategy_broadcast(m->strategy, &tensor, &out, &error), &error, "mdist_broadcast");
     return 0;
 }
 

@@ -151,7 +151,8 @@ int32_t call_inside(uint32_t local, const mdist_tensor_t *copy, const mdist_tens
     inside.wrong +=
         mdist_variable_assign(world.variable, MDIST_ASSIGN_SET, inside.other, nullptr) != MDIST_ERR_INVALID_ARGUMENT;
     mdist_value_t *out = nullptr;
-    inside.wrong += mdist_reduce(world.strategy, MDIST_SUM, world.each, nullptr, 0, &out, NULL, nullptr) != MDIST_OK;
+    inside.wrong +=
+        mdist_strategy_reduce(world.strategy, MDIST_SUM, world.each, nullptr, 0, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);
     inside.wrong += mdist_variable_read(world.variable, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);

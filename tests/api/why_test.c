@@ -106,7 +106,7 @@ static mdist_status_t fail_non_slot(const World *w, void *why, mdist_error_t **e
 }
 static mdist_status_t fail_fetch(const World *w, void *why, mdist_error_t **error) {
     mdist_value_t *out = NULL;
-    return mdist_fetch(w->strategy, w->value, NULL, fetch, why, &out, error);
+    return mdist_strategy_fetch(w->strategy, w->value, NULL, fetch, why, &out, error);
 }
 static mdist_status_t fail_value(const World *w, void *why, mdist_error_t **error) {
     mdist_value_t *out = NULL;
@@ -140,12 +140,14 @@ static mdist_status_t take(mdist_status_t made, mdist_dataset_t **dataset, mdist
 static mdist_status_t fail_map(const World *w, void *why, mdist_error_t **error) {
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
     mdist_dataset_t *out = NULL;
-    return take(mdist_dataset_map(w->numbers, map, why, NULL, &scalar, 1, &out, error), &out, error);
+    return take(mdist_dataset_map(w->numbers, map, why, NULL, &scalar, 1, &out, NULL, error), &out, error);
 }
 static mdist_status_t fail_parallel_map(const World *w, void *why, mdist_error_t **error) {
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
     mdist_dataset_t *out = NULL;
-    return take(mdist_dataset_map_parallel(w->numbers, map, why, NULL, &scalar, 1, 2, 1, &out, error), &out, error);
+    return take(mdist_dataset_map(w->numbers, map, why, NULL, &scalar, 1, &out,
+                                  &(const mdist_map_options_t){sizeof(mdist_map_options_t), 0, 2}, error),
+                &out, error);
 }
 static mdist_status_t fail_filter(const World *w, void *why, mdist_error_t **error) {
     mdist_dataset_t *out = NULL;

@@ -153,7 +153,7 @@ static void one_thread_brings_everything_to_its_end(void **state) {
 
 /// Polls on each replica's own thread, like one event loop per core.
 static int32_t poll_in_step(mdist_replica_t *replica, void *user_data) {
-    const uint32_t r = (uint32_t)mdist_replica_id(replica), n = (uint32_t)mdist_replica_count(replica);
+    const uint32_t r = mdist_replica_id(replica), n = (uint32_t)mdist_replica_count(replica);
     const int round = *(const int *)user_data;
     mdist_work_t *works[DEPTH];
     int32_t descriptors[DEPTH];

@@ -145,7 +145,7 @@ static int32_t merge_nothing(mdist_strategy_t *strategy, mdist_value_t *const *a
 /// Each kind of call completes the operations that were started before it.
 static int32_t call_after_starts(mdist_replica_t *replica, void *user_data) {
     Turns *self = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     mdist_variable_t *created = NULL;
     for (int what = 0; what < 5; ++what) {
         float x = 0;
@@ -403,7 +403,7 @@ static uint32_t draw(uint64_t *state, uint32_t below) {
 
 static int32_t random_step(mdist_replica_t *replica, void *user_data) {
     Random *self = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica), n = (uint32_t)mdist_replica_count(replica);
+    const uint32_t id = mdist_replica_id(replica), n = (uint32_t)mdist_replica_count(replica);
     uint64_t state = self->seed * 31 + id;
     Started *under_way[ROUNDS];
     int which[ROUNDS], count = 0;

@@ -183,7 +183,7 @@ static mdist_status_t take_part(Part *p, Form form, mdist_error_t **error) {
 
 /// Returns 1 if the operation succeeded.
 static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *state) {
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     const Kind kind = self->kinds[at];
     const uint64_t elements = self->elements[at], outputs = outputs_of(self, at), shift = draw(state, MARGIN);
     const int same = kind == IN_PLACE || kind == BROADCAST;
@@ -216,7 +216,7 @@ static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *st
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     uint64_t state = self->seed ^ mixed(id + 1);
     for (int at = 0; at < self->length; ++at) {
         if (draw(&state, 3) == 0) sched_yield();
@@ -236,7 +236,7 @@ static void check_program(mdist_strategy_t *strategy, Program *self, int own) {
         if (self->notes[r].text[0] != '\0')
             fail_msg("seed %llu, replica %u: %s", (unsigned long long)self->seed, (unsigned)r, self->notes[r].text);
     const int given_up = status == MDIST_ERR_ABORTED && strcmp(mdist_error_reason(error), "work_destroyed") == 0 &&
-                         mdist_error_replica(error) == (int32_t)self->fault_who;
+                         mdist_error_replica(error) == self->fault_who;
     if (status != MDIST_OK && !(self->fault_at >= 0 && given_up))
         fail_msg("seed %llu: %s: %s", (unsigned long long)self->seed, mdist_status_name(status),
                  mdist_error_message(error));

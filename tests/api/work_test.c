@@ -488,7 +488,7 @@ static mdist_work_t *left_behind[N];
 
 static int32_t start_and_wait(mdist_replica_t *replica, void *user_data) {
     const int mode = *(const int *)user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     Party *self = &parties[id];
     int32_t done = 0;
     if (id % 2 == 1 && mode < 2) return call(ALL_REDUCE, replica, self, NULL) == MDIST_OK ? 0 : 1;

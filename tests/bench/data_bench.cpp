@@ -156,7 +156,7 @@ void tfrecords(const std::string &folder, std::size_t record) {
     const char *name = path.c_str();
     mdist_dataset_t *files = made([&](auto to, auto why) { return mdist_dataset_files(&name, 1, to, why); });
     mdist_dataset_t *records =
-        made_from(files, [&](auto from, auto to, auto why) { return mdist_dataset_tfrecords(from, nullptr, to, why); });
+        made_from(files, [&](auto from, auto to, auto why) { return mdist_dataset_tfrecords(from, to, nullptr, why); });
     const std::string what = "TFRecord, " + std::to_string(record) + " bytes each, read + CRC";
     compare(
         what.c_str(), static_cast<double>(bytes), [&] { read_and_check(path, buffer); }, [&] { run_through(records); });
@@ -250,7 +250,7 @@ void hidden_map() {
     must(mdist_tensor_describe(nullptr, MDIST_INT64, nullptr, 0, &scalar, &error), error);
     mdist_dataset_t *numbers = made([](auto to, auto why) { return mdist_dataset_range(0, kElements, 1, to, why); });
     mdist_dataset_t *mapped = made_from(numbers, [&](auto from, auto to, auto why) {
-        return mdist_dataset_map(from, slow_map, nullptr, nullptr, &scalar, 1, to, why);
+        return mdist_dataset_map(from, slow_map, nullptr, nullptr, &scalar, 1, to, nullptr, why);
     });
     mdist_dataset_t *out =
         made_from(mapped, [](auto from, auto to, auto why) { return mdist_dataset_prefetch(from, 4, to, why); });

@@ -9,6 +9,9 @@
 
 #include "mdist_test.h"
 
+/// Options of mdist_dataset_map.
+#define MAP_OPTIONS(flags, calls) (&(const mdist_map_options_t){sizeof(mdist_map_options_t), flags, calls})
+
 typedef struct Text {
     char *data;
     size_t length, capacity;

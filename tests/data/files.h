@@ -117,18 +117,18 @@ MDIST_TEST_HELPER mdist_dataset_t *file(const char *path) {
 }
 MDIST_TEST_HELPER mdist_dataset_t *lines(mdist_dataset_t *files, const mdist_read_options_t *options) {
     const mdist_read_options_t plain = reading();
-    MADE(mdist_dataset_text_lines(files, options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+    MADE(mdist_dataset_text_lines(files, &out, options == NULL && parallel_files != 0 ? &plain : options, &error),
          files);
 }
 MDIST_TEST_HELPER mdist_dataset_t *fixed(mdist_dataset_t *files, uint64_t record, uint64_t header, uint64_t footer,
                                          const mdist_read_options_t *options) {
     const mdist_read_options_t plain = reading();
-    MADE(mdist_dataset_fixed_records(files, record, header, footer,
-                                     options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+    MADE(mdist_dataset_fixed_records(files, record, header, footer, &out,
+                                     options == NULL && parallel_files != 0 ? &plain : options, &error),
          files);
 }
 MDIST_TEST_HELPER mdist_dataset_t *tfrecords(mdist_dataset_t *files, const mdist_read_options_t *options) {
     const mdist_read_options_t plain = reading();
-    MADE(mdist_dataset_tfrecords(files, options == NULL && parallel_files != 0 ? &plain : options, &out, &error),
+    MADE(mdist_dataset_tfrecords(files, &out, options == NULL && parallel_files != 0 ? &plain : options, &error),
          files);
 }

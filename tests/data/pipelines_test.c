@@ -38,8 +38,8 @@ static int32_t sum_up(const mdist_tensor_t *inputs, size_t count, const mdist_te
 
 static mdist_dataset_t *sums(mdist_dataset_t *source, uint32_t parallel) {
     const mdist_tensor_t scalar = int64_scalar();
-    if (parallel == 0) MADE(mdist_dataset_map(source, sum_up, NULL, NULL, &scalar, 1, &out, &error), source);
-    MADE(mdist_dataset_map_parallel(source, sum_up, NULL, NULL, &scalar, 1, parallel, 1, &out, &error), source);
+    if (parallel == 0) MADE(mdist_dataset_map(source, sum_up, NULL, NULL, &scalar, 1, &out, NULL, &error), source);
+    MADE(mdist_dataset_map(source, sum_up, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, parallel), &error), source);
 }
 
 static Pipeline a_range(void) {

@@ -107,12 +107,13 @@ static void elements_in_whatever_order_cannot_be_told_apart(void **state) {
     mdist_error_t *error = NULL;
     for (int32_t ordered = 0; ordered <= 1; ++ordered) {
         mdist_dataset_t *source = range(0, 9, 1), *dataset = NULL;
-        OK(mdist_dataset_map_parallel(source, tenfold, NULL, NULL, &scalar, 1, 2, ordered, &dataset, &error));
+        OK(mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &dataset,
+                             MAP_OPTIONS(ordered ? 0 : MDIST_MAP_UNORDERED, 2), &error));
         mdist_dataset_t *all = batch(dataset, 2, 0);
         mdist_iterator_t *iterator = iterate(all);
         free(elements_from(iterator, 2));
         if (ordered == 0)
-            expect_unsaved(iterator, MDIST_ERR_FAILED_PRECONDITION, "unordered", "`ordered`");
+            expect_unsaved(iterator, MDIST_ERR_FAILED_PRECONDITION, "unordered", "without that flag");
         else
             free(state_of(iterator));
         mdist_iterator_destroy(iterator);
@@ -151,7 +152,7 @@ static void a_failed_iterator_works_again_once_restored(void **state) {
     const mdist_tensor_t scalar = int64_scalar();
     mdist_error_t *error = NULL;
     mdist_dataset_t *source = range(0, 6, 1), *dataset = NULL;
-    OK(mdist_dataset_map(source, failing_map, &bad, NULL, &scalar, 1, &dataset, &error));
+    OK(mdist_dataset_map(source, failing_map, &bad, NULL, &scalar, 1, &dataset, NULL, &error));
     mdist_iterator_t *iterator = iterate(dataset);
     NEXT(iterator, 3, "0 10 20");
     char *saved = state_of(iterator);

@@ -114,7 +114,7 @@ static int32_t counting_filter(const mdist_tensor_t *inputs, size_t count, int32
 }
 static mdist_dataset_t *mapped(mdist_dataset_t *source, int *calls) {
     const mdist_tensor_t scalar = int64_scalar();
-    MADE(mdist_dataset_map(source, counting_map, calls, NULL, &scalar, 1, &out, &error), source);
+    MADE(mdist_dataset_map(source, counting_map, calls, NULL, &scalar, 1, &out, NULL, &error), source);
 }
 static mdist_dataset_t *filtered(mdist_dataset_t *source, int *calls) {
     MADE(mdist_dataset_filter(source, counting_filter, calls, NULL, &out, &error), source);

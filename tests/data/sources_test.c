@@ -145,7 +145,7 @@ static void a_generator_runs_on_threads_of_the_library_only_if_it_says_so(void *
     WORDS(error, "MDIST_GENERATOR_ANY_THREAD");
     mdist_error_free(error);
     FAILS(MDIST_ERR_FAILED_PRECONDITION,
-          mdist_dataset_map_parallel(here, tenfold, NULL, NULL, &scalar, 1, 2, 1, &out, &error));
+          mdist_dataset_map(here, tenfold, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, 2), &error));
     here = concatenate(batch(range(0, 2, 1), 1, 0), here);
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_dataset_prefetch(here, 1, &out, &error));
     GIVES(here, "[0] [1] [0 1] [2]");

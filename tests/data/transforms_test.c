@@ -253,7 +253,9 @@ static void rebatch_cuts_one_sequence_of_rows(void **state) {
 
 static mdist_dataset_t *mapped(mdist_dataset_t *source, mdist_map_fn map, uint32_t calls, int32_t ordered) {
     const mdist_tensor_t scalar = int64_scalar();
-    MADE(mdist_dataset_map_parallel(source, map, NULL, NULL, &scalar, 1, calls, ordered, &out, &error), source);
+    MADE(mdist_dataset_map(source, map, NULL, NULL, &scalar, 1, &out,
+                           MAP_OPTIONS(ordered ? 0 : MDIST_MAP_UNORDERED, calls), &error),
+         source);
 }
 
 static void a_parallel_map_keeps_the_order_if_it_is_to(void **state) {
@@ -304,9 +306,11 @@ static void a_parallel_map_that_fails_does_so_in_its_place(void **state) {
     mdist_dataset_t *source = range(0, 3, 1), *out = NULL;
     const mdist_tensor_t scalar = int64_scalar();
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_map_parallel(source, tenfold, NULL, NULL, &scalar, 1, 0, 1, &out, &error));
+          mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, 1025), &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_map_parallel(source, NULL, NULL, NULL, &scalar, 1, 1, 1, &out, &error));
+          mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(2, 1), &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_dataset_map(source, NULL, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, 1), &error));
     mdist_dataset_destroy(source);
 }
 

@@ -60,7 +60,8 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
                      mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     if (mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 1;
-    return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) == MDIST_OK ? 0 : 2;
+    return mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) == MDIST_OK ? 0
+                                                                                                                  : 2;
 }
 
 /// Two rounds of two gradients, in different orders.
@@ -69,8 +70,7 @@ static mdist_status_t reduce_gradients(mdist_replica_t *replica, Life *life, mdi
     mdist_tensor_t tensors[2];
     mdist_status_t status = MDIST_OK;
     for (size_t g = 0; g < 2 && status == MDIST_OK; ++g)
-        status = mdist_gradients_tensor(life->gradients, (uint32_t)mdist_replica_local_index(replica), g, &tensors[g],
-                                        error);
+        status = mdist_gradients_tensor(life->gradients, mdist_replica_local_index(replica), g, &tensors[g], error);
     for (int round = 0; round < 2 && status == MDIST_OK; ++round) {
         for (int g = 0; g < 2; ++g) *(float *)tensors[g].data = 1;
         if (round == 0) status = mdist_gradients_accumulate(replica, life->gradients, error);
@@ -92,7 +92,7 @@ static int32_t work(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t small = buffer_of(&number, MDIST_FLOAT32, 1);
     const mdist_buffer_t from = buffer_of(large, MDIST_FLOAT32, LARGE), to = buffer_of(out, MDIST_FLOAT32, LARGE);
     const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 0);
-    mdist_status_t status = mdist_replica_argument(replica, 0, &in, &error);
+    mdist_status_t status = mdist_replica_argument(replica, 0, NULL, &in, &error);
     if (status == MDIST_OK) status = mdist_all_reduce(replica, MDIST_SUM, &small, &small, 1, NULL, &error);
     if (status == MDIST_OK) status = mdist_all_reduce(replica, MDIST_SUM, &from, &to, 1, NULL, &error);
     if (status == MDIST_OK && (number != 3 || out[0] != 3 || out[LARGE - 1] != 3)) life->step_wrong = 1;
@@ -101,7 +101,7 @@ static int32_t work(mdist_replica_t *replica, void *user_data) {
     if (status == MDIST_OK)
         status = mdist_replica_assign(replica, life->variable, MDIST_ASSIGN_ADD, &tensor, NULL, &error);
     if (status == MDIST_OK) status = reduce_gradients(replica, life, &error);
-    if (status == MDIST_OK) status = mdist_replica_set_result(replica, 0, &tensor, &error);
+    if (status == MDIST_OK) status = mdist_replica_set_result(replica, 0, NULL, &tensor, &error);
     if ((status == MDIST_OK) != (error == NULL)) life->step_wrong = 3;
     mdist_error_free(error);
     return status == MDIST_OK ? 0 : 1;
@@ -164,8 +164,8 @@ static void live(Life *life) {
     GO(mdist_gradients_create(life->strategy, alike, 2, &life->gradients, &buckets, &error));
     GO(mdist_value_create(&scalar, &life->argument, &error));
     GO(mdist_run(life->strategy, work, life, &life->argument, 1, &life->result, 1, NULL, &error));
-    GO(mdist_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, NULL, &error));
-    GO(mdist_broadcast_to(life->strategy, &scalar, &life->mirrored, &error));
+    GO(mdist_strategy_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, NULL, &error));
+    GO(mdist_strategy_broadcast(life->strategy, &scalar, &life->mirrored, &error));
     GO(mdist_variable_read(life->variable, &life->read, NULL, &error));
     GO(mdist_value_tensor(life->reduced, 0, &seen, &error));
     if (*(float *)seen.data != 9) snprintf(life->wrong, sizeof life->wrong, "a wrong sum");
@@ -222,7 +222,7 @@ static void do_step(Own *own, mdist_replica_t *replica) {
         mdist_run(own->life->strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL);
         if (mdist_run_begin(own->life->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK)
             mdist_run_end(own->life->strategy, NULL, 0, NULL);
-        status = mdist_reduce(own->life->strategy, MDIST_SUM, values[0], NULL, 0, &sum, NULL, NULL);
+        status = mdist_strategy_reduce(own->life->strategy, MDIST_SUM, values[0], NULL, 0, &sum, NULL, NULL);
     }
     own->status =
         mdist_merge_end(replica, status == MDIST_OK ? 0 : 5, own->local == 0 ? &sum : &none, &result, 1, NULL);
@@ -231,7 +231,7 @@ static void do_step(Own *own, mdist_replica_t *replica) {
     mdist_value_destroy(sum);
     if (own->status != MDIST_OK) return;
     DO(mdist_merge_call(replica, merge, NULL, &tensor, 1, &result, 1, NULL, &error));
-    DO(mdist_replica_set_result(replica, 0, &tensor, &error));
+    DO(mdist_replica_set_result(replica, 0, NULL, &tensor, &error));
 }
 
 static void *enter_and_do(void *argument) {
@@ -245,7 +245,7 @@ static void *enter_and_do(void *argument) {
     }
     do_step(own, replica);
     mdist_replica_exit(replica, own->status == MDIST_OK ? 0 : 6, NULL);
-    if (mdist_replica_id(replica) != -1) own->wrong = 5;
+    if (mdist_replica_id(replica) != MDIST_NONE) own->wrong = 5;
     return NULL;
 }
 

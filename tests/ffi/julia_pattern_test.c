@@ -135,7 +135,9 @@ static void *merge_in_step(void *argument) {
         return NULL;
     note(&self->note, MDIST_OK, mdist_merge_begin(replica, &mine, 1, &regrouped, &defaults, &error), &error, "begin");
     if (self->local == 0)
-        note(&self->note, MDIST_OK, mdist_reduce_to(self->strategy, MDIST_SUM, regrouped, "", &sum, &defaults, &error),
+        note(&self->note, MDIST_OK,
+             mdist_strategy_reduce_to(self->strategy, MDIST_SUM, &regrouped, (const char *const[]){""}, 1, &sum,
+                                      &defaults, &error),
              &error, "reduce_to");
     self->ended = mdist_merge_end(replica, self->code, &sum, &result, 1, &error);
     mdist_error_free(error);

@@ -39,7 +39,7 @@ MDIST_TEST_HELPER Slice enter(Task *self) {
     if (wrong(self, MDIST_OK, mdist_replica_enter(self->strategy, self->local, &self->replica, &error), &error,
               "enter"))
         return ENDED;
-    wrong(self, MDIST_OK, mdist_replica_argument(self->replica, 0, &argument, &error), &error, "argument");
+    wrong(self, MDIST_OK, mdist_replica_argument(self->replica, 0, NULL, &argument, &error), &error, "argument");
     self->stage = START;
     return YIELDED;
 }
@@ -78,7 +78,7 @@ MDIST_TEST_HELPER Slice test(Task *self) {
 MDIST_TEST_HELPER Slice give_result(Task *self) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t result = tensor_of(self->x, MDIST_FLOAT32, ELEMENTS);
-    wrong(self, MDIST_OK, mdist_replica_set_result(self->replica, 0, &result, &error), &error, "set_result");
+    wrong(self, MDIST_OK, mdist_replica_set_result(self->replica, 0, NULL, &result, &error), &error, "set_result");
     return leave(self, self->code);
 }
 

@@ -148,14 +148,14 @@ int32_t step(mdist_replica_t *replica, void *user_data) {
             }
             default: {
                 mdist_tensor_t tensor = any_tensor(input);
-                status = mdist_replica_set_result(replica, input.below(2), &tensor, &error);
+                status = mdist_replica_set_result(replica, input.below(2), nullptr, &tensor, &error);
             }
         }
         if ((status < 0) != (error != nullptr)) return 98; // this may be another thread, so nothing asserts here
         mdist_error_free(error);
         if (status < 0) return 1;
     }
-    return input.below(8) == 0 && mdist_replica_id(replica) == static_cast<int32_t>(input.below(3)) ? 7 : 0;
+    return input.below(8) == 0 && mdist_replica_id(replica) == input.below(3) ? 7 : 0;
 }
 
 void make(Input &input, Pool &pool) {
@@ -208,7 +208,7 @@ void make(Input &input, Pool &pool) {
                                            reinterpret_cast<mdist_iterator_t **>(&made), &error);
             break;
         default:
-            status = mdist_broadcast_to(pool.pick<mdist_strategy_t>(input), &tensor, value, &error);
+            status = mdist_strategy_broadcast(pool.pick<mdist_strategy_t>(input), &tensor, value, &error);
     }
     require((status < 0) == (made == nullptr), "what was made comes out, and on failure nothing does");
     check(status, error);
@@ -224,15 +224,17 @@ void use(Input &input, Pool &pool) {
     auto *strategy = pool.pick<mdist_strategy_t>(input);
     auto *value = pool.pick<mdist_value_t>(input);
     auto *variable = pool.pick<mdist_variable_t>(input);
+    const char *const place = "cpu:0";
     switch (input.below(8)) {
         case 0:
-            status = mdist_reduce(strategy, op, value, &axis, input.below(2), values, NULL, &error);
+            status = mdist_strategy_reduce(strategy, op, value, &axis, input.below(2), values, NULL, &error);
             break;
         case 1:
-            status = mdist_reduce_to(strategy, op, value, input.below(2) ? "cpu:0" : nullptr, values, NULL, &error);
+            status = mdist_strategy_reduce_to(strategy, op, &value, input.below(2) ? &place : nullptr, 1, values, NULL,
+                                              &error);
             break;
         case 2:
-            status = mdist_gather(strategy, value, axis, values, NULL, &error);
+            status = mdist_strategy_gather(strategy, value, axis, values, NULL, &error);
             break;
         case 3:
             status = mdist_variable_assign(variable, static_cast<mdist_assign_t>(input.below(5)), value, &error);

@@ -135,9 +135,9 @@ class Pipeline {
         options.cycle_length = src[3];
         options.block_length = src[4];
         then([&](auto *from, auto **out, auto **error) {
-            if (text_) return mdist_dataset_text_lines(from, &options, out, error);
-            if (kind == "fixed") return mdist_dataset_fixed_records(from, 8, 0, 0, &options, out, error);
-            return mdist_dataset_tfrecords(from, &options, out, error);
+            if (text_) return mdist_dataset_text_lines(from, out, &options, error);
+            if (kind == "fixed") return mdist_dataset_fixed_records(from, 8, 0, 0, out, &options, error);
+            return mdist_dataset_tfrecords(from, out, &options, error);
         });
     }
 
@@ -194,7 +194,8 @@ class Pipeline {
         const mdist_tensor_t scalar = {nullptr, MDIST_INT64, 0, 0, 0, {}};
         static char is_text;
         then([&](auto *from, auto **out, auto **error) {
-            return mdist_dataset_map(from, decode, text_ ? &is_text : nullptr, nullptr, &scalar, 1, out, error);
+            return mdist_dataset_map(from, decode, text_ ? &is_text : nullptr, nullptr, &scalar, 1, out, nullptr,
+                                     error);
         });
     }
 
@@ -205,7 +206,8 @@ class Pipeline {
                 return mdist_dataset_component(made_.get(), i, &outputs[i], nullptr, nullptr, error);
             });
         then([&](auto *from, auto **out, auto **error) {
-            return mdist_dataset_map(from, add_to_last, nullptr, nullptr, outputs.data(), outputs.size(), out, error);
+            return mdist_dataset_map(from, add_to_last, nullptr, nullptr, outputs.data(), outputs.size(), out, nullptr,
+                                     error);
         });
     }
 

@@ -29,7 +29,7 @@ struct Gather {
 int32_t gather_merged(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t, mdist_value_t **results,
                       size_t, void *user_data) {
     auto &self = *static_cast<Gather *>(user_data);
-    return self.status = mdist_gather(strategy, arguments[0], self.axis, &results[0], nullptr, nullptr);
+    return self.status = mdist_strategy_gather(strategy, arguments[0], self.axis, &results[0], nullptr, nullptr);
 }
 
 /// Gathers in a step. To join along any axis, a step uses a merge.
@@ -56,7 +56,7 @@ Json replay_reduce(const Json &given) {
     mdist_value_t *out = nullptr;
     const std::vector<int32_t> axes = given["axes"];
     const Json failed =
-        outcome(mdist_reduce(strategy, op_of(given), value, axes.data(), axes.size(), &out, nullptr, nullptr));
+        outcome(mdist_strategy_reduce(strategy, op_of(given), value, axes.data(), axes.size(), &out, nullptr, nullptr));
     mdist_value_destroy(value);
     return failed.is_null() ? shown(out) : failed;
 }
@@ -67,7 +67,7 @@ Json replay_gather(const Json &given) {
     if (given["inside"]) return gather_in_step(given, arrays);
     mdist_value_t *const value = per_replica(strategy, arrays);
     mdist_value_t *out = nullptr;
-    const Json failed = outcome(mdist_gather(strategy, value, given["axis"], &out, nullptr, nullptr));
+    const Json failed = outcome(mdist_strategy_gather(strategy, value, given["axis"], &out, nullptr, nullptr));
     mdist_value_destroy(value);
     return failed.is_null() ? shown(out) : failed;
 }

@@ -36,7 +36,7 @@ struct Step {
 };
 
 int32_t step_of(mdist_replica_t *replica, void *user_data) {
-    return static_cast<Step *>(user_data)->call(replica, static_cast<uint32_t>(mdist_replica_id(replica)));
+    return static_cast<Step *>(user_data)->call(replica, mdist_replica_id(replica));
 }
 
 bool close(double a, double b, bool single) {

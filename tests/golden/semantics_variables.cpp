@@ -70,7 +70,7 @@ Json write_outside(mdist_variable_t *variable, mdist_assign_t assign, const std:
     if (where == "X plain")
         OK(mdist_value_create(&first, &value, &error));
     else if (where == "X mirrored")
-        OK(mdist_broadcast_to(strategy, &first, &value, &error));
+        OK(mdist_strategy_broadcast(strategy, &first, &value, &error));
     else
         value = per_replica(strategy, arrays);
     Update update = {variable, assign};

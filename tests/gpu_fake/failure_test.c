@@ -25,7 +25,7 @@ static void tear_down(World *world) {
 /// Replica 1 copies from one half of its memory to the other, and takes no notice of what comes of it.
 static int32_t copy_halves(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_tensor_t to = world->memory[local], from = to;
     if (local == 0) return 0;
     to.shape[0] = from.shape[0] = 500;

@@ -21,13 +21,13 @@ typedef struct World {
 static int32_t set_often(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     const mdist_tensor_t *memory = &world->memory[local];
     void *stream = NULL;
     note(&world->notes[local], MDIST_OK, mdist_replica_stream(replica, &stream, &error), &error, "stream");
     for (int i = 0; i < 20; ++i) {
         gpus->fill(memory->device_index, memory->data, i % 2, kCount * 4, stream);
-        note(&world->notes[local], MDIST_OK, mdist_replica_set_result(replica, 0, memory, &error), &error, "set");
+        note(&world->notes[local], MDIST_OK, mdist_replica_set_result(replica, 0, NULL, memory, &error), &error, "set");
     }
     return 0;
 }

@@ -50,8 +50,9 @@ static void datasets_take_memory_of_the_host(void **state) {
     OK(mdist_dataset_from_tensors(&here, 1, NULL, NULL, &rows, &error));
     const mdist_tensor_t padding = {.data = room, .dtype = MDIST_FLOAT32};
     REFUSED(mdist_dataset_padded_batch(rows, 3, 0, &padding, 1, &out, &error), "padding 0 lies on gpu:0");
-    REFUSED(mdist_dataset_map(rows, leave_alone, NULL, NULL, &there, 1, &out, &error), "output 0 is said to lie");
-    OK(mdist_dataset_map(rows, leave_alone, NULL, NULL, &unsaid, 1, &out, &error)); // whose memory nobody looks at
+    REFUSED(mdist_dataset_map(rows, leave_alone, NULL, NULL, &there, 1, &out, NULL, &error), "output 0 is said to lie");
+    OK(mdist_dataset_map(rows, leave_alone, NULL, NULL, &unsaid, 1, &out, NULL,
+                         &error)); // whose memory nobody looks at
     mdist_dataset_destroy(out);
     mdist_dataset_destroy(rows);
 }

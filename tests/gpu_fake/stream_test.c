@@ -42,7 +42,7 @@ static void tear_down(World *world, mdist_strategy_t *strategy) {
 
 static int32_t ask_and_be_late(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_error_t *error = NULL;
     note(&world->notes[local], MDIST_OK, mdist_replica_stream(replica, &world->streams[local], &error), &error,
          "stream");
@@ -128,7 +128,7 @@ static void a_merge_waits_for_all_streams(void **state) {
 /// The library's copy goes behind what was given to its own stream, then to the caller's.
 static int32_t change_streams(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     Note *const own = &world->notes[local];
     mdist_error_t *error = NULL;
     void *stream = NULL, *now = NULL;
@@ -214,7 +214,7 @@ static void the_cpu_has_no_streams(void **state) {
 /// With gpu.blocking a copy from GPU to GPU is done when the function returns.
 static int32_t copy_and_ask(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_error_t *error = NULL;
     void *stream = NULL;
     Note *const own = &world->notes[local];

@@ -89,7 +89,7 @@ typedef struct World {
 static int32_t assign_in_step(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     Note *const own = &world->notes[local];
     const mdist_tensor_t *there = &world->there[local];
     static const float twos[kCount] = {2, 2, 2};
@@ -201,7 +201,7 @@ static void updates_work_on_each_copy(void **state) {
     const mdist_tensor_t initial = tensor_of(numbers, MDIST_FLOAT32, kCount);
     mdist_variable_t *variable = variable_of(strategy, "v", &initial, MDIST_AGGREGATION_MEAN);
     mdist_value_t *gradient = NULL;
-    OK(mdist_broadcast_to(strategy, &initial, &gradient, &error));
+    OK(mdist_strategy_broadcast(strategy, &initial, &gradient, &error));
     OK(mdist_update(variable, subtract, NULL, &gradient, 1, NULL, 0, &error));
     expect_copies(strategy, variable, 0);
     mdist_value_destroy(gradient);

@@ -69,7 +69,7 @@ MDIST_TEST_HELPER int32_t training_step(mdist_replica_t *replica, void *user_dat
     const mdist_buffer_t host = buffer_of(&ones, MDIST_FLOAT32, 1);
     int32_t finite = 0;
     double norm = 0;
-    int failed = mdist_replica_argument(replica, 0, &input, NULL) != MDIST_OK ||
+    int failed = mdist_replica_argument(replica, 0, NULL, &input, NULL) != MDIST_OK ||
                  mdist_gradients_tensor(t->gradients, local, 0, &gradient, NULL) != MDIST_OK ||
                  mdist_variable_tensor(t->scratch, local, &scratch, NULL) != MDIST_OK;
     failed = failed || mdist_replica_copy(replica, &gradient, &input, NULL) != MDIST_OK ||
@@ -81,7 +81,8 @@ MDIST_TEST_HELPER int32_t training_step(mdist_replica_t *replica, void *user_dat
              mdist_gradients_wait(replica, t->gradients, &norm, &finite, NULL) != MDIST_OK;
     failed = failed || mdist_replica_assign(replica, t->weights, MDIST_ASSIGN_ADD, &gradient, NULL, NULL) != MDIST_OK ||
              mdist_replica_graph(replica, 1, mean_of_scratch, user_data, NULL) != MDIST_OK;
-    return failed || ones != replicas || !finite || mdist_replica_set_result(replica, 0, &scratch, NULL) != MDIST_OK;
+    return failed || ones != replicas || !finite ||
+           mdist_replica_set_result(replica, 0, NULL, &scratch, NULL) != MDIST_OK;
 }
 
 MDIST_TEST_HELPER int all_are(const mdist_tensor_t *tensor, float wanted) {
@@ -121,8 +122,8 @@ MDIST_TEST_HELPER mdist_status_t training_round(Training *t) {
     TRY(mdist_value_per_replica(t->strategy, inputs, replicas, &t->input, &t->error));
     if (t->before_step != NULL) t->before_step();
     TRY(mdist_run(t->strategy, training_step, t, &t->input, 1, &t->result, 1, NULL, &t->error));
-    TRY(mdist_reduce_to(t->strategy, MDIST_SUM, t->result, NULL, &t->reduced, NULL, &t->error));
-    TRY(mdist_fetch(t->strategy, t->reduced, NULL, NULL, NULL, &t->fetched, &t->error));
+    TRY(mdist_strategy_reduce_to(t->strategy, MDIST_SUM, &t->result, NULL, 1, &t->reduced, NULL, &t->error));
+    TRY(mdist_strategy_fetch(t->strategy, t->reduced, NULL, NULL, NULL, &t->fetched, &t->error));
     TRY(mdist_value_tensor(t->fetched, 0, &tensor, &t->error));
     EXPECT(all_are(&tensor, (float)(replicas * replicas)));
     mdist_value_t **const values[] = {&t->input, &t->result, &t->reduced, &t->fetched};

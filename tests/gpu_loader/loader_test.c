@@ -91,7 +91,7 @@ static void a_module_of_another_build_is_refused(void **state) {
     expect(DUMMY("abi"), NULL, 0, "does not match this libmdist: its interface has version 99, this library's has ");
     expect(DUMMY("size"), NULL, 0, "does not match this libmdist: its description has 8 bytes, this library's has ");
     expect(DUMMY("table_size"), NULL, 0, "does not match this libmdist: its table has 16 bytes, this library's has ");
-    expect(DUMMY("version"), NULL, 0, "does not match this libmdist: it was built with libmdist 0.0.9, this is 0.1.0");
+    expect(DUMMY("version"), NULL, 0, "does not match this libmdist: it was built with libmdist 0.0.9, this is 0.2.0");
 }
 
 static void drivers_without_gpus_are_told_apart(void **state) {

@@ -151,7 +151,7 @@ static mdist_status_t perform_literal(Performance *self, const Operation *operat
         tensors[i].data = operand_memory(self, i, DEEPEST + 1, 0, on_gpus, bytes[i].bytes);
         if (on_gpus && !write_tensor_bytes(&tensors[i], bytes[i].bytes)) abort();
     }
-    if (leaf->kind == MDIST_VALUE_MIRRORED) return mdist_broadcast_to(self->strategy, &tensors[0], out, error);
+    if (leaf->kind == MDIST_VALUE_MIRRORED) return mdist_strategy_broadcast(self->strategy, &tensors[0], out, error);
     if (leaf->kind == MDIST_VALUE_PER_REPLICA && operation->code == 0)
         return mdist_value_per_replica(self->strategy, tensors, locals, out, error);
     if (leaf->kind == MDIST_VALUE_PER_REPLICA) {
@@ -218,7 +218,7 @@ static mdist_status_t perform_misplaced(mdist_replica_t *replica, int code, mdis
         case 0:
             return mdist_barrier(replica, NULL, error);
         case 1:
-            return mdist_replica_argument(replica, 0, &tensor, error);
+            return mdist_replica_argument(replica, 0, NULL, &tensor, error);
         case 2:
             return mdist_merge_call(replica, NULL, NULL, NULL, 0, NULL, 0, NULL, error);
         default:
@@ -244,17 +244,18 @@ static mdist_status_t call(Performance *self, const Operation *operation, mdist_
         case ROWS:
             return mdist_value_rows(inputs[0], inputs[1], out, error);
         case REDUCE:
-            return mdist_reduce(strategy, op, inputs[0], operation->axes, (size_t)operation->axis_count, out, NULL,
-                                error);
+            return mdist_strategy_reduce(strategy, op, inputs[0], operation->axes, (size_t)operation->axis_count, out,
+                                         NULL, error);
         case REDUCE_TO:
-            return mdist_reduce_to(strategy, op, inputs[0], destination, out, NULL, error);
+            return mdist_strategy_reduce_to(strategy, op, &inputs[0], (const char *const[]){destination}, 1, out, NULL,
+                                            error);
         case BATCH_REDUCE_TO:
-            return mdist_batch_reduce_to(strategy, op, inputs, destinations, 2, out, NULL, error);
+            return mdist_strategy_reduce_to(strategy, op, inputs, destinations, 2, out, NULL, error);
         case GATHER:
-            return mdist_gather(strategy, inputs[0], operation->axes[0], out, NULL, error);
+            return mdist_strategy_gather(strategy, inputs[0], operation->axes[0], out, NULL, error);
         case FETCH:
-            return mdist_fetch(strategy, inputs[0], destination, operation->code == 0 ? NULL : fetch_nothing,
-                               (void *)operation, out, error);
+            return mdist_strategy_fetch(strategy, inputs[0], destination, operation->code == 0 ? NULL : fetch_nothing,
+                                        (void *)operation, out, error);
         case CREATE:
             return perform_create(self, operation, error);
         case ASSIGN:
@@ -312,7 +313,7 @@ int perform_program(Performance *self, mdist_strategy_t *strategy, const Program
     pthread_mutex_init(&self->mutex, NULL);
     self->strategy = strategy;
     self->program = program;
-    const uint32_t worker = (uint32_t)mdist_strategy_worker(strategy);
+    const uint32_t worker = mdist_strategy_worker(strategy);
     self->first = program->layout.first[worker];
     self->locals = local_count(&program->layout, worker);
     find_places(self);

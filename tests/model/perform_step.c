@@ -91,11 +91,11 @@ static mdist_status_t misplaced(Performance *self, int code, mdist_error_t **err
     mdist_variable_t *variable = NULL;
     switch (code) {
         case 0:
-            return mdist_reduce(self->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, error);
+            return mdist_strategy_reduce(self->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, error);
         case 1:
-            return mdist_gather(self->strategy, NULL, 0, &out, NULL, error);
+            return mdist_strategy_gather(self->strategy, NULL, 0, &out, NULL, error);
         case 2:
-            return mdist_broadcast_to(self->strategy, &tensor, &out, error);
+            return mdist_strategy_broadcast(self->strategy, &tensor, &out, error);
         case 3:
             return mdist_variable_create(self->strategy, "misplaced", &tensor, &variable, NULL, error);
         case 4:
@@ -140,9 +140,9 @@ static mdist_status_t set_result(mdist_replica_t *replica, const Operands *opera
     const Operation *const operation = operands->operation;
     if (operation->root == (int)operands->id) return MDIST_OK; // this one sets none
     if (operation->paths[0] == NULL)
-        return mdist_replica_set_result(replica, (size_t)operation->index, &operands->tensors[0], error);
-    return mdist_replica_set_result_at(replica, (size_t)operation->index, operation->paths[0], &operands->tensors[0],
-                                       error);
+        return mdist_replica_set_result(replica, (size_t)operation->index, NULL, &operands->tensors[0], error);
+    return mdist_replica_set_result(replica, (size_t)operation->index, operation->paths[0], &operands->tensors[0],
+                                    error);
 }
 
 static mdist_status_t collective(mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
@@ -181,8 +181,8 @@ static mdist_status_t call(const Step *step, Operands *operands, mdist_tensor_t 
     switch (operation->kind) {
         case ARGUMENT:
             return operation->paths[0] == NULL
-                       ? mdist_replica_argument(replica, (size_t)operation->index, seen, error)
-                       : mdist_replica_argument_at(replica, (size_t)operation->index, operation->paths[0], seen, error);
+                       ? mdist_replica_argument(replica, (size_t)operation->index, NULL, seen, error)
+                       : mdist_replica_argument(replica, (size_t)operation->index, operation->paths[0], seen, error);
         case NUMBERS:
             *seen = fill(&operation->literal.leaves[0].tensors[operands->id], &operands->inputs[0]);
             return MDIST_OK;
@@ -231,8 +231,8 @@ static int32_t perform_steps(mdist_replica_t *replica, const Step *step) {
     const Step own = {self, step->operation, step->entered, replica};
     Operands operands;
     operands.depth = block->depth;
-    operands.local = (uint32_t)mdist_replica_local_index(replica);
-    operands.id = (uint32_t)mdist_replica_id(replica);
+    operands.local = mdist_replica_local_index(replica);
+    operands.id = mdist_replica_id(replica);
     if (operands.id != self->first + operands.local) note_difference(self, step->operation, "another replica's id");
     for (int i = 0; i < block->count; ++i) {
         operands.operation = block->operations[i];

@@ -213,7 +213,7 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Job *job = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     job->here[id] = 1;
     for (uint32_t c = 0; c < CALLS; ++c) {
         const Plan *plan = &job->plans[c];

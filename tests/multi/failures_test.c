@@ -138,14 +138,15 @@ static mdist_status_t call_across(mdist_strategy_t *strategy, Wrong wrong, int i
     mdist_value_t *const *const values = is_wrong ? &none : &value;
     const int32_t axis = is_wrong ? 3 : 0;
     mdist_status_t status = MDIST_OK;
-    if (wrong == BAD_OP) status = mdist_reduce_to(strategy, is_wrong ? 9 : MDIST_SUM, value, NULL, &out, NULL, why);
-    if (wrong == NO_PLACE_FOR_IT) status = mdist_gather(strategy, value, 0, is_wrong ? NULL : &out, NULL, why);
-    if (wrong == BAD_AXIS) status = mdist_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, why);
-    if (wrong == BAD_HANDLE) status = mdist_reduce(strategy, MDIST_SUM, *values, NULL, 0, &out, NULL, why);
+    if (wrong == BAD_OP)
+        status = mdist_strategy_reduce_to(strategy, is_wrong ? 9 : MDIST_SUM, &value, NULL, 1, &out, NULL, why);
+    if (wrong == NO_PLACE_FOR_IT) status = mdist_strategy_gather(strategy, value, 0, is_wrong ? NULL : &out, NULL, why);
+    if (wrong == BAD_AXIS) status = mdist_strategy_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, why);
+    if (wrong == BAD_HANDLE) status = mdist_strategy_reduce(strategy, MDIST_SUM, *values, NULL, 0, &out, NULL, why);
     if (wrong == NO_BUFFERS)
         status = mdist_strategy_all_reduce(strategy, MDIST_SUM, is_wrong ? NULL : buffers, buffers, 1, NULL, why);
     if (wrong == BAD_SPEC) status = mdist_variable_create(strategy, is_wrong ? "" : "x", &spec, &variable, NULL, why);
-    if (wrong == BAD_BATCH) status = mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, 1, &out, NULL, why);
+    if (wrong == BAD_BATCH) status = mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, 1, &out, NULL, why);
     mdist_variable_destroy(variable);
     mdist_value_destroy(out);
     mdist_value_destroy(value);
@@ -156,8 +157,8 @@ static mdist_status_t call_across(mdist_strategy_t *strategy, Wrong wrong, int i
 /// more.
 static void one_calls_wrongly(void) {
     static const char *const functions[] = {
-        "mdist_reduce_to",           "mdist_gather",          "mdist_reduce",         "mdist_reduce",
-        "mdist_strategy_all_reduce", "mdist_variable_create", "mdist_batch_reduce_to"};
+        "mdist_strategy_reduce_to",  "mdist_strategy_gather", "mdist_strategy_reduce",   "mdist_strategy_reduce",
+        "mdist_strategy_all_reduce", "mdist_variable_create", "mdist_strategy_reduce_to"};
     for (Wrong wrong = 0; wrong < WRONGS; ++wrong) {
         mdist_strategy_t *strategy = join();
         const mdist_status_t own =
@@ -212,7 +213,8 @@ static void require_cause(const mdist_error_t *cause) {
              why_it_fails());
     REQUIRE(strstr(mdist_error_message(cause), sentence) != NULL);
     REQUIRE(mdist_error_native(cause) == 77);
-    REQUIRE(mdist_error_worker(cause) == (int32_t)victim || (rank == victim && mdist_error_worker(cause) == -1));
+    REQUIRE(mdist_error_worker(cause) == victim ||
+            (rank == victim && mdist_error_worker(cause) == MDIST_NONE));
 }
 
 static void one_step_fails(void) {
@@ -270,7 +272,7 @@ static void is_late_for(Call call) {
         mdist_error_t *error = NULL;
         const mdist_status_t status = mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error);
         REQUIRE(status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_ABORTED);
-        REQUIRE(mdist_error_worker(error) == (int32_t)victim);
+        REQUIRE(mdist_error_worker(error) == victim);
         mdist_error_free(error);
     } else {
         GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error));

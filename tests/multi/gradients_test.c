@@ -32,7 +32,7 @@ static void any_order(void) {
 
 static int32_t lone_step(mdist_replica_t *replica, void *user_data) {
     Trial *const self = user_data;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     for (size_t g = 0; g < self->model.count; ++g) {
         mdist_tensor_t tensor;
         DO(mdist_gradients_tensor(self->gradients, local, g, &tensor, error_out));
@@ -116,7 +116,7 @@ static void fail_somehow(void) {
     if (status != wanted || status == MDIST_OK)
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(status == wanted && status != MDIST_OK);
-    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == victim);
     if (self.how == LAGS) REQUIRE(strstr(mdist_error_message(cause), "2 rounds") != NULL);
     mdist_error_free(cause);
     mdist_gradients_destroy(self.gradients);

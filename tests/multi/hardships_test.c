@@ -71,8 +71,8 @@ static void messages_change(void) {
     REQUIRE(!traffic.wrong);
     REQUIRE(status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) ||
             (!control && status == MDIST_ERR_MISMATCH));
-    if (rank == victim && !control) REQUIRE(mdist_error_worker(cause) == 1 - (int32_t)rank);
-    REQUIRE(mdist_error_worker(cause) >= 0);
+    if (rank == victim && !control) REQUIRE(mdist_error_worker(cause) == 1 - rank);
+    REQUIRE(mdist_error_worker(cause) != MDIST_NONE);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -157,7 +157,7 @@ static int forms(void) {
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
     if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
     const int told = status == MDIST_ERR_TIMEOUT || (rank == victim && status == MDIST_ERR_RESOURCE) ||
-                     (mdist_error_worker(error) >= 0 && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
+                     (mdist_error_worker(error) != MDIST_NONE && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
     if (status != MDIST_OK)
         fprintf(stderr, "worker %u, %s: %s: %s\n", rank, strategy == NULL ? "forming" : "running",
                 mdist_status_name(status), mdist_error_message(error));
@@ -215,7 +215,7 @@ static void no_shared_memory_left(void) {
     REQUIRE(!traffic.wrong);
     if (status != MDIST_OK) fprintf(stderr, "# %s: %s\n", mdist_status_name(status), mdist_error_message(error));
     REQUIRE(status == MDIST_OK || status == MDIST_ERR_RESOURCE || status == MDIST_ERR_OUT_OF_MEMORY ||
-            ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_worker(error) >= 0));
+            ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_worker(error) != MDIST_NONE));
     REQUIRE(status == MDIST_OK || getenv("TEST_SHORT") != NULL);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);

@@ -20,7 +20,7 @@ static void one_is_killed(void) {
     }
     mdist_error_t *error = await_illness(strategy);
     REQUIRE(mdist_error_status(error) == MDIST_ERR_PEER_LOST);
-    REQUIRE(mdist_error_worker(error) == (int32_t)victim);
+    REQUIRE(mdist_error_worker(error) == victim);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }

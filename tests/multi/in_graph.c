@@ -4,13 +4,13 @@
 
 static mdist_tensor_t argument(mdist_replica_t *replica, size_t index, const char *path) {
     mdist_tensor_t tensor = {0};
-    GIVES(MDIST_OK, mdist_replica_argument_at(replica, index, path, &tensor, &error));
+    GIVES(MDIST_OK, mdist_replica_argument(replica, index, path, &tensor, &error));
     return tensor;
 }
 
 static void set(mdist_replica_t *replica, size_t index, const char *path, float number) {
     const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 1);
-    GIVES(MDIST_OK, mdist_replica_set_result_at(replica, index, path, &tensor, &error));
+    GIVES(MDIST_OK, mdist_replica_set_result(replica, index, path, &tensor, &error));
 }
 
 static float number_at(mdist_replica_t *replica, size_t index, const char *path) {
@@ -35,7 +35,7 @@ static int32_t nested(mdist_strategy_t *strategy, mdist_value_t *const *argument
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     REQUIRE(mdist_value_count(arguments[0]) == locals && first_replica_of[worker_count] <= MOST);
     mdist_value_t *sum = NULL;
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &sum, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &sum, NULL, &error));
     GIVES(MDIST_OK, mdist_run_named(strategy, "double", &sum, 1, results, 1, NULL, &error));
     mdist_value_destroy(sum);
     return 0;
@@ -70,9 +70,9 @@ static int32_t add(mdist_replica_t *replica, void *user_data) {
     const mdist_tensor_t tensor = argument(replica, 0, "");
     GIVES(MDIST_OK, mdist_replica_assign(replica, variable, MDIST_ASSIGN_ADD, &tensor, NULL, &error));
     mdist_tensor_t copy;
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     GIVES(MDIST_OK, mdist_variable_tensor(variable, local, &copy, &error));
-    GIVES(MDIST_OK, mdist_replica_set_result(replica, 0, &copy, &error));
+    GIVES(MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &copy, &error));
     mdist_variable_destroy(variable);
     return 0;
 }
@@ -98,7 +98,7 @@ static int32_t look(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t copy;
     GIVES(MDIST_OK, mdist_current_strategy(&strategy, &error));
     GIVES(MDIST_OK, mdist_variable_find(strategy, "table", &variable, &error));
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     GIVES(MDIST_OK, mdist_variable_tensor(variable, local, &copy, &error));
     set(replica, 0, "", ((const float *)copy.data)[2 * copy.shape[1] - 1]);
     mdist_variable_destroy(variable);

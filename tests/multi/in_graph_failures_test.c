@@ -58,7 +58,7 @@ static mdist_status_t lead_or_serve(mdist_strategy_t *strategy, const char *name
 static void told_the_cause(mdist_status_t status, const mdist_error_t *error, const char *words, int32_t native) {
     if (status == (rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED) &&
         strstr(mdist_error_message(error), words) != NULL && mdist_error_native(error) == native &&
-        (rank == victim || mdist_error_worker(error) == (int32_t)victim))
+        (rank == victim || mdist_error_worker(error) == victim))
         return;
     fprintf(stderr, "%s of worker %d: %s\n", mdist_status_name(status), mdist_error_worker(error),
             mdist_error_message(error));
@@ -73,7 +73,7 @@ static void one_step_fails(void) {
     char words[64];
     snprintf(words, sizeof words, "the step of replica %u returned 77", victim * locals);
     told_the_cause(status, cause, words, 77);
-    REQUIRE(mdist_error_replica(cause) == (int32_t)(victim * locals));
+    REQUIRE(mdist_error_replica(cause) == (victim * locals));
     mdist_error_free(cause);
     if (rank == 0) GIVES(MDIST_ERR_ABORTED, run(strategy, "meet", &error));
     mdist_strategy_destroy(strategy);
@@ -143,7 +143,7 @@ static void one_is_late(void) {
     if (rank == victim) outlive_others();
     const mdist_status_t status = rank == 0 ? mdist_run_named(strategy, "meet", NULL, 0, NULL, 0, options, &error)
                                             : mdist_serve(strategy, options, &error);
-    REQUIRE(rank == victim ? status < 0 : status == MDIST_ERR_TIMEOUT && mdist_error_worker(error) == (int32_t)victim);
+    REQUIRE(rank == victim ? status < 0 : status == MDIST_ERR_TIMEOUT && mdist_error_worker(error) == victim);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }

@@ -29,7 +29,7 @@ void a_run_is_everybodys(const Client *self) {
     float five = 5;
     const mdist_tensor_t tensor = tensor_of(&five, MDIST_FLOAT32, 1);
     mdist_value_t *own = per_replica(self), *arguments[4] = {own, NULL, plain(100), NULL}, *results[2];
-    GIVES(MDIST_OK, mdist_broadcast_to(self->strategy, &tensor, &arguments[1], &error));
+    GIVES(MDIST_OK, mdist_strategy_broadcast(self->strategy, &tensor, &arguments[1], &error));
     GIVES(MDIST_OK, mdist_value_structure(&path, &own, 1, &arguments[3], &error));
     GIVES(MDIST_OK, mdist_run_named(self->strategy, "combine", arguments, 4, results, 2, NULL, &error));
     has(self, results[0], 105, 10);
@@ -52,21 +52,23 @@ void collectives_and_merges_are_among_all(const Client *self) {
 void values_are_reduced_here(const Client *self) {
     const float replicas = (float)self->replicas;
     mdist_value_t *own = per_replica(self), *out = NULL;
-    GIVES(MDIST_OK, mdist_reduce(self->strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(self->strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
     REQUIRE(number_of(out, 0) == 10 * replicas * (replicas - 1) / 2);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_reduce_to(self->strategy, MDIST_MAX, own, NULL, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(self->strategy, MDIST_MAX, &own, NULL, 1, &out, NULL, &error));
     has(self, out, 10 * (replicas - 1), 0);
-    GIVES(MDIST_OK, mdist_reduce_to(self->strategy, MDIST_MEAN, own, on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0",
-                                    &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(self->strategy, MDIST_MEAN, &own,
+                                             (const char *const[]){on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0"}, 1,
+                                             &out, NULL, &error));
     REQUIRE(number_of(out, 0) == 10 * (replicas - 1) / 2);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_gather(self->strategy, own, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_gather(self->strategy, own, 0, &out, NULL, &error));
     mdist_tensor_t tensor;
     GIVES(MDIST_OK, mdist_value_tensor(out, 0, &tensor, &error));
     REQUIRE(tensor.shape[0] == self->replicas &&
             ((const float *)tensor.data)[self->replicas - 1] == 10 * replicas - 10);
-    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce(self->strategy, MDIST_SUM, out, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_strategy_reduce(self->strategy, MDIST_SUM, out, NULL, 0, &out, NULL, &error));
     mdist_value_destroy(out);
     mdist_value_destroy(own);
 }
@@ -114,9 +116,9 @@ void a_fetch_function_may_command(Client *self) {
     float five = 5;
     const mdist_tensor_t tensor = tensor_of(&five, MDIST_FLOAT32, 1);
     mdist_value_t *mirrored = NULL, *fetched = NULL;
-    GIVES(MDIST_OK, mdist_broadcast_to(self->strategy, &tensor, &mirrored, &error));
-    GIVES(MDIST_OK, mdist_fetch(self->strategy, mirrored, on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0",
-                                fetch_and_run, self, &fetched, &error));
+    GIVES(MDIST_OK, mdist_strategy_broadcast(self->strategy, &tensor, &mirrored, &error));
+    GIVES(MDIST_OK, mdist_strategy_fetch(self->strategy, mirrored, on_gpus() ? "worker:1/gpu:0" : "worker:1/cpu:0",
+                                         fetch_and_run, self, &fetched, &error));
     REQUIRE(number_of(fetched, 0) == 10);
     mdist_value_destroy(fetched);
     mdist_value_destroy(mirrored);

@@ -24,7 +24,7 @@ static int32_t make_mapped(const mdist_input_context_t *context, mdist_dataset_t
     mdist_dataset_t *numbers = NULL, *mapped = NULL;
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
     if (mdist_dataset_range(0, 8 + context->pipeline, 1, &numbers, NULL) != MDIST_OK) return 1;
-    if (mdist_dataset_map(numbers, refuse_third, NULL, NULL, &scalar, 1, &mapped, NULL) != MDIST_OK) return 1;
+    if (mdist_dataset_map(numbers, refuse_third, NULL, NULL, &scalar, 1, &mapped, NULL, NULL) != MDIST_OK) return 1;
     mdist_dataset_batch(mapped, 1, 0, out, NULL);
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(mapped);
@@ -220,7 +220,7 @@ static void a_worker_is_killed(void) {
     const mdist_status_t status = take(iterator, &why);
     // The others may learn of it before the call or in the call.
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
-    REQUIRE(mdist_error_worker(why) == (int32_t)victim);
+    REQUIRE(mdist_error_worker(why) == victim);
     mdist_error_free(why);
     mdist_iterator_destroy(iterator);
     mdist_strategy_destroy(strategy);

@@ -53,7 +53,7 @@ static mdist_dataset_t *lines_in_batches(const char *folder, const char *names, 
     }
     mdist_dataset_t *files = NULL, *rows = NULL, *batches = NULL;
     GIVES(MDIST_OK, mdist_dataset_files(pointers, count, &files, &error));
-    GIVES(MDIST_OK, mdist_dataset_text_lines(files, NULL, &rows, &error));
+    GIVES(MDIST_OK, mdist_dataset_text_lines(files, &rows, NULL, &error));
     GIVES(MDIST_OK, mdist_dataset_batch(rows, batch, 0, &batches, &error));
     mdist_dataset_destroy(files);
     mdist_dataset_destroy(rows);

@@ -67,7 +67,7 @@ static void one_dies_at_any_time(void) {
     if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
     const int in_vain = strategy == NULL && status == MDIST_ERR_TIMEOUT;
     const int told_before = strategy != NULL && status == MDIST_ERR_ABORTED; // before the run
-    const int named = mdist_error_worker(cause) == (int32_t)victim;
+    const int named = mdist_error_worker(cause) == victim;
     if (!in_vain && !(named && (told_before || status == MDIST_ERR_PEER_LOST))) {
         fprintf(stderr, "worker %u, %s: %s, worker %d: %s\n", rank, strategy == NULL ? "forming" : "running",
                 mdist_status_name(status), mdist_error_worker(cause), mdist_error_message(cause));
@@ -102,7 +102,7 @@ static void one_destroys_its_work(void) {
     const mdist_status_t status = mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
     // If all replicas had started it, the operation was finished. Then the others only see that the victim's step ends.
     if (rank != victim || status != MDIST_OK) REQUIRE(status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST);
-    if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    if (rank != victim) REQUIRE(mdist_error_worker(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -284,7 +284,7 @@ static void one_of_many_leaves(void) {
             mdist_error_t *cause = NULL;
             const mdist_status_t status = mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
             REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
-            REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+            REQUIRE(mdist_error_worker(cause) == victim);
             mdist_error_free(cause);
         }
         mdist_strategy_destroy(strategy);

@@ -23,7 +23,7 @@ static void work_in_steps_until_it_ends(mdist_strategy_t *strategy, mdist_step_f
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
     REQUIRE(!traffic->wrong);
-    if (rank != victim) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    if (rank != victim) REQUIRE(mdist_error_worker(cause) == victim);
     mdist_error_free(cause);
 }
 
@@ -66,7 +66,7 @@ static void one_forks_in_a_step(void) {
 static int32_t exiting_step(mdist_replica_t *replica, void *user_data) {
     const int32_t *local = user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
-    if (rank == victim && mdist_replica_local_index(replica) == *local) exit(0);
+    if (rank == victim && (int32_t)mdist_replica_local_index(replica) == *local) exit(0);
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;
 }
 
@@ -76,7 +76,7 @@ static void one_exits_in_a_step(void) {
     int32_t local = (int32_t)mdist_strategy_local_replica_count(strategy) - 1;
     mdist_error_t *cause = NULL;
     const mdist_status_t status = mdist_run(strategy, exiting_step, &local, NULL, 0, NULL, 0, NULL, &cause);
-    REQUIRE(rank != victim && status == MDIST_ERR_PEER_LOST && mdist_error_worker(cause) == (int32_t)victim);
+    REQUIRE(rank != victim && status == MDIST_ERR_PEER_LOST && mdist_error_worker(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }

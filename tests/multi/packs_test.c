@@ -49,7 +49,7 @@ static void check_batch(mdist_strategy_t *strategy, const mdist_call_options_t *
     for (int i = 0; i < VALUES; ++i) values[i] = value_of(strategy, i);
     const char *const to_host[VALUES] = {device_name(0), device_name(0),
                                          NULL}; // two to one device, the rest everywhere
-    GIVES(MDIST_OK, mdist_batch_reduce_to(strategy, MDIST_SUM, values, to_host, VALUES, sums, options, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_SUM, values, to_host, VALUES, sums, options, &error));
     for (int i = 0; i < VALUES; ++i) {
         expect_sum(sums[i], i, mdist_strategy_replica_count(strategy));
         mdist_value_destroy(values[i]);
@@ -105,8 +105,9 @@ static void disagrees_on_packs(void) {
     mdist_value_t *values[VALUES], *sums[VALUES] = {NULL};
     for (int i = 0; i < VALUES; ++i) values[i] = value_of(strategy, i);
     const mdist_call_options_t options = packs_of_bytes(rank == 0 ? 5000 : 0);
-    GIVES(MDIST_ERR_MISMATCH, mdist_batch_reduce_to(strategy, MDIST_SUM, values, NULL, VALUES, sums, &options, &error));
-    REQUIRE(strstr(message, "mdist_batch_reduce_to") != NULL);
+    GIVES(MDIST_ERR_MISMATCH,
+          mdist_strategy_reduce_to(strategy, MDIST_SUM, values, NULL, VALUES, sums, &options, &error));
+    REQUIRE(strstr(message, "mdist_strategy_reduce_to") != NULL);
     REQUIRE(sums[0] == NULL);
     for (int i = 0; i < VALUES; ++i) mdist_value_destroy(values[i]);
     mdist_strategy_destroy(strategy);

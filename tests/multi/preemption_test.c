@@ -17,7 +17,7 @@ static mdist_strategy_t *join_with(const mdist_preemption_options_t *options) {
     return strategy;
 }
 
-static int32_t checked(int32_t *announced_to) {
+static int32_t checked(uint32_t *announced_to) {
     int32_t verdict = -1;
     GIVES(MDIST_OK, mdist_preemption_check(preemption, &verdict, announced_to, NULL, &error));
     return verdict;
@@ -31,12 +31,12 @@ static void leave(mdist_strategy_t *strategy) {
 /// Worker 1 gets a real SIGTERM in its fifth step.
 static void one_is_told_to_go(void) {
     mdist_strategy_t *strategy = join_with(NULL);
-    int32_t announced_to = 7;
+    uint32_t announced_to = 7;
     signal(SIGTERM, on_signal);
     int steps = 0;
     for (int32_t verdict = MDIST_PREEMPTION_GO_ON; verdict == MDIST_PREEMPTION_GO_ON; ++steps) {
         REQUIRE(steps < 5);
-        REQUIRE(announced_to == (steps == 0 ? 7 : -1));
+        REQUIRE(announced_to == (steps == 0 ? 7 : MDIST_NONE));
         if (rank == 1 && steps == 4) REQUIRE(raise(SIGTERM) == 0);
         verdict = checked(&announced_to);
         REQUIRE(verdict == MDIST_PREEMPTION_GO_ON || verdict == MDIST_PREEMPTION_END);
@@ -51,8 +51,8 @@ static void grace_is_that_of_the_worker_that_goes(void) {
     const mdist_preemption_options_t options = {.struct_size = sizeof options,
                                                 .grace_ns = rank == 0 ? 0 : 3600 * (uint64_t)1000000000};
     mdist_strategy_t *strategy = join_with(&options);
-    int32_t announced_to = 7;
-    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_GO_ON && announced_to == -1);
+    uint32_t announced_to = 7;
+    REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_GO_ON && announced_to == MDIST_NONE);
     if (rank != 0) mdist_preemption_announce(preemption);
     REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_SAVE && announced_to == 1);
     REQUIRE(checked(&announced_to) == MDIST_PREEMPTION_GO_ON && announced_to == 1);
@@ -71,8 +71,8 @@ static void another_call_is_told_apart(void) {
     if (rank == 0)
         GIVES(MDIST_ERR_MISMATCH, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
     else
-        GIVES(MDIST_ERR_MISMATCH, mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
-    REQUIRE(strstr(message, "mdist_preemption_check") != NULL && strstr(message, "mdist_reduce") != NULL);
+        GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    REQUIRE(strstr(message, "mdist_preemption_check") != NULL && strstr(message, "mdist_strategy_reduce") != NULL);
     mdist_value_destroy(value);
     leave(strategy);
 }

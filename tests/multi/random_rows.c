@@ -33,8 +33,8 @@ static mdist_dataset_t *kept(mdist_dataset_t *source) {
 
 static mdist_dataset_t *tenfolded(mdist_dataset_t *source, uint32_t parallel) {
     const mdist_tensor_t scalar = int64_scalar();
-    if (parallel == 0) MADE(mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &out, &error), source);
-    MADE(mdist_dataset_map_parallel(source, tenfold, NULL, NULL, &scalar, 1, parallel, 1, &out, &error), source);
+    if (parallel == 0) MADE(mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &out, NULL, &error), source);
+    MADE(mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, parallel), &error), source);
 }
 
 static int32_t read_number(const mdist_tensor_t *inputs, size_t count, const mdist_tensor_t *outputs,
@@ -65,11 +65,11 @@ static mdist_dataset_t *read_from(mdist_dataset_t *names, uint64_t cycle, uint64
     options.cycle_length = cycle;
     options.block_length = block;
     options.parallel_files = parallel;
-    MADE(mdist_dataset_fixed_records(names, 8, 0, 0, &options, &out, &error), names);
+    MADE(mdist_dataset_fixed_records(names, 8, 0, 0, &out, &options, &error), names);
 }
 static mdist_dataset_t *as_numbers(mdist_dataset_t *records) {
     const mdist_tensor_t scalar = int64_scalar();
-    MADE(mdist_dataset_map(records, read_number, NULL, NULL, &scalar, 1, &out, &error), records);
+    MADE(mdist_dataset_map(records, read_number, NULL, NULL, &scalar, 1, &out, NULL, &error), records);
 }
 
 static Pipeline a_source(int from_files) {

@@ -43,7 +43,7 @@ static int32_t reduce_step(mdist_replica_t *replica, void *user_data) {
     for (int op = MDIST_SUM; op <= MDIST_MEAN; ++op) {
         Own own;
         mdist_value_t *out = NULL;
-        fill_own(&own, (uint32_t)mdist_replica_id(replica));
+        fill_own(&own, mdist_replica_id(replica));
         const mdist_status_t status = mdist_all_reduce_rows(replica, (mdist_reduce_op_t)op, &own.index_tensor,
                                                             &own.value_tensor, &out, NULL, NULL);
         const int right = status == MDIST_OK && is_all(out, 0, n, op == MDIST_MEAN ? (float)n : 1);
@@ -69,10 +69,10 @@ static void joins_rows(void) {
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, indices, locals, &which, &error));
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, values, locals, &numbers, &error));
     GIVES(MDIST_OK, mdist_value_rows(which, numbers, &rows, &error));
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
     REQUIRE(is_all(out, 0, n, 1));
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_reduce_to(strategy, MDIST_MEAN, rows, NULL, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &rows, NULL, 1, &out, NULL, &error));
     for (uint32_t local = 0; local < locals; ++local) REQUIRE(is_all(out, local, n, (float)n));
     mdist_value_destroy(out);
     mdist_value_t *const made[] = {which, numbers, rows};
@@ -91,7 +91,7 @@ static void disagrees(void) {
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, &indices, 1, &which, &error));
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, &values, 1, &numbers, &error));
     GIVES(MDIST_OK, mdist_value_rows(which, numbers, &rows, &error));
-    GIVES(MDIST_ERR_MISMATCH, mdist_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
     REQUIRE(strstr(message, "float32 [*]") != NULL && strstr(message, "float64 [*]") != NULL);
     mdist_value_t *const made[] = {which, numbers, rows};
     for (int i = 0; i < 3; ++i) mdist_value_destroy(made[i]);

@@ -19,7 +19,7 @@ static int set(mdist_replica_t *replica, const char *path, float x, uint64_t ele
     float several[8];
     for (int i = 0; i < 8; ++i) several[i] = x;
     const mdist_tensor_t tensor = tensor_of(several, MDIST_FLOAT32, elements);
-    return mdist_replica_set_result_at(replica, 0, path, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, path, &tensor, NULL) != MDIST_OK;
 }
 
 /// Sets {"loss": id, "rows": [id, id, ...]} with id + 1 rows.
@@ -43,16 +43,16 @@ static void reduces_leaf_by_leaf(void) {
     const char *const twice[] = {"m.0", "m.1"};
     mdist_value_t *const same[] = {loss, loss};
     GIVES(MDIST_OK, mdist_value_structure(twice, same, 2, &both[0], &error));
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, both[0], NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, both[0], NULL, 0, &out, NULL, &error));
     REQUIRE(at(out, "m.0", 0) == ids && at(out, "m.1", 0) == ids);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_reduce_to(strategy, MDIST_MEAN, both[0], NULL, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &both[0], NULL, 1, &out, NULL, &error));
     for (uint32_t i = 0; i < locals; ++i) REQUIRE(at(out, "m.1", i) == ids / (float)n);
     mdist_value_destroy(out);
     const char *const targets[] = {NULL, device_name(0)};
     mdist_value_t *outs[2];
     both[1] = both[0];
-    GIVES(MDIST_OK, mdist_batch_reduce_to(strategy, MDIST_SUM, both, targets, 2, outs, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_SUM, both, targets, 2, outs, NULL, &error));
     for (int i = 0; i < 2; ++i) {
         REQUIRE(at(outs[i], "m.0", 0) == ids);
         mdist_value_destroy(outs[i]);
@@ -63,12 +63,12 @@ static void reduces_leaf_by_leaf(void) {
     const int32_t axis = 0;
     mdist_value_t *only = NULL;
     GIVES(MDIST_OK, mdist_value_structure(named, &rows, 1, &only, &error));
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, only, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, only, &axis, 1, &out, NULL, &error));
     float wanted = 0;
     for (uint32_t id = 0; id < n; ++id) wanted += (float)(id * (id + 1));
     REQUIRE(at(out, "rows", 0) == wanted);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_gather(strategy, only, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_gather(strategy, only, 0, &out, NULL, &error));
     mdist_value_t *gathered = NULL;
     mdist_tensor_t all;
     GIVES(MDIST_OK, mdist_value_at(out, "rows", &gathered, &error));
@@ -90,7 +90,7 @@ static void differs_between_workers(void) {
     static char names[][4] = {"a", "b"};
     mdist_value_t *value = NULL, *out = NULL;
     GIVES(MDIST_OK, mdist_run(strategy, set_name, names[rank == 1], NULL, 0, &value, 1, NULL, &error));
-    GIVES(MDIST_ERR_MISMATCH, mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
     REQUIRE(strstr(message, "\"a\"") != NULL && strstr(message, "\"b\"") != NULL);
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);
@@ -112,7 +112,7 @@ static void differs_within_a_worker(void) {
     REQUIRE(status == MDIST_ERR_MISMATCH || (rank == 0 && (status == MDIST_OK || status == MDIST_ERR_ABORTED)));
     if (rank != 1 && status == MDIST_OK) {
         error = NULL;
-        REQUIRE(mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error) < 0);
+        REQUIRE(mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error) < 0);
         REQUIRE(strstr(mdist_error_message(error), "\"a\" on replica 2 and not on replica 3") != NULL);
         mdist_error_free(error);
     }
@@ -136,10 +136,10 @@ static void maps_elements(void) {
         float sum = 0;
         for (uint64_t i = 0; i < count; ++i) sum += (float)(i * i);
         GIVES(MDIST_OK, mdist_map(strategy, count, square, NULL, NULL, 0, &value, 1, NULL, &error));
-        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, &error));
         REQUIRE(at(out, "square", 0) == sum);
         mdist_value_destroy(out);
-        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, value, &axis, 1, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, value, &axis, 1, &out, NULL, &error));
         REQUIRE(at(out, "square", 0) == (float)((double)sum / (double)count));
         mdist_value_destroy(out);
         mdist_value_destroy(value);
@@ -169,7 +169,7 @@ static void makes_values_by_function(void) {
     uint32_t seen = 0;
     GIVES(MDIST_OK, mdist_values_from_function(strategy, give_id, &seen, &value, &error));
     REQUIRE(seen == n && mdist_value_kind(value) == MDIST_VALUE_PER_REPLICA);
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
     REQUIRE(at(out, "", 0) == (float)(n * (n - 1) / 2));
     mdist_value_destroy(out);
     mdist_value_destroy(value);

@@ -135,7 +135,7 @@ int strike_later(Traffic *traffic) {
 
 int32_t traffic_step(mdist_replica_t *replica, void *user_data) {
     Traffic *traffic = user_data;
-    Place place = {replica, (uint32_t)mdist_replica_id(replica), mdist_replica_count(replica), NULL, NULL};
+    Place place = {replica, mdist_replica_id(replica), mdist_replica_count(replica), NULL, NULL};
     place.in = malloc(sizeof(float) * MOST_PART * place.count);
     place.out = malloc(sizeof(float) * MOST_PART * place.count);
     int32_t result = place.in == NULL || place.out == NULL ? 3 : 0;

@@ -30,7 +30,7 @@ static int32_t ids_step(mdist_replica_t *replica, void *user_data) {
     const uint64_t shape[] = {(uint64_t)id + 1};
     mdist_tensor_t tensor;
     if (mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 1, &tensor, NULL) != MDIST_OK) return 1;
-    return mdist_replica_set_result(replica, 0, &tensor, NULL);
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL);
 }
 
 static void reduces_over_all(void) {
@@ -52,14 +52,14 @@ static void reduces_over_all(void) {
         sum += (float)((id + 1) * (id + 1));
         count += (float)(id + 1);
     }
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, ids, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, ids, &axis, 1, &out, NULL, &error));
     REQUIRE(first(out) == sum);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, ids, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, ids, &axis, 1, &out, NULL, &error));
     REQUIRE(fabsf(first(out) - sum / count) < 1e-5f);
     mdist_value_destroy(out);
 
-    GIVES(MDIST_OK, mdist_gather(strategy, ids, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_gather(strategy, ids, 0, &out, NULL, &error));
     mdist_tensor_t all;
     GIVES(MDIST_OK, mdist_value_tensor(out, 0, &all, &error));
     REQUIRE(all.rank == 1 && all.shape[0] == n * (n + 1) / 2);
@@ -73,15 +73,15 @@ static void reduces_over_all(void) {
     // worker, its meaning is unclear.
     mdist_value_t *own = plain((float)rank + 1);
     if (one_each) {
-        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
         REQUIRE(first(out) == (float)(n * (n + 1)) / 2);
         mdist_value_destroy(out);
-        GIVES(MDIST_OK, mdist_reduce_to(strategy, MDIST_MEAN, own, NULL, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &own, NULL, 1, &out, NULL, &error));
         REQUIRE(first(out) == ((float)n + 1) / 2);
         mdist_value_destroy(out);
     } else {
-        GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
-        GIVES(MDIST_OK, mdist_reduce(strategy, MDIST_MEAN, own, NULL, 0, &out, NULL, &error));
+        GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, own, NULL, 0, &out, NULL, &error));
         REQUIRE(first(out) == (float)rank + 1);
         mdist_value_destroy(out);
     }

@@ -174,7 +174,7 @@ static int32_t befall(Failing *self, mdist_replica_t *replica) {
 static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     Failing *self = user_data;
     const uint32_t n = (uint32_t)mdist_replica_count(replica);
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     const int struck = rank == victim && local == 0;
     int failed = 0;
     for (int at = 0; at < DEPTH; ++at) all[local][at].work = NULL;
@@ -216,7 +216,7 @@ static void fail_somehow(void) {
     REQUIRE(status == told || (self.how == IS_LATE && rank == victim));
     // A work may be done before it is destroyed.
     if (rank != victim) REQUIRE(status != MDIST_OK || self.how == DESTROYS);
-    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == (int32_t)victim);
+    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(self.strategy);
 }

@@ -156,8 +156,7 @@ void Worker::look() {
             if (process.alive() && !process.stopped()) look();
         });
     } else if (job.simulation.now() >= late_ns) {
-        peers.fail(Failure(MDIST_ERR_TIMEOUT, "an exchange took too long")
-                       .worker(static_cast<int32_t>(peers.awaited(exchange))));
+        peers.fail(Failure(MDIST_ERR_TIMEOUT, "an exchange took too long").worker(peers.awaited(exchange)));
         look();
     }
 }
@@ -324,7 +323,7 @@ void Job::check_one_loss() {
         for (const auto &[rank, worker] : members) {
             if (rank == lost_rank || worker->finished) continue;
             if (worker->failure->status() != MDIST_ERR_PEER_LOST ||
-                worker->failure->worker() != static_cast<int32_t>(lost_rank))
+                worker->failure->worker() != lost_rank)
                 blame(text("worker ", rank, " says of the loss: ", worker->failure->message()));
             if (worker->failed_ns > lost_ns + soon)
                 blame(text("worker ", rank, " knew of the loss after ", (worker->failed_ns - lost_ns) / kMillisecond,

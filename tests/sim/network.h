@@ -150,7 +150,7 @@ class Network {
         for (const auto &[way, pending] : std::exchange(ends_[self].complete, {})) --way->incomplete, --pending->count;
         for (uint32_t peer = 0; peer < parties_; ++peer)
             if (waits_in_vain(self, peer))
-                throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " is gone")).worker(static_cast<int32_t>(peer));
+                throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " is gone")).worker(peer);
     }
 
     bool waits_in_vain(uint32_t self, uint32_t peer) {

@@ -194,7 +194,7 @@ class Run {
         if (!first_failure_) return "";
         const bool mismatch = fault_ == Fault::kOtherCall;
         if (first_failure_->status() != (mismatch ? MDIST_ERR_MISMATCH : MDIST_ERR_PEER_LOST) ||
-            (!mismatch && first_failure_->worker() != static_cast<int32_t>(culprit_)))
+            (!mismatch && first_failure_->worker() != culprit_))
             return text("the first failure is ", first_failure_->message());
         return "";
     }

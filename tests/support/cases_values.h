@@ -20,22 +20,22 @@ MDIST_TEST_HELPER int32_t ids_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     float id = (float)mdist_replica_id(replica);
     const mdist_tensor_t tensor = tensor_of(&id, MDIST_FLOAT32, 1);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK;
 }
 
 /// Local results are the local ids. Gathered over all workers they are 0 to n - 1. Their sum is n (n - 1) / 2.
 MDIST_TEST_HELPER int case_replica_ids(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const uint32_t first = (uint32_t)mdist_strategy_worker(strategy) * locals;
+    const uint32_t first = mdist_strategy_worker(strategy) * locals;
     mdist_value_t *ids = NULL, *all = NULL, *sum = NULL;
     mdist_tensor_t tensor;
     NEED_OK(mdist_run(strategy, ids_step, NULL, NULL, 0, &ids, 1, NULL, NULL));
     for (uint32_t i = 0; i < locals; ++i) NEED(first_at(ids, "", i) == (float)(first + i));
-    NEED_OK(mdist_gather(strategy, ids, 0, &all, NULL, NULL));
+    NEED_OK(mdist_strategy_gather(strategy, ids, 0, &all, NULL, NULL));
     NEED_OK(mdist_value_tensor(all, 0, &tensor, NULL));
     NEED(tensor.shape[0] == mdist_strategy_replica_count(strategy));
     for (uint64_t i = 0; i < tensor.shape[0]; ++i) NEED(((const float *)tensor.data)[i] == (float)i);
-    NEED_OK(mdist_reduce(strategy, MDIST_SUM, ids, NULL, 0, &sum, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_SUM, ids, NULL, 0, &sum, NULL, NULL));
     NEED(first_at(sum, "", 0) == sum_of_ids(strategy));
     mdist_value_destroy(ids);
     mdist_value_destroy(all);
@@ -66,7 +66,7 @@ MDIST_TEST_HELPER int case_nested_results(mdist_strategy_t *strategy) {
 
 MDIST_TEST_HELPER float argument_at_path(mdist_replica_t *replica, const char *path) {
     mdist_tensor_t tensor;
-    if (mdist_replica_argument_at(replica, 0, path, &tensor, NULL) != MDIST_OK) return -1e9f;
+    if (mdist_replica_argument(replica, 0, path, &tensor, NULL) != MDIST_OK) return -1e9f;
     return *(const float *)tensor.data;
 }
 MDIST_TEST_HELPER int32_t add_one_step(mdist_replica_t *replica, void *user_data) {
@@ -86,7 +86,7 @@ MDIST_TEST_HELPER int32_t combine_step(mdist_replica_t *replica, void *user_data
 /// r + 1, then {a: 2x, b: x^2} of it, then a + 2b + 2: [6, 14] with two replicas.
 MDIST_TEST_HELPER int case_results_as_arguments(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const uint32_t first = (uint32_t)mdist_strategy_worker(strategy) * locals;
+    const uint32_t first = mdist_strategy_worker(strategy) * locals;
     mdist_value_t *one = NULL, *two = NULL, *three = NULL;
     NEED_OK(mdist_run(strategy, add_one_step, NULL, NULL, 0, &one, 1, NULL, NULL));
     NEED_OK(mdist_run(strategy, double_and_square_step, NULL, &one, 1, &two, 1, NULL, NULL));
@@ -105,7 +105,7 @@ MDIST_TEST_HELPER int case_results_as_arguments(mdist_strategy_t *strategy) {
 MDIST_TEST_HELPER int32_t sum_up(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                  mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
-    return mdist_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) != MDIST_OK;
+    return mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) != MDIST_OK;
 }
 MDIST_TEST_HELPER int32_t merge_sum_step(mdist_replica_t *replica, void *user_data) {
     float x = *(const float *)user_data + (float)mdist_replica_id(replica);
@@ -128,7 +128,7 @@ MDIST_TEST_HELPER int32_t merge_and_run_step(mdist_replica_t *replica, void *use
 /// v = 3 + id, merged by SUM, s + v: [10, 11] with two replicas; and the same in a run inside of a merge.
 MDIST_TEST_HELPER int case_merges(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const uint32_t first = (uint32_t)mdist_strategy_worker(strategy) * locals;
+    const uint32_t first = mdist_strategy_worker(strategy) * locals;
     const mdist_step_fn steps[] = {merge_sum_step, merge_and_run_step};
     float three = 3;
     for (int s = 0; s < 2; ++s) {
@@ -150,7 +150,7 @@ MDIST_TEST_HELPER int case_scopes(mdist_strategy_t *strategy) {
     for (int i = 0; i < 2; ++i) {
         NEED_OK(mdist_current_strategy(&current, NULL));
         NEED(current == strategy);
-        NEED_OK(mdist_reduce(strategy, MDIST_SUM, ids, NULL, 0, &sum, NULL, NULL));
+        NEED_OK(mdist_strategy_reduce(strategy, MDIST_SUM, ids, NULL, 0, &sum, NULL, NULL));
         NEED(first_at(sum, "", 0) == sum_of_ids(strategy));
         mdist_value_destroy(sum);
         NEED_OK(mdist_scope_exit(strategy, NULL));
@@ -217,7 +217,7 @@ MDIST_TEST_HELPER int32_t tuple_step(mdist_replica_t *replica, void *user_data) 
     (void)user_data;
     float both[2] = {1, 2};
     const mdist_tensor_t tensor = tensor_of(both, MDIST_FLOAT32, 2);
-    if (mdist_replica_set_result(replica, 1, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_set_result(replica, 1, NULL, &tensor, NULL) != MDIST_OK) return 1;
     return set_scalar(replica, 0, "0", 3 + 1) || set_scalar(replica, 0, "1", 3 - 1);
 }
 
@@ -226,13 +226,13 @@ MDIST_TEST_HELPER int case_reduce(mdist_strategy_t *strategy) {
     const int32_t axis = 0;
     mdist_value_t *results[2], *out = NULL;
     NEED_OK(mdist_run(strategy, tuple_step, NULL, NULL, 0, results, 2, NULL, NULL));
-    NEED_OK(mdist_reduce(strategy, MDIST_SUM, results[0], NULL, 0, &out, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_SUM, results[0], NULL, 0, &out, NULL, NULL));
     NEED(first_at(out, "0", 0) == 4 * count_of(strategy) && first_at(out, "1", 0) == 2 * count_of(strategy));
     mdist_value_destroy(out);
-    NEED_OK(mdist_reduce(strategy, MDIST_MEAN, results[1], &axis, 1, &out, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_MEAN, results[1], &axis, 1, &out, NULL, NULL));
     NEED(first_at(out, "", 0) == 1.5f);
     mdist_value_destroy(out);
-    NEED_OK(mdist_reduce(strategy, MDIST_SUM, results[1], &axis, 1, &out, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_SUM, results[1], &axis, 1, &out, NULL, NULL));
     NEED(first_at(out, "", 0) == 3 * count_of(strategy));
     mdist_value_destroy(out);
     for (int i = 0; i < 2; ++i) mdist_value_destroy(results[i]);
@@ -244,14 +244,14 @@ MDIST_TEST_HELPER int case_reduce(mdist_strategy_t *strategy) {
 MDIST_TEST_HELPER int case_plain_values(mdist_strategy_t *strategy) {
     const int refused = mdist_strategy_local_replica_count(strategy) > 1;
     mdist_value_t *five = plain_scalar(5), *zero = plain_scalar(0), *out = NULL;
-    NEED_OK(mdist_reduce(strategy, MDIST_MEAN, five, NULL, 0, &out, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_MEAN, five, NULL, 0, &out, NULL, NULL));
     NEED(first_at(out, "", 0) == 5);
     mdist_value_destroy(out);
-    NEED_OK(mdist_reduce(strategy, MDIST_SUM, zero, NULL, 0, &out, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_SUM, zero, NULL, 0, &out, NULL, NULL));
     NEED(first_at(out, "", 0) == 0);
     mdist_value_destroy(out);
     out = NULL;
-    const mdist_status_t status = mdist_reduce(strategy, MDIST_SUM, five, NULL, 0, &out, NULL, NULL);
+    const mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_SUM, five, NULL, 0, &out, NULL, NULL);
     NEED(status == (refused ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK));
     NEED(refused || first_at(out, "", 0) == 5 * count_of(strategy));
     mdist_value_t *const values[] = {five, zero, out};
@@ -263,7 +263,7 @@ MDIST_TEST_HELPER int32_t mean_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     mdist_tensor_t rows;
     float sum = 0;
-    NEED_OK(mdist_replica_argument(replica, 0, &rows, NULL));
+    NEED_OK(mdist_replica_argument(replica, 0, NULL, &rows, NULL));
     for (uint64_t i = 0; i < rows.shape[0]; ++i) sum += ((const float *)rows.data)[i];
     return set_scalar(replica, 0, "", rows.shape[0] == 0 ? 0 : sum / (float)rows.shape[0]);
 }
@@ -284,9 +284,9 @@ MDIST_TEST_HELPER int case_uneven_means(mdist_strategy_t *strategy) {
     NEED_OK(mdist_iterator_create(datasets[2], &iterator, NULL));
     NEED_OK(mdist_iterator_next_value(iterator, &element, NULL));
     NEED_OK(mdist_run(strategy, mean_step, NULL, &element, 1, &own, 1, NULL, NULL));
-    NEED_OK(mdist_reduce(strategy, MDIST_MEAN, own, NULL, 0, &mean, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_MEAN, own, NULL, 0, &mean, NULL, NULL));
     NEED(first_at(mean, "", 0) == means[mdist_strategy_replica_count(strategy) - 1]);
-    NEED_OK(mdist_reduce(strategy, MDIST_MEAN, element, &axis, 1, &of_all, NULL, NULL));
+    NEED_OK(mdist_strategy_reduce(strategy, MDIST_MEAN, element, &axis, 1, &of_all, NULL, NULL));
     NEED(first_at(of_all, "", 0) == 6);
     mdist_value_t *const values[] = {element, own, mean, of_all};
     for (int i = 0; i < 4; ++i) mdist_value_destroy(values[i]);
@@ -302,9 +302,9 @@ MDIST_TEST_HELPER int32_t pair_step(mdist_replica_t *replica, void *user_data) {
     const mdist_tensor_t tensor = tensor_of(pair, MDIST_FLOAT32, 2), rows = tensor_of(row, MDIST_FLOAT32, 2);
     int64_t numbers[2] = {mdist_replica_id(replica), mdist_replica_id(replica) + 1};
     const mdist_tensor_t indices = tensor_of(numbers, MDIST_INT64, 2);
-    return mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK ||
-           mdist_replica_set_result(replica, 1, &indices, NULL) != MDIST_OK ||
-           mdist_replica_set_result(replica, 2, &rows, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK ||
+           mdist_replica_set_result(replica, 1, NULL, &indices, NULL) != MDIST_OK ||
+           mdist_replica_set_result(replica, 2, NULL, &rows, NULL) != MDIST_OK;
 }
 
 /// Pairs [1, 2], [3, 4] ... in one batch sum to [n^2, n^2 + n]. With four replicas that is [16, 20], and MEAN is
@@ -320,13 +320,13 @@ MDIST_TEST_HELPER int case_batches_and_rows(mdist_strategy_t *strategy) {
         const float by = i == 0 ? 1 : n;
         mdist_value_t *const pairs[] = {results[0], results[0]};
         const char *const targets[] = {NULL, device_name(0)};
-        NEED_OK(mdist_batch_reduce_to(strategy, ops[i], pairs, targets, 2, out, NULL, NULL));
+        NEED_OK(mdist_strategy_reduce_to(strategy, ops[i], pairs, targets, 2, out, NULL, NULL));
         for (int j = 0; j < 2; ++j) {
             NEED_OK(mdist_value_tensor(out[j], 0, &values, NULL));
             NEED(((const float *)values.data)[0] == n * n / by && ((const float *)values.data)[1] == (n * n + n) / by);
             mdist_value_destroy(out[j]);
         }
-        NEED_OK(mdist_reduce(strategy, ops[i], rows, NULL, 0, &out[0], NULL, NULL));
+        NEED_OK(mdist_strategy_reduce(strategy, ops[i], rows, NULL, 0, &out[0], NULL, NULL));
         NEED_OK(mdist_value_tensor(out[0], 0, &values, NULL));
         NEED_OK(mdist_value_indices(out[0], 0, &indices, NULL));
         NEED((float)indices.shape[0] == 2 * n);
@@ -345,11 +345,11 @@ MDIST_TEST_HELPER int32_t row_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     float three[3] = {1, 2, 3};
     mdist_tensor_t tensor = tensor_of(three, MDIST_FLOAT32, 3);
-    if (mdist_replica_set_result(replica, 0, &tensor, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_set_result(replica, 0, NULL, &tensor, NULL) != MDIST_OK) return 1;
     tensor.rank = 2;
     tensor.shape[0] = 1;
     tensor.shape[1] = 3;
-    return mdist_replica_set_result(replica, 1, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, 1, NULL, &tensor, NULL) != MDIST_OK;
 }
 
 /// [1, 2, 3] and [[1, 2, 3]] are joined n times along any axis.
@@ -359,7 +359,7 @@ MDIST_TEST_HELPER int case_gather(mdist_strategy_t *strategy) {
     mdist_tensor_t tensor;
     NEED_OK(mdist_run(strategy, row_step, NULL, NULL, 0, results, 2, NULL, NULL));
     for (int i = 0; i < 3; ++i) {
-        NEED_OK(mdist_gather(strategy, results[i == 0 ? 0 : 1], i == 2 ? 1 : 0, &out, NULL, NULL));
+        NEED_OK(mdist_strategy_gather(strategy, results[i == 0 ? 0 : 1], i == 2 ? 1 : 0, &out, NULL, NULL));
         NEED_OK(mdist_value_tensor(out, 0, &tensor, NULL));
         NEED(tensor.shape[0] == (i == 0   ? 3 * n
                                  : i == 1 ? n

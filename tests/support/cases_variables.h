@@ -132,7 +132,7 @@ MDIST_TEST_HELPER int32_t create_step(mdist_replica_t *replica, void *user_data)
     mdist_variable_t *variable = NULL;
     NEED_OK(mdist_replica_variable_create(replica, "made in a step", &initial, &variable, NULL, NULL));
     NEED(strcmp(mdist_variable_name(variable), "made in a step") == 0);
-    const float own = copy_of_replica(variable, (uint32_t)mdist_replica_local_index(replica));
+    const float own = copy_of_replica(variable, mdist_replica_local_index(replica));
     NEED_OK(mdist_barrier(replica, NULL, NULL)); // all replicas have read it
     mdist_variable_destroy(variable);
     return own == 1 ? 0 : __LINE__;
@@ -147,7 +147,7 @@ MDIST_TEST_HELPER int case_creation_in_a_step(mdist_strategy_t *strategy) {
 MDIST_TEST_HELPER int32_t add_rows_step(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t rows;
     float sum = 0;
-    NEED_OK(mdist_replica_argument(replica, 0, &rows, NULL));
+    NEED_OK(mdist_replica_argument(replica, 0, NULL, &rows, NULL));
     for (uint64_t i = 0; i < rows.shape[0]; ++i) sum += ((const float *)rows.data)[i];
     const mdist_tensor_t tensor = tensor_of(&sum, MDIST_FLOAT32, 0);
     NEED_OK(mdist_replica_assign(replica, (mdist_variable_t *)user_data, MDIST_ASSIGN_ADD, &tensor, NULL, NULL));

@@ -107,7 +107,7 @@ MDIST_TEST_HELPER void fill(const Trial *self, const mdist_tensor_t *tensor, uin
 
 /// Does one round: hands in all gradients, each replica in an order of its own.
 MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int round) {
-    const uint32_t id = (uint32_t)mdist_replica_id(replica), local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
     size_t order[MOST_GRADIENTS];
     for (size_t i = 0; i < self->model.count; ++i) {
         const size_t j = mixed(mixed(self->seed, id + 7), (uint64_t)round * 100 + i) % (i + 1);
@@ -151,7 +151,7 @@ MDIST_TEST_HELPER int32_t reduce_plainly(mdist_replica_t *replica, Trial *self, 
     mdist_buffer_t buffers[MOST_GRADIENTS];
     for (size_t i = 0; i < self->model.count; ++i) {
         const mdist_tensor_t *like = &self->model.like[i];
-        add_up(self, memory[i], (uint32_t)mdist_replica_id(replica), i);
+        add_up(self, memory[i], mdist_replica_id(replica), i);
         buffers[i] = buffer_of(memory[i], (mdist_dtype_t)like->dtype, like->shape[0]);
     }
     DO(mdist_all_reduce(replica, self->op, buffers, buffers, self->model.count, NULL, error_out));
@@ -180,7 +180,7 @@ MDIST_TEST_HELPER void clip_plainly(const Trial *self, void *const *memory, doub
 }
 
 MDIST_TEST_HELPER int32_t compare(mdist_replica_t *replica, Trial *self, void *const *memory) {
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     Note *const told = &self->notes[local];
     for (size_t g = 0; g < self->model.count; ++g) {
         const mdist_tensor_t *like = &self->model.like[g];
@@ -194,7 +194,7 @@ MDIST_TEST_HELPER int32_t compare(mdist_replica_t *replica, Trial *self, void *c
 }
 
 MDIST_TEST_HELPER int32_t compare_with_plain(mdist_replica_t *replica, Trial *self, void *const *memory) {
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     if (reduce_plainly(replica, self, memory) != 0) return 1;
     const double norm = plain_norm(self, memory);
     if (!(fabs(self->norms[local] - norm) <= 1e-12 * norm) || self->finite[local] != 1) {

@@ -37,20 +37,20 @@ MDIST_TEST_HELPER int32_t loop_step(mdist_replica_t *replica, void *user_data) {
     const int32_t id = mdist_replica_id(replica);
     mdist_tensor_t x, y;
     float sum = 0, both = 0, number = (float)mdist_loop_iterations(loop), mean = number + (float)id, first[8];
-    NEED_OK(mdist_replica_argument_at(replica, 0, "x", &x, NULL));
-    NEED_OK(mdist_replica_argument_at(replica, 0, "y.neg", &y, NULL));
+    NEED_OK(mdist_replica_argument(replica, 0, "x", &x, NULL));
+    NEED_OK(mdist_replica_argument(replica, 0, "y.neg", &y, NULL));
     for (uint64_t i = 0; i < x.shape[0]; ++i) sum += ((const float *)x.data)[i];
     for (uint64_t i = 0; i < x.shape[0]; ++i) both += ((const float *)x.data)[i] + ((const float *)y.data)[i];
     for (int i = 0; i < 8; ++i) first[i] = mean;
     NEED(both == 0);
     const mdist_tensor_t tensors[] = {tensor_of(&sum, MDIST_FLOAT32, 0), tensor_of(&mean, MDIST_FLOAT32, 0),
                                       tensor_of(first, MDIST_FLOAT32, (uint64_t)id + 1)};
-    NEED_OK(mdist_replica_set_result(replica, 0, &tensors[0], NULL));
+    NEED_OK(mdist_replica_set_result(replica, 0, NULL, &tensors[0], NULL));
     NEED_OK(mdist_replica_set_output(replica, loop, "sum", &tensors[1], MDIST_AGGREGATION_SUM, NULL));
     NEED_OK(
         mdist_replica_set_output(replica, loop, "sum", &tensors[0], MDIST_AGGREGATION_SUM, NULL)); // this one counts
     NEED_OK(mdist_replica_set_output(replica, loop, "id.mean", &tensors[1], MDIST_AGGREGATION_MEAN, NULL));
-    const uint32_t local = (uint32_t)mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     NEED_OK(mdist_loop_set_object(loop, "mine", local, (char *)user_data + local, NULL));
     NEED(mdist_replica_set_output(replica, loop, "none", &tensors[0], MDIST_AGGREGATION_NONE, NULL) ==
          MDIST_ERR_INVALID_ARGUMENT);

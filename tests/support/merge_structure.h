@@ -14,13 +14,16 @@ MDIST_TEST_HELPER int32_t reduce_structure(mdist_strategy_t *strategy, mdist_val
     if (argument_count != 2 || result_count != 3) return 21;
     if (mdist_value_kind(arguments[0]) != MDIST_VALUE_STRUCTURE || mdist_value_leaf_count(arguments[0]) != 2) return 22;
     if (strcmp(mdist_value_leaf_path(arguments[0], 1), "grads.1") != 0) return 23;
-    if (mdist_reduce_to(strategy, MDIST_SUM, arguments[0], NULL, &results[0], NULL, NULL) != MDIST_OK) return 24;
-    return mdist_reduce_to(strategy, MDIST_MEAN, arguments[1], NULL, &results[1], NULL, NULL) != MDIST_OK ? 25 : 0;
+    if (mdist_strategy_reduce_to(strategy, MDIST_SUM, &arguments[0], NULL, 1, &results[0], NULL, NULL) != MDIST_OK)
+        return 24;
+    return mdist_strategy_reduce_to(strategy, MDIST_MEAN, &arguments[1], NULL, 1, &results[1], NULL, NULL) != MDIST_OK
+               ? 25
+               : 0;
 }
 
 MDIST_TEST_HELPER int gives_at(mdist_replica_t *replica, const char *path, float wanted) {
     mdist_tensor_t tensor;
-    if (mdist_replica_merge_result_at(replica, 0, path, &tensor, NULL) != MDIST_OK) return 0;
+    if (mdist_replica_merge_result(replica, 0, path, &tensor, NULL) != MDIST_OK) return 0;
     return tensor.dtype == MDIST_FLOAT32 && tensor.rank == 0 && *(const float *)tensor.data == wanted;
 }
 
@@ -28,9 +31,9 @@ MDIST_TEST_HELPER int set_gradients(mdist_replica_t *replica) {
     float id = (float)mdist_replica_id(replica), twice = 2 * id, wrong = -1;
     const mdist_tensor_t first = tensor_of(&id, MDIST_FLOAT32, 0), second = tensor_of(&twice, MDIST_FLOAT32, 0),
                          not_that = tensor_of(&wrong, MDIST_FLOAT32, 0);
-    return mdist_replica_set_merge_argument_at(replica, 0, "grads.1", &second, NULL) == MDIST_OK &&
-           mdist_replica_set_merge_argument_at(replica, 0, "grads.0", &not_that, NULL) == MDIST_OK &&
-           mdist_replica_set_merge_argument_at(replica, 0, "grads.0", &first, NULL) == MDIST_OK;
+    return mdist_replica_set_merge_argument(replica, 0, "grads.1", &second, NULL) == MDIST_OK &&
+           mdist_replica_set_merge_argument(replica, 0, "grads.0", &not_that, NULL) == MDIST_OK &&
+           mdist_replica_set_merge_argument(replica, 0, "grads.0", &first, NULL) == MDIST_OK;
 }
 
 /// Checks what a replica got; 0 if it is right.
@@ -41,11 +44,11 @@ MDIST_TEST_HELPER int32_t check_merged(mdist_replica_t *replica, const mdist_ten
     if (results[1].data == NULL || *(const float *)results[1].data != ids / n) return 32;
     if (results[2].data != NULL || results[2].dtype != 0) return 33;
     if (!gives_at(replica, "grads.0", ids) || !gives_at(replica, "grads.1", 2 * ids)) return 34;
-    if (mdist_replica_merge_result_at(replica, 0, "grads.2", &tensor, NULL) != MDIST_ERR_NOT_FOUND) return 35;
-    if (mdist_replica_merge_result_at(replica, 0, "grads", &tensor, NULL) != MDIST_ERR_INVALID_ARGUMENT) return 36;
-    if (mdist_replica_merge_result_at(replica, 1, "", &tensor, NULL) != MDIST_OK) return 37;
-    if (mdist_replica_merge_result_at(replica, 2, "", &tensor, NULL) != MDIST_ERR_NOT_FOUND) return 38;
-    return mdist_replica_merge_result_at(replica, 3, "", &tensor, NULL) == MDIST_ERR_INVALID_ARGUMENT ? 0 : 39;
+    if (mdist_replica_merge_result(replica, 0, "grads.2", &tensor, NULL) != MDIST_ERR_NOT_FOUND) return 35;
+    if (mdist_replica_merge_result(replica, 0, "grads", &tensor, NULL) != MDIST_ERR_INVALID_ARGUMENT) return 36;
+    if (mdist_replica_merge_result(replica, 1, "", &tensor, NULL) != MDIST_OK) return 37;
+    if (mdist_replica_merge_result(replica, 2, "", &tensor, NULL) != MDIST_ERR_NOT_FOUND) return 38;
+    return mdist_replica_merge_result(replica, 3, "", &tensor, NULL) == MDIST_ERR_INVALID_ARGUMENT ? 0 : 39;
 }
 
 /// Merges twice, to check that what was set for one merge is gone in the next. `user_data` is not used.

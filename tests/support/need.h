@@ -34,5 +34,5 @@ MDIST_TEST_HELPER mdist_value_t *plain_scalar(float x) {
 /// Sets a scalar as a result in a step; 0 if that went well.
 MDIST_TEST_HELPER int set_scalar(mdist_replica_t *replica, size_t index, const char *path, float x) {
     const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
-    return mdist_replica_set_result_at(replica, index, path, &tensor, NULL) != MDIST_OK;
+    return mdist_replica_set_result(replica, index, path, &tensor, NULL) != MDIST_OK;
 }

@@ -234,7 +234,7 @@ MDIST_TEST_HELPER mdist_value_t *value_of(Cell *cell, const mdist_tensor_t *tens
     if (cell->place == OUTSIDE_PLAIN)
         status = mdist_value_create(tensors, &value, &error);
     else if (cell->place == OUTSIDE_MIRRORED)
-        status = mdist_broadcast_to(cell->strategy, tensors, &value, &error);
+        status = mdist_strategy_broadcast(cell->strategy, tensors, &value, &error);
     else
         status = mdist_value_per_replica(cell->strategy, tensors, cell->locals, &value, &error);
     note(&cell->note, MDIST_OK, status, &error, "making a value");
@@ -261,7 +261,7 @@ MDIST_TEST_HELPER mdist_value_t *value_to_write(Cell *cell) {
 
 MDIST_TEST_HELPER int32_t table_step(mdist_replica_t *replica, void *user_data) {
     Cell *const cell = (Cell *)user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     const mdist_assign_t assign = (mdist_assign_t)cell->assign;
     mdist_error_t *error = NULL;
     Written own;

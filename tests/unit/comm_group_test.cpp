@@ -52,7 +52,7 @@ void play(Group &group, const Script &script, uint32_t party, Outcome &outcome) 
         const Act act = script.at(party, point);
         if (act == Act::kLeave) break;
         if (act == Act::kRelease) {
-            group.release(Failure(MDIST_ERR_CALLBACK, "the odd party gave up").replica(static_cast<int32_t>(party)));
+            group.release(Failure(MDIST_ERR_CALLBACK, "the odd party gave up").replica(party));
             break;
         }
         const uint64_t subject = act == Act::kDisagree ? 1000 + point : point;

@@ -179,7 +179,7 @@ void check_culprit(uint32_t workers, uint32_t culprit, bool doubles) {
         if (!outcomes[party]) continue; // it will hear of it from others
         const Failure &failure = *outcomes[party];
         assert_int_equal(failure.status(), MDIST_ERR_MISMATCH);
-        assert_true(party == culprit || failure.worker() == static_cast<int32_t>(culprit));
+        assert_true(party == culprit || failure.worker() == culprit);
         assert_non_null(std::strstr(failure.what(), "mdist_all_reduce(SUM"));
         assert_non_null(std::strstr(failure.what(), doubles ? "mdist_all_reduce(MAX" : "mdist_barrier()"));
         told |= party != culprit;

@@ -94,7 +94,7 @@ void errors_may_be_null(void **) {
     assert_string_equal(mdist_error_message(nullptr), "");
     assert_string_equal(mdist_error_reason(nullptr), "");
     assert_string_equal(mdist_error_operation(nullptr), "");
-    assert_int_equal(mdist_error_replica(nullptr), -1);
+    assert_int_equal(mdist_error_replica(nullptr), MDIST_NONE);
     assert_int_equal(mdist_error_native(nullptr), 0);
     mdist_error_free(nullptr);
 }

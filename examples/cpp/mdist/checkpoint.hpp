@@ -96,8 +96,8 @@ class Preemption : public Handle<mdist_preemption_t, mdist_preemption_destroy> {
     void announce() noexcept { mdist_preemption_announce(get()); }
 
     // Returns the same on all workers; all must call it. If `worker` is not NULL, stores the rank of the worker that
-    // must end, or -1.
-    mdist_preemption_verdict_t check(int32_t *worker = nullptr, Timeout timeout = {}) {
+    // must end, or MDIST_NONE.
+    mdist_preemption_verdict_t check(uint32_t *worker = nullptr, Timeout timeout = {}) {
         int32_t verdict = MDIST_PREEMPTION_GO_ON;
         detail::call(mdist_preemption_check, get(), &verdict, worker, timeout.options());
         return static_cast<mdist_preemption_verdict_t>(verdict);

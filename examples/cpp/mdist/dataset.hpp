@@ -113,8 +113,10 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     template <typename Map>
     Dataset map(Map map, std::initializer_list<Tensor> outputs) const {
         using MapCall = detail::MapCall<Map>;
-        return make(mdist_dataset_map, MapCall::on_element, new MapCall{std::move(map), thrown_}, detail::drop<MapCall>,
-                    outputs.begin(), outputs.size());
+        mdist_dataset_t *out = nullptr;
+        detail::call(mdist_dataset_map, get(), MapCall::on_element, new MapCall{std::move(map), thrown_},
+                     detail::drop<MapCall>, outputs.begin(), outputs.size(), &out, nullptr);
+        return Dataset(out, thrown_);
     }
 
     // Divides each batch over the replicas. Must be the last transformation.

@@ -24,8 +24,12 @@ class Error : public std::exception {
     mdist_status_t status() const noexcept { return status_; }
     std::string_view reason() const noexcept { return mdist_error_reason(error_.get()); }
     std::string_view operation() const noexcept { return mdist_error_operation(error_.get()); }
-    int32_t replica() const noexcept { return mdist_error_replica(error_.get()); } // the replica at fault, or -1
-    int32_t worker() const noexcept { return mdist_error_worker(error_.get()); }   // rank of the worker at fault, or -1
+    uint32_t replica() const noexcept {
+        return mdist_error_replica(error_.get());
+    } // the replica at fault, or MDIST_NONE
+    uint32_t worker() const noexcept {
+        return mdist_error_worker(error_.get());
+    } // rank of the worker at fault, or MDIST_NONE
     int64_t native() const noexcept { return mdist_error_native(error_.get()); }
 
   private:

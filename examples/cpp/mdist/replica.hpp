@@ -28,24 +28,24 @@ class Replica {
     Replica &operator=(const Replica &) = delete;
 
     mdist_replica_t *get() const noexcept { return handle_; }
-    int32_t id() const noexcept { return mdist_replica_id(handle_); }
-    uint32_t local_index() const noexcept { return static_cast<uint32_t>(mdist_replica_local_index(handle_)); }
+    uint32_t id() const noexcept { return mdist_replica_id(handle_); }
+    uint32_t local_index() const noexcept { return mdist_replica_local_index(handle_); }
     uint32_t count() const noexcept { return mdist_replica_count(handle_); }
 
     // This replica's tensor of an argument of the run, or of one leaf of the argument.
     ConstTensor argument(size_t index, const char *path = "") {
         mdist_tensor_t out;
-        detail::call(mdist_replica_argument_at, handle_, index, path, &out);
+        detail::call(mdist_replica_argument, handle_, index, path, &out);
         return ConstTensor(out);
     }
     void set_result(size_t index, ConstTensor tensor) {
-        detail::call(mdist_replica_set_result, handle_, index, &tensor);
+        detail::call(mdist_replica_set_result, handle_, index, nullptr, &tensor);
     }
     // Sets a result that is a structure.
     void set_result(size_t index, const Leaves &leaves) {
         for (const auto &[path, leaf] : leaves) {
             const ConstTensor tensor = leaf.tensor();
-            detail::call(mdist_replica_set_result_at, handle_, index, path.c_str(), &tensor);
+            detail::call(mdist_replica_set_result, handle_, index, path.c_str(), &tensor);
         }
     }
 

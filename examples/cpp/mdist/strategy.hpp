@@ -21,7 +21,7 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     uint32_t replica_count() const noexcept { return mdist_strategy_replica_count(get()); }
     uint32_t local_replica_count() const noexcept { return mdist_strategy_local_replica_count(get()); }
     uint32_t worker_count() const noexcept { return mdist_strategy_worker_count(get()); }
-    int32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this worker's rank, from 0
+    uint32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this worker's rank, from 0
     // Whether this worker does the work needed only once: writes checkpoints, prints.
     bool is_chief() const noexcept { return mdist_strategy_is_chief(get()) != 0; }
     void abort() noexcept { mdist_strategy_abort(get()); }
@@ -53,14 +53,17 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     Value reduce(mdist_reduce_op_t op, const Value &value, std::initializer_list<int32_t> axes = {},
                  Timeout timeout = {}) {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_reduce, get(), op, value.get(), axes.begin(), axes.size(), out, timeout.options());
+            detail::call(mdist_strategy_reduce, get(), op, value.get(), axes.begin(), axes.size(), out,
+                         timeout.options());
         });
     }
     // Reduces to the devices that the value came from, or to the named one.
     Value reduce_to(mdist_reduce_op_t op, const Value &value, const std::string &destination = "",
                     Timeout timeout = {}) {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_reduce_to, get(), op, value.get(), destination.c_str(), out, timeout.options());
+            mdist_value_t *const handle = value.get();
+            const char *const name = destination.c_str();
+            detail::call(mdist_strategy_reduce_to, get(), op, &handle, &name, 1, out, timeout.options());
         });
     }
     // Does many reduce_to in one operation. Without destinations, all go to the devices that they came from.
@@ -73,17 +76,18 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
         std::vector<mdist_value_t *> reduced(values.size());
         Values result;
         result.reserve(values.size());
-        detail::call(mdist_batch_reduce_to, get(), op, detail::handles(values).data(),
+        detail::call(mdist_strategy_reduce_to, get(), op, detail::handles(values).data(),
                      names.empty() ? nullptr : names.data(), values.size(), reduced.data(), timeout.options());
         for (mdist_value_t *value : reduced) result.emplace_back(value);
         return result;
     }
     Value gather(const Value &value, int32_t axis, Timeout timeout = {}) {
-        return make(
-            [&](mdist_value_t **out) { detail::call(mdist_gather, get(), value.get(), axis, out, timeout.options()); });
+        return make([&](mdist_value_t **out) {
+            detail::call(mdist_strategy_gather, get(), value.get(), axis, out, timeout.options());
+        });
     }
     Value broadcast_to(ConstTensor tensor) {
-        return make([&](mdist_value_t **out) { detail::call(mdist_broadcast_to, get(), &tensor, out); });
+        return make([&](mdist_value_t **out) { detail::call(mdist_strategy_broadcast, get(), &tensor, out); });
     }
     // Copies tensors, one per local replica.
     Value per_replica(const std::vector<ConstTensor> &tensors) {
@@ -98,7 +102,7 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // Copies the content of a plain or mirrored value to host memory, or to the named device.
     Value fetch(const Value &value, const std::string &destination = "") {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_fetch, get(), value.get(), destination.c_str(), nullptr, nullptr, out);
+            detail::call(mdist_strategy_fetch, get(), value.get(), destination.c_str(), nullptr, nullptr, out);
         });
     }
     // The same for the result of function(ConstTensor), which is called with the tensor where it lies.
@@ -224,7 +228,8 @@ Value Strategy::fetch(const Value &value, const std::string &destination, Functi
     using ValueCall = detail::ValueCall<std::remove_reference_t<Function>>;
     ValueCall call{function, {}};
     return make([&](mdist_value_t **out) {
-        call.thrown.call(mdist_fetch, get(), value.get(), destination.c_str(), ValueCall::on_source, &call, out);
+        call.thrown.call(mdist_strategy_fetch, get(), value.get(), destination.c_str(), ValueCall::on_source, &call,
+                         out);
     });
 }
 

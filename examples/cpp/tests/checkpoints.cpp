@@ -87,8 +87,8 @@ void check_checkpoints() {
     check("an announcement ends the program at the next check, or saves first", [] {
         auto strategy = strategy_of(2);
         mdist::Preemption no_grace(strategy), grace(strategy, std::chrono::hours(1));
-        int32_t worker = 7;
-        require(no_grace.check(&worker) == MDIST_PREEMPTION_GO_ON && worker == -1, "before");
+        uint32_t worker = 7;
+        require(no_grace.check(&worker) == MDIST_PREEMPTION_GO_ON && worker == MDIST_NONE, "before");
         std::thread([&] { no_grace.announce(); }).join();
         require(no_grace.check(&worker) == MDIST_PREEMPTION_END && worker == 0, "end");
         grace.announce();

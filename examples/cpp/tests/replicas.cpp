@@ -85,11 +85,11 @@ void check_collectives() {
             gradients = moved.wait();
             require(gradients.data() == memory && gradients[4999] == 3, "another memory, or another sum");
 
-            auto [mine, all] = replica.all_gather_start(std::array{replica.id()}, std::array<int32_t, 2>{}).wait();
+            auto [mine, all] = replica.all_gather_start(std::array{replica.id()}, std::array<uint32_t, 2>{}).wait();
             require(all[1] == 1 && mine[0] == replica.id(), "all_gather_start");
-            auto part = replica.reduce_scatter_start(MDIST_SUM, all, std::array<int32_t, 1>{}).wait().second;
+            auto part = replica.reduce_scatter_start(MDIST_SUM, all, std::array<uint32_t, 1>{}).wait().second;
             require(part[0] == 2 * replica.id(), "reduce_scatter_start");
-            auto exchanged = replica.all_to_all_start(all, std::array<int32_t, 2>{}).wait().second;
+            auto exchanged = replica.all_to_all_start(all, std::array<uint32_t, 2>{}).wait().second;
             require(exchanged[1] == replica.id(), "all_to_all_start");
             require(replica.broadcast_start(1, replica.id()).wait() == 1, "broadcast_start");
             replica.barrier_start().wait();
@@ -126,7 +126,7 @@ void check_merges() {
             };
             const auto [mean, own] = replica.merge(decide, {loss});
             require(mean.item<float>() == 1, "the mean");
-            require(own.item<int>() == 10 + replica.id(), "own part");
+            require(own.item<int>() == 10 + static_cast<int>(replica.id()), "own part");
         });
         require(merges == 1, std::to_string(merges) + " merges");
         require_usable(strategy);

@@ -87,7 +87,7 @@ void check_roots() {
     check("only the root gets, and only the root gives", [] {
         auto strategy = strategy_of(3);
         strategy.run([](mdist::Replica &replica) {
-            const int32_t id = replica.id();
+            const auto id = static_cast<int32_t>(replica.id());
             std::vector<int32_t> x{id + 1}, sums(1), all(id == 1 ? 3 : 0), part(1);
             replica.reduce_to_root(MDIST_SUM, 2, x, sums);
             replica.reduce_to_root(MDIST_SUM, 2, x);
@@ -104,10 +104,10 @@ void check_roots() {
             const bool root = replica.id() == 0;
             auto sum = replica.reduce_to_root_start(MDIST_SUM, 0, Floats{1});
             auto all =
-                replica.gather_to_root_start(0, std::vector<int32_t>{replica.id()}, std::vector<int32_t>(root ? 3 : 0));
+                replica.gather_to_root_start(0, std::vector<uint32_t>{replica.id()}, std::vector<uint32_t>(root ? 3 : 0));
             auto part = replica.scatter_start(0, root ? Floats{7, 8, 9} : Floats(), Floats(1));
             require(part.wait().second[0] == 7 + static_cast<float>(replica.id()), "scatter");
-            require(!root || all.wait().second == std::vector{0, 1, 2}, "gather");
+            require(!root || all.wait().second == std::vector<uint32_t>{0, 1, 2}, "gather");
             require(root || all.wait().second.empty(), "gather elsewhere");
             require(sum.wait()[0] == (root ? 3 : 1), "reduce");
         });
@@ -115,10 +115,10 @@ void check_roots() {
     check("a descriptor tells when to test", [] {
         auto strategy = strategy_of(3);
         strategy.run([](mdist::Replica &replica) {
-            auto sum = replica.all_reduce_start(MDIST_SUM, std::vector<int32_t>{replica.id()});
+            auto sum = replica.all_reduce_start(MDIST_SUM, std::vector<uint32_t>{replica.id()});
             pollfd one{sum.descriptor(), POLLIN, 0};
             while (!sum.test()) poll(&one, 1, 60000);
-            const int32_t result = sum.wait()[0];
+            const uint32_t result = sum.wait()[0];
             const int readable = poll(&one, 1, 60000);
             close(one.fd);
             require(result == 3 && readable == 1, "sum");
@@ -128,7 +128,7 @@ void check_roots() {
         auto strategy = strategy_of(3);
         const std::array<Floats, 3> examples{Floats{1, 2, 3}, Floats{4}, Floats{}};
         strategy.run([&](mdist::Replica &replica) {
-            const Floats &own = examples[static_cast<size_t>(replica.id())];
+            const Floats &own = examples[replica.id()];
             const mdist::Loss loss = replica.average_loss(own);
             std::array<double, 3> sums{loss.part, replica.average_loss(own, own, loss.examples).part,
                                        replica.scale_regularization(std::vector<double>{3, 6})};

@@ -57,14 +57,16 @@ except ImportError:
 
 # ---- Written by ./generate from include/mdist/*.h, from here ...
 VERSION_MAJOR = 0
-VERSION_MINOR = 1
+VERSION_MINOR = 2
 VERSION_PATCH = 0
-VERSION = 100
+VERSION = 200
 FOREVER = 9223372036854775807
+NONE = 4294967295
 LATEST = 9223372036854775807
 RESTORE_PARTIAL = 1
 ROWS = 9223372036854775807
 UNKNOWN = 9223372036854775807
+MAP_UNORDERED = 1
 GENERATOR_ANY_THREAD = 1
 SHARD_HINT = 9223372036854775807
 INPUT_NO_SPLIT = 1
@@ -241,6 +243,14 @@ class ConfigKey(Structure):
     ]
 
 
+class MapOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("parallel_calls", c_uint32),
+    ]
+
+
 class ReadOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -377,7 +387,7 @@ FUNCTIONS = {
     "mdist_cluster_task": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
     "mdist_cluster_is_chief": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_int32), c_void_pp]),
     "mdist_cluster_worker_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_worker_id": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_uint32), c_void_pp]),
+    "mdist_cluster_worker": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_uint32), c_void_pp]),
     "mdist_cluster_leader": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
     "mdist_cluster_master": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_cluster_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
@@ -403,14 +413,13 @@ FUNCTIONS = {
     "mdist_barrier": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_strategy_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         POINTER(CallOptions), c_void_pp]),
-    "mdist_reduce": (c_int32, [c_void_p, c_int32, c_void_p, POINTER(c_int32), c_size_t, c_void_pp, POINTER(CallOptions),
-        c_void_pp]),
-    "mdist_reduce_to": (c_int32, [c_void_p, c_int32, c_void_p, c_char_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
-    "mdist_batch_reduce_to": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(c_char_p), c_size_t, c_void_pp,
+    "mdist_strategy_reduce": (c_int32, [c_void_p, c_int32, c_void_p, POINTER(c_int32), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
-    "mdist_broadcast_to": (c_int32, [c_void_p, POINTER(Tensor), c_void_pp, c_void_pp]),
-    "mdist_fetch": (c_int32, [c_void_p, c_void_p, c_char_p, FetchFn, c_void_p, c_void_pp, c_void_pp]),
-    "mdist_gather": (c_int32, [c_void_p, c_void_p, c_int32, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_strategy_reduce_to": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(c_char_p), c_size_t, c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_strategy_broadcast": (c_int32, [c_void_p, POINTER(Tensor), c_void_pp, c_void_pp]),
+    "mdist_strategy_fetch": (c_int32, [c_void_p, c_void_p, c_char_p, FetchFn, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_strategy_gather": (c_int32, [c_void_p, c_void_p, c_int32, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_config_key_count": (c_size_t, []),
     "mdist_config_key_describe": (c_int32, [c_size_t, POINTER(ConfigKey), c_void_pp]),
     "mdist_config_create": (c_int32, [c_void_pp, c_void_pp]),
@@ -430,7 +439,7 @@ FUNCTIONS = {
     "mdist_dataset_shuffle": (c_int32, [c_void_p, c_uint64, c_uint64, c_int32, c_void_pp, c_void_pp]),
     "mdist_dataset_repeat": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
     "mdist_dataset_map": (c_int32, [c_void_p, MapFn, c_void_p, FreeFn, POINTER(Tensor), c_size_t, c_void_pp,
-        c_void_pp]),
+        POINTER(MapOptions), c_void_pp]),
     "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
     "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
     "mdist_dataset_name": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
@@ -454,10 +463,10 @@ FUNCTIONS = {
         c_uint32, c_void_pp, c_void_pp]),
     "mdist_dataset_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
     "mdist_dataset_match_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
-    "mdist_dataset_text_lines": (c_int32, [c_void_p, POINTER(ReadOptions), c_void_pp, c_void_pp]),
-    "mdist_dataset_fixed_records": (c_int32, [c_void_p, c_uint64, c_uint64, c_uint64, POINTER(ReadOptions), c_void_pp,
+    "mdist_dataset_text_lines": (c_int32, [c_void_p, c_void_pp, POINTER(ReadOptions), c_void_pp]),
+    "mdist_dataset_fixed_records": (c_int32, [c_void_p, c_uint64, c_uint64, c_uint64, c_void_pp, POINTER(ReadOptions),
         c_void_pp]),
-    "mdist_dataset_tfrecords": (c_int32, [c_void_p, POINTER(ReadOptions), c_void_pp, c_void_pp]),
+    "mdist_dataset_tfrecords": (c_int32, [c_void_p, c_void_pp, POINTER(ReadOptions), c_void_pp]),
     "mdist_iterator_skipped": (c_int32, [c_void_p, POINTER(c_uint64), c_void_pp]),
     "mdist_record_writer_create": (c_int32, [c_char_p, c_int32, c_void_pp, c_void_pp]),
     "mdist_record_writer_write": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
@@ -473,8 +482,6 @@ FUNCTIONS = {
         c_void_pp]),
     "mdist_dataset_unbatch": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_int32, c_void_pp, c_void_pp]),
-    "mdist_dataset_map_parallel": (c_int32, [c_void_p, MapFn, c_void_p, FreeFn, POINTER(Tensor), c_size_t, c_uint32,
-        c_int32, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
@@ -517,7 +524,7 @@ FUNCTIONS = {
     "mdist_free": (None, [c_void_p]),
     "mdist_preemption_create": (c_int32, [c_void_p, c_void_pp, POINTER(PreemptionOptions), c_void_pp]),
     "mdist_preemption_announce": (None, [c_void_p]),
-    "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_int32), POINTER(CallOptions),
+    "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), POINTER(CallOptions),
         c_void_pp]),
     "mdist_preemption_destroy": (None, [c_void_p]),
     "mdist_step_register": (c_int32, [c_void_p, c_char_p, StepFn, c_void_p, c_void_pp]),
@@ -532,8 +539,8 @@ FUNCTIONS = {
     "mdist_error_message": (c_char_p, [c_void_p]),
     "mdist_error_reason": (c_char_p, [c_void_p]),
     "mdist_error_operation": (c_char_p, [c_void_p]),
-    "mdist_error_replica": (c_int32, [c_void_p]),
-    "mdist_error_worker": (c_int32, [c_void_p]),
+    "mdist_error_replica": (c_uint32, [c_void_p]),
+    "mdist_error_worker": (c_uint32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
     "mdist_fail_because": (None, [c_char_p]),
     "mdist_error_free": (None, [c_void_p]),
@@ -547,7 +554,7 @@ FUNCTIONS = {
     "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
     "mdist_store_progress": (c_int32, [c_void_p, POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_store_first_gone": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
+    "mdist_store_first_gone": (c_int32, [c_void_p, POINTER(c_uint32), c_void_pp]),
     "mdist_store_destroy": (None, [c_void_p]),
     "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_strategy_abort": (None, [c_void_p]),
@@ -556,24 +563,22 @@ FUNCTIONS = {
     "mdist_strategy_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_local_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_worker_count": (c_uint32, [c_void_p]),
-    "mdist_strategy_worker": (c_int32, [c_void_p]),
+    "mdist_strategy_worker": (c_uint32, [c_void_p]),
     "mdist_strategy_is_chief": (c_int32, [c_void_p]),
     "mdist_strategy_device": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
         c_void_pp]),
     "mdist_map": (c_int32, [c_void_p, c_uint64, ElementFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
         POINTER(CallOptions), c_void_pp]),
-    "mdist_replica_id": (c_int32, [c_void_p]),
-    "mdist_replica_local_index": (c_int32, [c_void_p]),
+    "mdist_replica_id": (c_uint32, [c_void_p]),
+    "mdist_replica_local_index": (c_uint32, [c_void_p]),
     "mdist_replica_count": (c_uint32, [c_void_p]),
-    "mdist_replica_argument": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
-    "mdist_replica_argument_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
-    "mdist_replica_set_result": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
-    "mdist_replica_set_result_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_argument": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_set_result": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_merge_call": (c_int32, [c_void_p, MergeFn, c_void_p, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
         POINTER(CallOptions), c_void_pp]),
-    "mdist_replica_set_merge_argument_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
-    "mdist_replica_merge_result_at": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_set_merge_argument": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
+    "mdist_replica_merge_result": (c_int32, [c_void_p, c_size_t, c_char_p, POINTER(Tensor), c_void_pp]),
     "mdist_dtype_size": (c_size_t, [c_int32]),
     "mdist_dtype_name": (c_char_p, [c_int32]),
     "mdist_tensor_describe": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), c_size_t, POINTER(Tensor), c_void_pp]),
@@ -638,12 +643,15 @@ FUNCTIONS = {
 # ---- ... to here.
 
 
+_SONAME = "libmdist.so.1"
+
+
 def _load():
-    name = os.environ.get("MDIST_LIBRARY", f"libmdist.so.{VERSION_MAJOR}")
+    name = os.environ.get("MDIST_LIBRARY", _SONAME)
     try:
         library = ctypes.CDLL(name)
     except OSError as error:
-        raise ImportError(f"{error}; set MDIST_LIBRARY to the path of libmdist.so.{VERSION_MAJOR}") from None
+        raise ImportError(f"{error}; set MDIST_LIBRARY to the path of {_SONAME}") from None
     for function, (result, parameters) in FUNCTIONS.items():
         try:
             found = getattr(library, function)
@@ -666,6 +674,11 @@ _release_buffer = _python("PyBuffer_Release", None, c_void_p)
 
 
 # ---- Errors
+
+
+def _or_none(number):
+    """The number of a replica or worker, or -1 for NONE."""
+    return -1 if number == NONE else number
 
 
 class Error(Exception):
@@ -693,8 +706,8 @@ class Error(Exception):
         try:
             return cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
                        _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
-                       _lib.mdist_error_replica(handle), _lib.mdist_error_native(handle),
-                       _lib.mdist_error_worker(handle))
+                       _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
+                       _or_none(_lib.mdist_error_worker(handle)))
         finally:
             _lib.mdist_error_free(handle)
 
@@ -1604,7 +1617,7 @@ class Replica:
 
     def _look(self, argument, index, path):
         tensor = Tensor()
-        _call(_lib.mdist_replica_argument_at, self._handle, index, path.encode(), byref(tensor))
+        _call(_lib.mdist_replica_argument, self._handle, index, path.encode(), byref(tensor))
         return argument._look(tensor)
 
     def set_result(self, index, array):
@@ -1612,7 +1625,7 @@ class Replica:
         structure."""
         for path, leaf in _leaves(array):
             tensor, view = _tensor(leaf)
-            _call(_lib.mdist_replica_set_result_at, self._handle, index, path.encode(), byref(tensor))
+            _call(_lib.mdist_replica_set_result, self._handle, index, path.encode(), byref(tensor))
             del view
 
     def _collective(self, name, head, arrays, timeout):
@@ -2095,21 +2108,19 @@ class Strategy(_Destroyable):
     def broadcast_to(self, array):
         """A mirrored Value with a copy of the array for every local replica."""
         tensor, view = _tensor(array)
-        handle = _new(_lib.mdist_broadcast_to, self._handle, byref(tensor))
+        handle = _new(_lib.mdist_strategy_broadcast, self._handle, byref(tensor))
         del view
         return Value._of(handle)
 
     def reduce(self, op, value, axes=(), timeout=None):
         """Over replicas, and first over axes of each array: a plain Value."""
         numbers, value = (c_int32 * len(axes))(*axes), _value(value)
-        return Value._of(_new(_lib.mdist_reduce, self._handle, _op(op), value._handle, numbers, len(axes),
+        return Value._of(_new(_lib.mdist_strategy_reduce, self._handle, _op(op), value._handle, numbers, len(axes),
                               options=[_options(timeout)]))
 
     def reduce_to(self, op, value, destination="", timeout=None):
         """Over replicas, to all devices (a mirrored Value) or to the one named (a plain Value)."""
-        value = _value(value)
-        return Value._of(_new(_lib.mdist_reduce_to, self._handle, _op(op), value._handle, _name(destination),
-                              options=[_options(timeout)]))
+        return self.batch_reduce_to(op, [value], [destination], timeout)[0]
 
     def batch_reduce_to(self, op, values, destinations=None, timeout=None):
         """Many reduce_to in one operation: a list of Values."""
@@ -2117,20 +2128,20 @@ class Strategy(_Destroyable):
             raise ValueError(f"{len(values)} values and {len(destinations)} destinations; they must be as many")
         names = destinations and (c_char_p * len(values))(*map(_name, destinations))
         out, values = (c_void_p * len(values))(), [*map(_value, values)]
-        _call(_lib.mdist_batch_reduce_to, self._handle, _op(op), _handles(values), names, len(values), out,
+        _call(_lib.mdist_strategy_reduce_to, self._handle, _op(op), _handles(values), names, len(values), out,
               _options(timeout))
         return [Value._of(handle) for handle in out]
 
     def gather(self, value, axis=0, timeout=None):
         """The replicas' arrays, joined: a plain Value."""
         value = _value(value)
-        return Value._of(_new(_lib.mdist_gather, self._handle, value._handle, axis, options=[_options(timeout)]))
+        return Value._of(_new(_lib.mdist_strategy_gather, self._handle, value._handle, axis, options=[_options(timeout)]))
 
     def fetch(self, value, destination="", function=None):
         """A plain Value in host memory, or on the device named, of a plain or mirrored one; or of what function(array)
         makes of it (a copy) where it lies."""
         value, made, out = _value(value), _Made(function), c_void_p()
-        made.within(0 if function is None else 1, _lib.mdist_fetch, self._handle, value._handle, _name(destination),
+        made.within(0 if function is None else 1, _lib.mdist_strategy_fetch, self._handle, value._handle, _name(destination),
                     FetchFn() if function is None else _FETCH, _CALLS, byref(out))
         return Value._of(out.value)
 
@@ -2283,9 +2294,9 @@ class Preemption(_Destroyable):
 
     def check(self, timeout=None):
         """(PreemptionVerdict, rank of the worker that is to go, or -1): the same on all workers, which all ask."""
-        verdict, worker = c_int32(), c_int32()
+        verdict, worker = c_int32(), c_uint32()
         _call(_lib.mdist_preemption_check, self._handle, byref(verdict), byref(worker), _options(timeout))
-        return PreemptionVerdict(verdict.value), worker.value
+        return PreemptionVerdict(verdict.value), _or_none(worker.value)
 
 
 # ---- Datasets
@@ -2333,7 +2344,7 @@ class Dataset(_Held):
         mapping = _Mapping(function)
         described = (Tensor * len(outputs))(*(_described(*one) for one in outputs))
         return self._derive(_lib.mdist_dataset_map, self._handle, _MAP, _keep(mapping), _FREE, described, len(outputs),
-                            maps=[mapping])
+                            options=[None], maps=[mapping])
 
     @property
     def component_count(self):

@@ -16,7 +16,7 @@ inline Failure bad_message(uint32_t worker, std::string_view what) {
                    text("worker ", worker, " sent ", what,
                         ". Run the same libmdist on all workers. If it is the same, bytes changed on the way; set "
                         "communication.checksum to crc32c to find out where"))
-        .worker(static_cast<int32_t>(worker))
+        .worker(worker)
         .reason("bad_message");
 }
 

@@ -92,7 +92,7 @@ void check_same(const OperationHeader &mine, uint32_t self, const OperationHeade
                                            mine.text(), ", worker ", worker, " in operation ", theirs.sequence, ", ",
                                            theirs.text(), hidden_difference(mine, theirs)))
         .operation(mine.name())
-        .worker(static_cast<int32_t>(worker))
+        .worker(worker)
         .reason("different_calls");
 }
 

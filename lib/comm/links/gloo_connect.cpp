@@ -56,18 +56,17 @@ Offer find_offer(const std::string &blob, uint32_t peer, uint32_t self) {
             MDIST_ERR_MISMATCH,
             text("worker ", peer,
                  " uses another kind of link, or another version of it. Run the same libmdist on all workers"))
-            .worker(static_cast<int32_t>(peer));
+            .worker(peer);
     for (std::size_t at = sizeof kBlobMagic; blob.size() - at >= sizeof offer; at += sizeof offer) {
         std::memcpy(&offer, blob.data() + at, sizeof offer);
         if (offer.peer == self && offer.address_bytes <= offer.address.size()) return offer;
     }
     throw Failure(MDIST_ERR_MISMATCH, text("worker ", peer, " does not count worker ", self, " among its peers"))
-        .worker(static_cast<int32_t>(peer));
+        .worker(peer);
 }
 
 Failure out_of_time(uint32_t peer) {
-    return Failure(MDIST_ERR_TIMEOUT, text("worker ", peer, " did not connect in time"))
-        .worker(static_cast<int32_t>(peer));
+    return Failure(MDIST_ERR_TIMEOUT, text("worker ", peer, " did not connect in time")).worker(peer);
 }
 
 void connect(GlooLink &link, const Offer &offer, uint32_t peer, uint64_t deadline_ns) {
@@ -78,7 +77,7 @@ void connect(GlooLink &link, const Offer &offer, uint32_t peer, uint64_t deadlin
     } catch (const std::exception &error) {
         if (monotonic_clock().now_ns() >= deadline_ns) throw out_of_time(peer);
         throw Failure(MDIST_ERR_PEER_LOST, text("no connection with worker ", peer, ": ", gloo_reason(error)))
-            .worker(static_cast<int32_t>(peer));
+            .worker(peer);
     }
     pair.close_on_exec();
 }
@@ -105,7 +104,7 @@ void greet(GlooLink &link, const std::vector<Offer> &ours, const std::vector<Off
             if (shown[i] != ours[i].proof)
                 throw Failure(MDIST_ERR_UNAUTHENTICATED, text("a process connected as worker ", ours[i].peer,
                                                               " without proving that it is worker ", ours[i].peer))
-                    .worker(static_cast<int32_t>(ours[i].peer));
+                    .worker(ours[i].peer);
         }
     } catch (...) {
         link.close(); // makes the link stop using the memory of this function

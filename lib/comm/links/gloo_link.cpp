@@ -92,7 +92,7 @@ void GlooLink::progress() {
     if (stranded != nullptr)
         throw Failure(MDIST_ERR_PEER_LOST, text("the connection with worker ", stranded->peer,
                                                 " is lost: ", parties_[stranded->peer].pair->reason()))
-            .worker(static_cast<int32_t>(stranded->peer));
+            .worker(stranded->peer);
 }
 
 /// Throws if a peer announced a different message with the number of one that waits here.

@@ -95,8 +95,7 @@ class Inproc final : public Link {
         if ((operation.is_send ? operation.from : operation.to) != self_) return;
         const uint32_t peer = operation.is_send ? operation.to : operation.from;
         if (exchange_->closed[peer])
-            throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link"))
-                .worker(static_cast<int32_t>(peer));
+            throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link")).worker(peer);
     }
 
     std::shared_ptr<Exchange> exchange_;

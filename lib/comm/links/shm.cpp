@@ -229,7 +229,7 @@ void ShmLink::progress() {
         pull(peer, ends);
         if (lost && ends.busy())
             throw Failure(MDIST_ERR_PEER_LOST, text("worker ", peer, " has left, or its process has ended"))
-                .worker(static_cast<int32_t>(peer));
+                .worker(peer);
     }
 }
 

@@ -219,7 +219,7 @@ uint32_t TcpStream::sum_of(const Frame &frame) {
 void TcpStream::throw_changed(const char *what) const {
     throw Failure(MDIST_ERR_DATA_LOSS,
                   text(what, " from worker ", peer_, " was changed on the way (its checksum does not match its bytes)"))
-        .worker(static_cast<int32_t>(peer_))
+        .worker(peer_)
         .reason("checksum");
 }
 
@@ -233,7 +233,7 @@ void TcpStream::check() const {
     throw Failure(MDIST_ERR_PEER_LOST, error_ == 0 ? text("worker ", peer_, " has closed its data connection")
                                                    : text("the data connection with worker ", peer_,
                                                           " broke: ", std::generic_category().message(error_)))
-        .worker(static_cast<int32_t>(peer_))
+        .worker(peer_)
         .native(error_);
 }
 

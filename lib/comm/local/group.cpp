@@ -362,9 +362,9 @@ WaitText Group::waiting(uint32_t party, const Call &call) const {
 }
 
 Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {
-    int32_t first = -1;
+    uint32_t first = MDIST_NONE;
     for (uint32_t other = parties_; other-- > 0;)
-        if (entered(other) < entered(party)) first = static_cast<int32_t>(first_id_ + other);
+        if (entered(other) < entered(party)) first = first_id_ + other;
     const WaitText wait = waiting(party, call);
     return Failure(MDIST_ERR_TIMEOUT,
                    text(wait.who, " waited ", waited_text(waited_ns), " in ", wait.where, " for ", wait.whom))
@@ -389,7 +389,7 @@ Failure Group::gone() const {
                         " returned from its step after ", entered(left), " operations, while replica ",
                         first_id_ + waiting, " waits in ", name, ", its operation ", entered(waiting)))
         .operation(name)
-        .replica(static_cast<int32_t>(first_id_ + left))
+        .replica(first_id_ + left)
         .reason("step_returned");
 }
 

@@ -49,8 +49,7 @@ uint64_t Lengths::offset(uint32_t replica, std::size_t buffer) const {
     return offset;
 }
 
-CallLengths::CallLengths(const Calls &calls, const Call &one)
-    : calls_(calls), pieces_are_outputs_(gives_pieces(one)) {}
+CallLengths::CallLengths(const Calls &calls, const Call &one) : calls_(calls), pieces_are_outputs_(gives_pieces(one)) {}
 
 uint64_t CallLengths::piece(uint32_t replica, std::size_t buffer) const {
     const Call &call = calls_[replica];
@@ -81,8 +80,7 @@ ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spa
         if (tables[worker].size() != bytes)
             throw bad_message(worker,
                               text("a table of lengths of ", tables[worker].size(), " bytes instead of ", bytes));
-        if (bytes != 0)
-            std::memcpy(table_.data() + spans[worker].first * buffers * 2, tables[worker].data(), bytes);
+        if (bytes != 0) std::memcpy(table_.data() + spans[worker].first * buffers * 2, tables[worker].data(), bytes);
     }
     // A sum that wraps around would put a piece outside the joined buffer.
     for (std::size_t b = 0; b < buffers; ++b) {
@@ -106,7 +104,7 @@ void check_lengths(const Lengths &lengths, const Call &call) {
                           text(name_of_joined(call), " ", b, " of replica ", replica, " has ", joined,
                                " elements; the ", name_of_pieces(call), "s of all replicas together have ", sum))
                 .operation(call.kind->name())
-                .replica(static_cast<int32_t>(replica));
+                .replica(replica);
         }
     }
 }
@@ -129,7 +127,7 @@ void check_place(const Call &call, uint32_t replica, std::size_t b, uint64_t off
                        " must start at element ", offset, " of ", name_of_joined(call), " ", b, ", not ", place,
                        ". Otherwise give it separate memory"))
         .operation(call.kind->name())
-        .replica(static_cast<int32_t>(replica));
+        .replica(replica);
 }
 
 } // namespace mdist

@@ -139,7 +139,7 @@ void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<v
         if (ready()) return;
         if (lost)
             throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has left, or its process has ended"))
-                .worker(static_cast<int32_t>(rank));
+                .worker(rank);
         keep_going();
         sleep(ranks, stirs, kSliceNs);
     }

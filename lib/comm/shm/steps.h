@@ -49,8 +49,7 @@ class ShmSteps {
     void require_all_there() const {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
             if (rank != mates_->rank() && bell_->closed(rank))
-                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has aborted the collective"))
-                    .worker(static_cast<int32_t>(rank));
+                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has aborted the collective")).worker(rank);
     }
 
   private:

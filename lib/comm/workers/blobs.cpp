@@ -78,7 +78,7 @@ std::vector<uint64_t> BlobOperation::checked_lengths() {
                 Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", worker, " has ", length,
                                                       " bytes for every worker; together with the other workers' bytes "
                                                       "that is more than this host's memory"))
-                    .worker(static_cast<int32_t>(worker)));
+                    .worker(worker));
         left -= length;
         lengths.push_back(length);
     }
@@ -107,7 +107,7 @@ Blobs exchange_blobs(WorkerGroup &workers, const Call &call, const std::vector<s
             tables.operation().fail(Failure(MDIST_ERR_OUT_OF_MEMORY,
                                             text("worker ", worker, " has ", length, " bytes for ",
                                                  workers.name(workers.self()), ", which does not have memory for them"))
-                                        .worker(static_cast<int32_t>(worker)));
+                                        .worker(worker));
         left -= length;
         received[worker].resize(length);
     }

@@ -127,9 +127,9 @@ WaitText WorkerOperation::waiting() const {
 }
 
 Failure WorkerOperation::late() const {
-    int32_t first = -1;
+    uint32_t first = MDIST_NONE;
     for (uint32_t worker = workers_.count(); worker-- > 0;)
-        if (!has_come(worker)) first = static_cast<int32_t>(worker);
+        if (!has_come(worker)) first = worker;
     const WaitText wait = waiting();
     return Failure(MDIST_ERR_TIMEOUT,
                    text(wait.who, " waited ", waited_text(timeout_ns_), " in ", wait.where, " for ", wait.whom))

@@ -22,7 +22,7 @@ class ParallelMap final : public Transform {
           map_(std::move(map)),
           parallel_calls_(parallel_calls),
           ordered_(ordered) {
-        check_any_thread(this->source(), "mdist_dataset_map_parallel");
+        check_any_thread(this->source(), "mdist_dataset_map with parallel_calls");
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
@@ -186,8 +186,9 @@ class ParallelMapStream final : public Stream {
 
     static Failure inexact() {
         return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                       "mdist_dataset_map_parallel gives elements in the order in which calls end, so a saved position "
-                       "could not say which are left. To save an iterator, make the map with `ordered` non-zero")
+                       "mdist_dataset_map with MDIST_MAP_UNORDERED gives elements in the order in which calls end, so "
+                       "a saved "
+                       "position could not say which are left. To save an iterator, make the map without that flag")
             .reason("unordered");
     }
 
@@ -211,8 +212,7 @@ std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void
                                            std::shared_ptr<void> owner, const mdist_tensor_t *outputs,
                                            std::size_t output_count, uint32_t parallel_calls, bool ordered) {
     constexpr uint32_t kMost = 1024;
-    if (parallel_calls == 0 || parallel_calls > kMost)
-        throw invalid(text("parallel_calls is ", parallel_calls, "; it must be 1 to ", kMost));
+    if (parallel_calls > kMost) throw invalid(text("parallel_calls is ", parallel_calls, "; it must be 0 to ", kMost));
     MapFunction function(*source, map, user_data, std::move(owner), outputs, output_count);
     return std::make_shared<ParallelMap>(std::move(source), std::move(function), parallel_calls, ordered);
 }

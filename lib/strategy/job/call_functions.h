@@ -28,10 +28,9 @@ inline const CallFunction kGraph("mdist_replica_graph", Pattern::kLaunch);
 
 // In cross-replica context, between workers:
 inline const CallFunction kStrategyAllReduce("mdist_strategy_all_reduce", Pattern::kMeet);
-inline const CallFunction kReduce("mdist_reduce", Pattern::kMeet);
-inline const CallFunction kReduceTo("mdist_reduce_to", Pattern::kMeet);
-inline const CallFunction kBatchReduceTo("mdist_batch_reduce_to", Pattern::kMeet);
-inline const CallFunction kGather("mdist_gather", Pattern::kMeet);
+inline const CallFunction kReduce("mdist_strategy_reduce", Pattern::kMeet);
+inline const CallFunction kReduceTo("mdist_strategy_reduce_to", Pattern::kMeet);
+inline const CallFunction kGather("mdist_strategy_gather", Pattern::kMeet);
 inline const CallFunction kReadVariable("mdist_variable_read", Pattern::kMeet);
 inline const CallFunction kCreateVariableOutside("mdist_variable_create", Pattern::kMeet);
 inline const CallFunction kCheckPreemption("mdist_preemption_check", Pattern::kMeet);

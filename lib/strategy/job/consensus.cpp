@@ -47,7 +47,7 @@ struct Outcome {
     }
 
     Failure failure(uint32_t worker) const {
-        return Failure(status, words).reason(reason).native(native).worker(static_cast<int32_t>(worker));
+        return Failure(status, words).reason(reason).native(native).worker(worker);
     }
 };
 
@@ -90,7 +90,7 @@ void require_same_texts(const Workers &workers, const std::vector<std::string> &
         throw Failure(MDIST_ERR_MISMATCH, text(workers.name(0), " has ", chiefs, " and ", workers.name(worker), " has ",
                                                others, "; ", rule))
             .reason("different_calls")
-            .worker(static_cast<int32_t>(worker));
+            .worker(worker);
     }
 }
 

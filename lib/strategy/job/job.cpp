@@ -62,7 +62,7 @@ Failure Job::not_concurrent(const char *function) {
     return Failure(MDIST_ERR_FAILED_PRECONDITION,
                    text(function,
                         " in a step needs executor: threads; with executor: caller the replicas run one after "
-                        "another, so reduce between runs (mdist_strategy_all_reduce, mdist_reduce)"))
+                        "another, so reduce between runs (mdist_strategy_all_reduce, mdist_strategy_reduce)"))
         .reason("executor_caller");
 }
 

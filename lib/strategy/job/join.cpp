@@ -174,7 +174,7 @@ class Links {
                           text("communication.implementation is shm, but this worker shares no memory with ",
                                membership_.name(others[0])))
                 .reason("no_shared_memory")
-                .worker(static_cast<int32_t>(others[0]));
+                .worker(others[0]);
         const std::vector<int> connected = membership_.connect(others, timeout_ns_);
         std::vector<int> sockets(membership_.size(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];

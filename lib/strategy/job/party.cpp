@@ -16,7 +16,7 @@ void Party::finish_device() const {
     try {
         device().finish();
     } catch (Failure &failure) {
-        throw std::move(failure).about(text("replica ", id_)).replica(static_cast<int32_t>(id_));
+        throw std::move(failure).about(text("replica ", id_)).replica(id_);
     }
 }
 

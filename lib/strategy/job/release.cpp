@@ -11,23 +11,21 @@ namespace mdist {
 
 void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
                       FunctionRef<std::string()> sentence) noexcept {
-    const auto id = static_cast<int32_t>(replica);
     try {
-        group.release(Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(id).native(native));
+        group.release(Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(replica).native(native));
     } catch (...) {
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(id));
+        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(replica));
     }
 }
 
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept {
-    const auto id = static_cast<int32_t>(replica);
     try {
         Failure cause = failure;
         if (cause.operation().empty()) std::move(cause).operation(operation);
-        if (cause.replica() < 0) std::move(cause).replica(id);
+        if (cause.replica() == MDIST_NONE) std::move(cause).replica(replica);
         group.release(cause);
     } catch (...) {
-        group.release(Failure(failure.status(), "out of memory").replica(id));
+        group.release(Failure(failure.status(), "out of memory").replica(replica));
     }
 }
 

@@ -101,7 +101,7 @@ void Team::restart_ended() {
         if (member.started && !member.ended.load(std::memory_order_relaxed)) continue;
         if (forked())
             throw Failure(MDIST_ERR_CALLBACK, text("the thread of local replica ", i, " was ended by its step"))
-                .replica(static_cast<int32_t>(i));
+                .replica(i);
         if (member.started) pthread_join(member.thread, nullptr);
         member.started = false;
         start(member);

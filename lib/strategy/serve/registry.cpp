@@ -76,7 +76,7 @@ void require_same_lines(const std::vector<std::vector<std::string>> &lines) {
         throw Failure(MDIST_ERR_MISMATCH, text(line, " is registered on worker ", with, ", but not on worker ", without,
                                                "; every worker registers the same before mdist_serve or the first "
                                                "command"))
-            .worker(static_cast<int32_t>(without))
+            .worker(static_cast<uint32_t>(without))
             .reason("different_registrations");
     }
 }

@@ -35,7 +35,7 @@ Failure Frame::explained(const Failure &cause) const {
     if (cause.reason() != "step_returned") return cause;
     for (const auto &replica : replicas_) {
         const std::string sentence = replica->last_failure.sentence();
-        if (sentence.empty() || cause.replica() != static_cast<int32_t>(replica->id())) continue;
+        if (sentence.empty() || cause.replica() != replica->id()) continue;
         return Failure(cause.status(),
                        text(cause.message(), ". A call of replica ", replica->id(), " had failed before: ", sentence))
             .operation(cause.operation())
@@ -71,7 +71,7 @@ void Frame::execute(uint32_t local, const Step &step) {
     } catch (const Failure &failure) {
         release_failure(group, "mdist_run", id, failure);
     } catch (const std::exception &) { // the library's own failure, before the step began
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(static_cast<int32_t>(id)));
+        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(id));
     } catch (...) {
         release_ended(group, id);
         rethrow();
@@ -110,7 +110,7 @@ ValuePointer Frame::take_tensors(std::size_t index) {
     if (missing != 0)
         throw Failure(MDIST_ERR_MISMATCH, text("result ", index, " was set by some replicas, but not by replica ",
                                                replicas_[without]->id()))
-            .replica(static_cast<int32_t>(replicas_[without]->id()))
+            .replica(replicas_[without]->id())
             .reason("missing_result");
     return job_.has_one_each() ? Value::plain(std::move(tensors[0]))
                                : Value::per_replica(std::move(tensors), text("result ", index).c_str());

@@ -70,7 +70,7 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
         const uint32_t id = job_.first_replica_id() + local;
         const Failure failure =
             Failure(MDIST_ERR_FAILED_PRECONDITION, text("local replica ", local, " never entered the run"))
-                .replica(static_cast<int32_t>(id))
+                .replica(id)
                 .reason("not_entered");
         release_failure(job_.group(), "mdist_run", id, failure); // counted as a failed run
         throw failure;
@@ -115,10 +115,10 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
         return in_merge && code == 0
                    ? Failure(MDIST_ERR_FAILED_PRECONDITION,
                              text("replica ", id, " left its step with a merge open; mdist_merge_end closes it"))
-                         .replica(static_cast<int32_t>(id))
+                         .replica(id)
                          .reason("merge_open")
                    : callback_returned(text("the step of replica ", id), code, {said, replica.last_failure.sentence()})
-                         .replica(static_cast<int32_t>(id));
+                         .replica(id);
     };
     std::unique_lock lock(mutex_);
     if (in_merge || code != 0) fail(run, why);
@@ -137,7 +137,7 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
             MDIST_ERR_FAILED_PRECONDITION,
             text("replica ", id,
                  " left its step with a started operation or a round of gradients under way; wait for it first"))
-            .replica(static_cast<int32_t>(id))
+            .replica(id)
             .reason("work_under_way");
 }
 

@@ -35,14 +35,12 @@ const Tensor &Replica::argument_at(std::size_t index, std::string_view path) con
     return leaf_of(argument_of(common_.arguments, index), path, text("argument ", index)).tensor_for(local_index());
 }
 
-void Replica::set_result(std::size_t index, Tensor tensor) {
+void Replica::set_result(std::size_t index, std::string_view path, Tensor tensor) {
     check_result(index, results.size());
-    results[index] = std::move(tensor);
-}
-
-void Replica::set_result_at(std::size_t index, std::string_view path, Tensor tensor) {
-    if (path.empty()) return set_result(index, std::move(tensor));
-    check_result(index, results.size());
+    if (path.empty()) {
+        results[index] = std::move(tensor);
+        return;
+    }
     check_path(path);
     structured_results.resize(results.size());
     structured_results[index].push_back({std::string(path), std::move(tensor)});
@@ -55,7 +53,7 @@ Part Replica::take_result(std::size_t index) {
     return part;
 }
 
-void Replica::set_merge_argument_at(std::size_t index, std::string_view path, Tensor tensor) {
+void Replica::set_merge_argument(std::size_t index, std::string_view path, Tensor tensor) {
     constexpr std::size_t kMost = 1024;
     if (index >= kMost) throw invalid(text("argument index is ", index, "; a merge has fewer than ", kMost));
     check_path(path);
@@ -67,8 +65,7 @@ std::vector<Part> Replica::take_merge_parts(std::size_t count) {
     std::vector<Part> parts = std::exchange(merge_parts_, {});
     if (parts.size() > count)
         throw invalid(text("argument ", parts.size() - 1,
-                           " was set by mdist_replica_set_merge_argument_at, but this merge has ", count,
-                           " arguments"));
+                           " was set by mdist_replica_set_merge_argument, but this merge has ", count, " arguments"));
     parts.resize(count);
     for (Part &part : parts) part = sorted_part(std::move(part));
     return parts;
@@ -106,7 +103,7 @@ bool Replica::end_work() noexcept {
         return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
                                                            first.name(), "_start was under way; wait for it first"))
             .operation(first.name())
-            .replica(static_cast<int32_t>(id()))
+            .replica(id())
             .reason("work_under_way");
     });
     // Operations that were started and not waited for are waited for with the rest of the stream.

@@ -64,12 +64,12 @@ class Replica : public Party {
     const Tensor &argument(std::size_t index) const;
     /// A leaf of a structure; path "" for an argument that is not a structure.
     const Tensor &argument_at(std::size_t index, std::string_view path) const;
-    void set_result(std::size_t index, Tensor tensor);
-    void set_result_at(std::size_t index, std::string_view path, Tensor tensor);
+    /// Sets a leaf of a structure; path "" for a result that is not a structure.
+    void set_result(std::size_t index, std::string_view path, Tensor tensor);
     /// Returns what was set for a result, and unsets it.
     Part take_result(std::size_t index);
     /// Sets one leaf of an argument of the next merge.
-    void set_merge_argument_at(std::size_t index, std::string_view path, Tensor tensor);
+    void set_merge_argument(std::size_t index, std::string_view path, Tensor tensor);
     /// Returns what was set for the next merge, by argument, and unsets all of it. Throws INVALID_ARGUMENT if more than
     /// `count` arguments were set.
     std::vector<Part> take_merge_parts(std::size_t count);

@@ -15,7 +15,7 @@ Failure wrong_thread(Replica &replica, const char *function) {
             text(function, ": this thread does not run the step of replica ", replica.id(),
                  ". Call it on the thread that called the step function; or open the run by mdist_run_begin (step.h),"
                  " which lets any thread work for a replica"))
-            .replica(static_cast<int32_t>(replica.id()));
+            .replica(replica.id());
     replica.last_failure.note(failure.message());
     return failure;
 }
@@ -24,7 +24,7 @@ Failure in_function(const Replica &replica, const char *function) {
     return Failure(MDIST_ERR_WRONG_CONTEXT, text(function,
                                                  " cannot be called in a merge or update function, only in a step. Use "
                                                  "the functions of cross-replica context (those with a strategy) here"))
-        .replica(static_cast<int32_t>(replica.id()));
+        .replica(replica.id());
 }
 
 } // namespace

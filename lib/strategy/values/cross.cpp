@@ -134,7 +134,7 @@ void require_alike(const std::vector<Tensor> &tensors) {
             throw Failure(MDIST_ERR_MISMATCH,
                           text("the tensor of local replica 0 has shape ", tensors[0].shape().text(),
                                " but that of local replica ", i, " ", tensors[i].shape().text(),
-                               "; reduce over axes (mdist_reduce) where "
+                               "; reduce over axes (mdist_strategy_reduce) where "
                                "replicas differ in length"))
                 .reason("different_shapes");
 }

@@ -188,8 +188,9 @@ ValuePointer mirror_value(Job &job, const ValuePointer &value) {
         if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
         if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(job, leaf.tensors()[0]);
         throw invalid(
-            "a per-replica value cannot be mirrored, since it differs between replicas; reduce it (mdist_reduce_to), "
-            "or mirror one of its tensors (mdist_broadcast_to)");
+            "a per-replica value cannot be mirrored, since it differs between replicas; reduce it "
+            "(mdist_strategy_reduce_to), "
+            "or mirror one of its tensors (mdist_strategy_broadcast)");
     };
     return map_leaves(*value, mirror);
 }

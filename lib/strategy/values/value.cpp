@@ -60,9 +60,9 @@ void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) con
 }
 
 Failure Value::refused(const std::string &what) const {
-    return invalid(text(
-        what, " is a structure (", leaves_text(leaves_),
-        "), but this call needs a tensor. Get one of its leaves with mdist_value_at or mdist_replica_argument_at"));
+    return invalid(
+        text(what, " is a structure (", leaves_text(leaves_),
+             "), but this call needs a tensor. Get one of its leaves with mdist_value_at or mdist_replica_argument"));
 }
 
 const char *kind_text(mdist_value_kind_t kind) {

@@ -67,7 +67,7 @@ static const char *round_of(mdist_replica_t *replica, uint32_t id, uint32_t n) {
 
 static int32_t rounds(mdist_replica_t *replica, void *user_data) {
     Self *self = user_data;
-    const uint32_t id = (uint32_t)mdist_replica_id(replica), n = mdist_strategy_replica_count(self->strategy);
+    const uint32_t id = mdist_replica_id(replica), n = mdist_strategy_replica_count(self->strategy);
     for (int i = 0; i < ROUNDS; ++i) {
         const char *const wrong = round_of(replica, id, n);
         if (wrong == NULL) continue;

@@ -82,7 +82,7 @@ static void check_values_of_replicas(Twins *twins) {
     }
     mdist_value_t *per_replica = NULL, *mirrored = NULL, *again = NULL, *made = NULL, *plain = NULL;
     OK(mdist_value_per_replica(twins->gpu, tensors, twins->replicas, &per_replica, &error));
-    OK(mdist_broadcast_to(twins->gpu, &tensors[1], &mirrored, &error));
+    OK(mdist_strategy_broadcast(twins->gpu, &tensors[1], &mirrored, &error));
     OK(mdist_value_create(&tensors[2], &plain, &error));
     OK(mdist_value_mirrored(twins->gpu, plain, &again, &error));
     OK(mdist_values_from_function(twins->gpu, number_of_replica, NULL, &made, &error));
@@ -121,11 +121,11 @@ static void fetch_to(Twins *twins, const mdist_value_t *value, const char *desti
     mdist_error_t *error = NULL;
     mdist_value_t *fetched = NULL;
     int32_t seen = -2;
-    OK(mdist_fetch(twins->gpu, value, destination, NULL, NULL, &fetched, &error));
+    OK(mdist_strategy_fetch(twins->gpu, value, destination, NULL, NULL, &fetched, &error));
     expect_place(fetched, 0, gpu);
     expect_numbers(fetched, 0, numbers);
     mdist_value_destroy(fetched);
-    OK(mdist_fetch(twins->gpu, value, destination, same, &seen, &fetched, &error));
+    OK(mdist_strategy_fetch(twins->gpu, value, destination, same, &seen, &fetched, &error));
     assert_int_equal(seen, source);
     expect_place(fetched, 0, gpu);
     expect_numbers(fetched, 0, numbers);
@@ -138,7 +138,7 @@ static void check_fetch(Twins *twins) {
     fill_numbers(numbers, COUNT, 0);
     const mdist_tensor_t tensor = tensor_of(numbers, MDIST_FLOAT32, COUNT);
     mdist_value_t *mirrored = NULL, *plain = NULL;
-    OK(mdist_broadcast_to(twins->gpu, &tensor, &mirrored, &error));
+    OK(mdist_strategy_broadcast(twins->gpu, &tensor, &mirrored, &error));
     OK(mdist_value_create(&tensor, &plain, &error));
     fetch_to(twins, mirrored, NULL, -1, 0, numbers);
     fetch_to(twins, plain, NULL, -1, -1, numbers);

@@ -10,7 +10,7 @@ typedef mdist_value_t *Reduction(mdist_strategy_t *strategy, mdist_reduce_op_t o
 static mdist_value_t *whole(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 7, 11, 0);
-    OK(mdist_reduce(strategy, op, value, NULL, 0, &out, NULL, &error));
+    OK(mdist_strategy_reduce(strategy, op, value, NULL, 0, &out, NULL, &error));
     expect_place(out, 0, -1);
     mdist_value_destroy(value);
     return out;
@@ -20,7 +20,7 @@ static mdist_value_t *whole(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
 static mdist_value_t *whole_and_large(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 300, 333, 0);
-    OK(mdist_reduce_to(strategy, op, value, NULL, &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, op, &value, NULL, 1, &out, NULL, &error));
     expect_on_replicas(strategy, out);
     mdist_value_destroy(value);
     return out;
@@ -32,7 +32,7 @@ static mdist_value_t *to_last_device(mdist_strategy_t *strategy, mdist_reduce_op
     const uint32_t last = mdist_strategy_local_replica_count(strategy) - 1;
     char device[32];
     OK(mdist_strategy_device(strategy, last, device, sizeof device, NULL, &error));
-    OK(mdist_reduce_to(strategy, op, value, device, &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, op, &value, (const char *const[]){device}, 1, &out, NULL, &error));
     expect_place(out, 0, gpu_of_replica(strategy, last));
     mdist_value_destroy(value);
     return out;
@@ -42,7 +42,7 @@ static mdist_value_t *over_axes(mdist_strategy_t *strategy, mdist_reduce_op_t op
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 4, 6, 1);
     const int32_t axis = 0;
-    OK(mdist_reduce(strategy, op, value, &axis, 1, &out, NULL, &error));
+    OK(mdist_strategy_reduce(strategy, op, value, &axis, 1, &out, NULL, &error));
     mdist_value_destroy(value);
     return out;
 }
@@ -51,7 +51,7 @@ static mdist_value_t *gathered(mdist_strategy_t *strategy, mdist_reduce_op_t op)
     (void)op;
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 2, 5, 1);
-    OK(mdist_gather(strategy, value, 0, &out, NULL, &error));
+    OK(mdist_strategy_gather(strategy, value, 0, &out, NULL, &error));
     mdist_value_destroy(value);
     return out;
 }
@@ -65,7 +65,8 @@ static mdist_value_t *rows(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     for (uint32_t i = 0; i < MOST_REPLICAS; ++i) tensors[i] = tensor_of(indices[i], MDIST_INT64, 2);
     OK(mdist_value_per_replica(strategy, tensors, mdist_strategy_local_replica_count(strategy), &which, &error));
     OK(mdist_value_rows(which, values, &some, &error));
-    OK(mdist_reduce_to(strategy, op == MDIST_MEAN ? MDIST_MEAN : MDIST_SUM, some, NULL, &out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, op == MDIST_MEAN ? MDIST_MEAN : MDIST_SUM, &some, NULL, 1, &out, NULL,
+                                &error));
     expect_on_replicas(strategy, out);
     mdist_value_destroy(which);
     mdist_value_destroy(values);
@@ -98,7 +99,7 @@ static void batch(mdist_strategy_t *strategy, mdist_value_t **out) {
         values[i] = numbers_of_replicas(strategy, (uint64_t)i, 13, 0);
         destinations[i] = i % 3 == 0 ? first : NULL;
     }
-    OK(mdist_batch_reduce_to(strategy, MDIST_SUM, values, destinations, COUNT, out, NULL, &error));
+    OK(mdist_strategy_reduce_to(strategy, MDIST_SUM, values, destinations, COUNT, out, NULL, &error));
     for (int i = 0; i < COUNT; ++i) mdist_value_destroy(values[i]);
 }
 

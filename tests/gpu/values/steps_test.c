@@ -27,7 +27,7 @@ static int32_t losses_of_argument(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     mdist_tensor_t terms;
     uint64_t batch = 0;
-    if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, &terms, &error), &error, "argument")) return 1;
+    if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &terms, &error), &error, "argument")) return 1;
     note(notes, MDIST_OK, mdist_average_loss(replica, &terms, &terms, &batch, &step->losses[local][0], NULL, &error),
          &error, "loss");
     note(notes, MDIST_OK, mdist_scale_regularization(replica, &terms, &step->losses[local][1], &error), &error,
@@ -66,11 +66,11 @@ static int32_t assigns_rows(mdist_replica_t *replica, void *user_data) {
     mdist_value_t *sum = NULL;
     int64_t numbers[] = {2, 0, 2};
     const mdist_tensor_t indices = tensor_of(numbers, MDIST_INT64, 3); // of the host, and rows of the GPU
-    if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, &rows, &error), &error, "argument")) return 1;
+    if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &rows, &error), &error, "argument")) return 1;
     note(notes, MDIST_OK, mdist_all_reduce_rows(replica, MDIST_MEAN, &indices, &rows, &sum, NULL, &error), &error,
          "rows");
     note(notes, MDIST_OK, mdist_value_tensor(sum, 0, &all, &error), &error, "their memory");
-    note(notes, MDIST_OK, mdist_replica_set_result(replica, 0, &all, &error), &error, "result");
+    note(notes, MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &all, &error), &error, "result");
     mdist_value_destroy(sum);
     for (int assign = MDIST_ASSIGN_ADD; assign <= MDIST_ASSIGN_DIV; ++assign)
         note(notes, MDIST_OK,
@@ -126,9 +126,9 @@ static int32_t element_and_argument(mdist_replica_t *replica, uint64_t element, 
     mdist_tensor_t argument;
     int64_t number = (int64_t)element;
     const mdist_tensor_t own = tensor_of(&number, MDIST_INT64, 0);
-    note(notes, MDIST_OK, mdist_replica_argument(replica, 0, &argument, &error), &error, "argument");
-    note(notes, MDIST_OK, mdist_replica_set_result(replica, 0, &own, &error), &error, "number");
-    note(notes, MDIST_OK, mdist_replica_set_result(replica, 1, &argument, &error), &error, "argument's result");
+    note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &argument, &error), &error, "argument");
+    note(notes, MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &own, &error), &error, "number");
+    note(notes, MDIST_OK, mdist_replica_set_result(replica, 1, NULL, &argument, &error), &error, "argument's result");
     return 0;
 }
 
@@ -139,7 +139,7 @@ static void map_on(mdist_strategy_t *strategy, mdist_value_t **results) {
     fill_numbers(numbers, COUNT, 2);
     const mdist_tensor_t tensor = tensor_of(numbers, MDIST_FLOAT32, COUNT);
     mdist_value_t *argument = NULL;
-    OK(mdist_broadcast_to(strategy, &tensor, &argument, &error));
+    OK(mdist_strategy_broadcast(strategy, &tensor, &argument, &error));
     OK(mdist_map(strategy, 5, element_and_argument, &step, &argument, 1, results, 2, NULL, &error));
     expect_no_notes(&step);
     mdist_value_destroy(argument);
@@ -167,7 +167,7 @@ static int32_t puts_out(mdist_replica_t *replica, void *user_data) {
     Note *const notes = &step->notes[mdist_replica_local_index(replica)];
     mdist_error_t *error = NULL;
     mdist_tensor_t argument;
-    note(notes, MDIST_OK, mdist_replica_argument(replica, 0, &argument, &error), &error, "argument");
+    note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &argument, &error), &error, "argument");
     note(notes, MDIST_OK,
          mdist_replica_set_output(replica, step->loop, "sum", &argument, MDIST_AGGREGATION_SUM, &error), &error, "sum");
     note(

@@ -104,9 +104,14 @@ func check(status C.mdist_status_t, story **C.mdist_error_t) error {
 		Status:    Status(status),
 		Reason:    C.GoString(C.mdist_error_reason(*story)),
 		Operation: C.GoString(C.mdist_error_operation(*story)),
-		Replica:   int(C.mdist_error_replica(*story)),
-		Worker:    int(C.mdist_error_worker(*story)),
+		Replica:   orNone(C.mdist_error_replica(*story)),
+		Worker:    orNone(C.mdist_error_worker(*story)),
 		Native:    int64(C.mdist_error_native(*story)),
 		message:   C.GoString(C.mdist_error_message(*story)),
 	}
+}
+
+// orNone gives the number of a replica or worker, or -1 for MDIST_NONE.
+func orNone(number C.uint32_t) int {
+	return int(int32(number))
 }

@@ -50,11 +50,12 @@ func (p *Preemption) Announce() {
 // Check asks all workers, which all call it, whether any was told to go. The verdict is the same on all; worker is the
 // rank of the one that is to go, -1 if none.
 func (p *Preemption) Check() (verdict Verdict, worker int, err error) {
-	var found, rank C.int32_t
+	var found C.int32_t
+	var rank C.uint32_t
 	var story *C.mdist_error_t
 	err = check(C.mdist_preemption_check(p.handle, &found, &rank, nil, &story), &story)
 	runtime.KeepAlive(p)
-	return Verdict(found), int(rank), err
+	return Verdict(found), orNone(rank), err
 }
 
 // Close frees it.

@@ -18,7 +18,7 @@ func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error
 	}
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_reduce(s.handle, C.mdist_reduce_op_t(op), value.handle, first(list), C.size_t(len(list)),
+	err := check(C.mdist_strategy_reduce(s.handle, C.mdist_reduce_op_t(op), value.handle, first(list), C.size_t(len(list)),
 		&handle, nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(value)
@@ -28,17 +28,11 @@ func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error
 // ReduceTo reduces a per-replica value to a plain value on the device of that name, or for "" to a mirrored value on
 // the devices it came from.
 func (s *Strategy) ReduceTo(op ReduceOp, value *Value, destination string) (*Value, error) {
-	name, err := cText("the destination", destination)
+	reduced, err := s.BatchReduceTo(op, []*Value{value}, []string{destination})
 	if err != nil {
 		return nil, err
 	}
-	defer freeText(name)
-	var handle *C.mdist_value_t
-	var story *C.mdist_error_t
-	err = check(C.mdist_reduce_to(s.handle, C.mdist_reduce_op_t(op), value.handle, name, &handle, nil, &story), &story)
-	runtime.KeepAlive(s)
-	runtime.KeepAlive(value)
-	return newValue(handle), err
+	return reduced[0], nil
 }
 
 // BatchReduce is many ReduceTo in one operation, each to the devices it came from. All or none.
@@ -66,7 +60,7 @@ func (s *Strategy) BatchReduceTo(op ReduceOp, values []*Value, destinations []st
 func (s *Strategy) batchReduce(op ReduceOp, values []*Value, destinations []*C.char) ([]*Value, error) {
 	handles, reduced := valueHandles(values), make([]*C.mdist_value_t, len(values))
 	var story *C.mdist_error_t
-	err := check(C.mdist_batch_reduce_to(s.handle, C.mdist_reduce_op_t(op), first(handles), first(destinations),
+	err := check(C.mdist_strategy_reduce_to(s.handle, C.mdist_reduce_op_t(op), first(handles), first(destinations),
 		C.size_t(len(values)), first(reduced), nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(values)
@@ -94,7 +88,7 @@ func (s *Strategy) Gather(value *Value, dimension int) (*Value, error) {
 	}
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err = check(C.mdist_gather(s.handle, value.handle, number, &handle, nil, &story), &story)
+	err = check(C.mdist_strategy_gather(s.handle, value.handle, number, &handle, nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(value)
 	return newValue(handle), err

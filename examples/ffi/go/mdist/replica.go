@@ -47,7 +47,7 @@ func (r *Replica) argument(number int, path *C.char) (Tensor, error) {
 	}
 	var tensor C.mdist_tensor_t
 	var story *C.mdist_error_t
-	err = check(C.mdist_replica_argument_at(r.handle, C.size_t(position), path, &tensor, &story), &story)
+	err = check(C.mdist_replica_argument(r.handle, C.size_t(position), path, &tensor, &story), &story)
 	if err != nil {
 		return Tensor{}, err
 	}

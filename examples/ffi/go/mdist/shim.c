@@ -105,7 +105,7 @@ static int32_t fetch(const mdist_tensor_t *source, mdist_value_t **result, void 
 
 mdist_status_t mdistgo_fetch(mdist_strategy_t *strategy, const mdist_value_t *from, const char *destination,
                              uintptr_t state, mdist_value_t **out, mdist_error_t **error) {
-    return mdist_fetch(strategy, from, destination, state ? fetch : NULL, (void *)state, out, error);
+    return mdist_strategy_fetch(strategy, from, destination, state ? fetch : NULL, (void *)state, out, error);
 }
 
 static int32_t map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs, size_t output_count,
@@ -120,7 +120,7 @@ static void release(void *user_data) {
 
 mdist_status_t mdistgo_dataset_map(const mdist_dataset_t *source, uintptr_t state, const mdist_tensor_t *outputs,
                                    size_t count, mdist_dataset_t **out, mdist_error_t **error) {
-    return mdist_dataset_map(source, map, (void *)state, release, outputs, count, out, error);
+    return mdist_dataset_map(source, map, (void *)state, release, outputs, count, out, NULL, error);
 }
 
 mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t count, void *memory,
@@ -130,7 +130,7 @@ mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t
 
 mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t tensor,
                                   mdist_error_t **error) {
-    return mdist_replica_set_result_at(replica, index, path, &tensor, error);
+    return mdist_replica_set_result(replica, index, path, &tensor, error);
 }
 
 mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, mdist_error_t **error) {
@@ -139,7 +139,7 @@ mdist_status_t mdistgo_value_create(mdist_tensor_t tensor, mdist_value_t **out, 
 
 mdist_status_t mdistgo_broadcast_to(mdist_strategy_t *strategy, mdist_tensor_t tensor, mdist_value_t **out,
                                     mdist_error_t **error) {
-    return mdist_broadcast_to(strategy, &tensor, out, error);
+    return mdist_strategy_broadcast(strategy, &tensor, out, error);
 }
 
 mdist_status_t mdistgo_replica_assign(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,

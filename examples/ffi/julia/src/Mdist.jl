@@ -52,7 +52,7 @@ include("checkpoint.jl")
 include("preemption.jl")
 
 function __init__()
-    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.0 is.
+    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.1 is.
     # (As the constant itself it would be frozen into the precompiled module.)
     path = get(ENV, "MDIST_LIBRARY", "")
     isempty(path) || Libdl.dlopen(path)

@@ -13,12 +13,15 @@ struct MdistError <: Exception
     message::String
 end
 
+"The number of a replica or worker, or -1 for MDIST_NONE."
+or_none(number::UInt32) = number % Int32
+
 "Takes the story out of a C error, and frees it."
 function MdistError(status::Integer, error::Ptr{mdist_error_t})
     reason = unsafe_string(@ccall libmdist.mdist_error_reason(error::Ptr{mdist_error_t})::Cstring)
     operation = unsafe_string(@ccall libmdist.mdist_error_operation(error::Ptr{mdist_error_t})::Cstring)
-    replica = @ccall libmdist.mdist_error_replica(error::Ptr{mdist_error_t})::Int32
-    worker = @ccall libmdist.mdist_error_worker(error::Ptr{mdist_error_t})::Int32
+    replica = or_none(@ccall libmdist.mdist_error_replica(error::Ptr{mdist_error_t})::UInt32)
+    worker = or_none(@ccall libmdist.mdist_error_worker(error::Ptr{mdist_error_t})::UInt32)
     native = @ccall libmdist.mdist_error_native(error::Ptr{mdist_error_t})::Int64
     message = unsafe_string(@ccall libmdist.mdist_error_message(error::Ptr{mdist_error_t})::Cstring)
     @ccall libmdist.mdist_error_free(error::Ptr{mdist_error_t})::Cvoid

@@ -2,7 +2,7 @@
 # What the C headers declare, under the names it has there: structs and handles as they are, constants without `MDIST_`.
 # tests/ffi/julia_signatures_test.py holds this file, and every @ccall of the module, against the headers.
 
-const libmdist = "libmdist.so.0"
+const libmdist = "libmdist.so.1"
 
 # Handles. Nobody looks inside; types of their own keep them apart.
 mutable struct mdist_checkpoint_t end

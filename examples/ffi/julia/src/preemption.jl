@@ -31,11 +31,11 @@ announce(preemption::Preemption) =
 "What all workers, which all ask, are to do, and the rank of the one that is to go, or -1."
 function verdict(preemption::Preemption; timeout::Real = 0)
     limits = options(timeout)
-    answer, worker = Ref{Int32}(0), Ref{Int32}(-1)
+    answer, worker = Ref{Int32}(0), Ref{UInt32}(0)
     check() do error
         @ccall libmdist.mdist_preemption_check(
-            preemption::Ptr{mdist_preemption_t}, answer::Ref{Int32}, worker::Ref{Int32},
+            preemption::Ptr{mdist_preemption_t}, answer::Ref{Int32}, worker::Ref{UInt32},
             limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
     end
-    return PreemptionVerdict(answer[]), Int(worker[])
+    return PreemptionVerdict(answer[]), Int(or_none(worker[]))
 end

@@ -18,7 +18,7 @@ function reduce(strategy::Strategy, op::ReduceOp, value::Value; dims = (), timeo
     axes = Int32[-dim for dim in dims]
     limits = options(timeout)
     return made() do out, error
-        @ccall libmdist.mdist_reduce(
+        @ccall libmdist.mdist_strategy_reduce(
             strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, value::Ptr{mdist_value_t}, axes::Ptr{Int32},
             length(axes)::Csize_t, out::Out{mdist_value_t}, limits::Ref{mdist_call_options_t},
             error::Out{mdist_error_t})::Int32
@@ -33,12 +33,7 @@ Reduces to a mirrored value on the devices it came from, or to a plain one on th
 function reduce_to(
     strategy::Strategy, op::ReduceOp, value::Value, destination::AbstractString = ""; timeout::Real = 0,
 )
-    limits = options(timeout)
-    return made() do out, error
-        @ccall libmdist.mdist_reduce_to(
-            strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, value::Ptr{mdist_value_t}, destination::Cstring,
-            out::Out{mdist_value_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
-    end
+    return only(batch_reduce_to(strategy, op, [value], [destination]; timeout = timeout))
 end
 
 """
@@ -59,7 +54,7 @@ function batch_reduce_to(
         texts = map(text_pointer, names)
         to = isempty(texts) ? Ptr{Ptr{UInt8}}(C_NULL) : pointer(texts)
         GC.@preserve texts check() do error
-            @ccall libmdist.mdist_batch_reduce_to(
+            @ccall libmdist.mdist_strategy_reduce_to(
                 strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, handles::Ptr{Ptr{mdist_value_t}},
                 to::Ptr{Ptr{UInt8}}, length(handles)::Csize_t, reduced::Ptr{Ptr{mdist_value_t}},
                 limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
@@ -73,7 +68,7 @@ function broadcast_to(strategy::Strategy, array::StridedArray)
     return GC.@preserve array begin
         tensor = Ref(mdist_tensor_t(array))
         made() do out, error
-            @ccall libmdist.mdist_broadcast_to(
+            @ccall libmdist.mdist_strategy_broadcast(
                 strategy::Ptr{mdist_strategy_t}, tensor::Ref{mdist_tensor_t}, out::Out{mdist_value_t},
                 error::Out{mdist_error_t})::Int32
         end
@@ -84,7 +79,7 @@ end
 function gather(strategy::Strategy, value::Value, dim::Integer; timeout::Real = 0)
     limits = options(timeout)
     return made() do out, error
-        @ccall libmdist.mdist_gather(
+        @ccall libmdist.mdist_strategy_gather(
             strategy::Ptr{mdist_strategy_t}, value::Ptr{mdist_value_t}, (-dim)::Int32, out::Out{mdist_value_t},
             limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
     end

@@ -37,10 +37,10 @@ function exit_replica(replica::Replica, code::Integer)
 end
 
 "Replica id, from 0, over the whole job."
-replica_id(replica::Replica) = Int(@ccall libmdist.mdist_replica_id(replica::Ptr{mdist_replica_t})::Int32)
+replica_id(replica::Replica) = Int(@ccall libmdist.mdist_replica_id(replica::Ptr{mdist_replica_t})::UInt32)
 
 "Index among the replicas of this process, from 0."
-local_index(replica::Replica) = Int(@ccall libmdist.mdist_replica_local_index(replica::Ptr{mdist_replica_t})::Int32)
+local_index(replica::Replica) = Int(@ccall libmdist.mdist_replica_local_index(replica::Ptr{mdist_replica_t})::UInt32)
 
 "Replicas in the whole job."
 replica_count(replica::Replica) = Int(@ccall libmdist.mdist_replica_count(replica::Ptr{mdist_replica_t})::UInt32)
@@ -65,7 +65,7 @@ function argument_tensor(replica::Replica, index::Integer)
     tensor = Ref{mdist_tensor_t}()
     check() do error
         @ccall libmdist.mdist_replica_argument(
-            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, tensor::Ref{mdist_tensor_t},
+            replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, C_NULL::Cstring, tensor::Ref{mdist_tensor_t},
             error::Out{mdist_error_t})::Int32
     end
     return tensor[]
@@ -74,7 +74,7 @@ end
 function argument_tensor(replica::Replica, index::Integer, path::AbstractString)
     tensor = Ref{mdist_tensor_t}()
     check() do error
-        @ccall libmdist.mdist_replica_argument_at(
+        @ccall libmdist.mdist_replica_argument(
             replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, tensor::Ref{mdist_tensor_t},
             error::Out{mdist_error_t})::Int32
     end
@@ -87,7 +87,7 @@ function set_result!(replica::Replica, index::Integer, array::Operand)
         described = Ref(mdist_tensor_t(array))
         check() do error
             @ccall libmdist.mdist_replica_set_result(
-                replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, described::Ref{mdist_tensor_t},
+                replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, C_NULL::Cstring, described::Ref{mdist_tensor_t},
                 error::Out{mdist_error_t})::Int32
         end
     end
@@ -106,7 +106,7 @@ function set_leaf!(replica::Replica, index::Integer, path::String, array::Operan
     GC.@preserve array begin
         described = Ref(mdist_tensor_t(array))
         check() do error
-            @ccall libmdist.mdist_replica_set_result_at(
+            @ccall libmdist.mdist_replica_set_result(
                 replica::Ptr{mdist_replica_t}, (index - 1)::Csize_t, path::Cstring, described::Ref{mdist_tensor_t},
                 error::Out{mdist_error_t})::Int32
         end

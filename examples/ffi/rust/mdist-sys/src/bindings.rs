@@ -2,13 +2,15 @@
 // Made by regenerate.
 
 pub const MDIST_VERSION_MAJOR: u32 = 0;
-pub const MDIST_VERSION_MINOR: u32 = 1;
+pub const MDIST_VERSION_MINOR: u32 = 2;
 pub const MDIST_VERSION_PATCH: u32 = 0;
-pub const MDIST_VERSION: u32 = 100;
+pub const MDIST_VERSION: u32 = 200;
 pub const MDIST_FOREVER: u64 = 9223372036854775807;
+pub const MDIST_NONE: u32 = 4294967295;
 pub const MDIST_MAX_RANK: u32 = 8;
 pub const MDIST_ROWS: u64 = 9223372036854775807;
 pub const MDIST_UNKNOWN: u64 = 9223372036854775807;
+pub const MDIST_MAP_UNORDERED: u32 = 1;
 pub const MDIST_LATEST: u64 = 9223372036854775807;
 pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_GENERATOR_ANY_THREAD: u32 = 1;
@@ -112,16 +114,16 @@ extern "C" {
     pub fn mdist_error_operation(error: *const mdist_error_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " Returns the id of the replica at fault; -1 if no replica is at fault, or if it is unknown."]
+    #[doc = " Returns the id of the replica at fault; MDIST_NONE if no replica is at fault, or if it is unknown."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_error_replica(error: *const mdist_error_t) -> i32;
+    pub fn mdist_error_replica(error: *const mdist_error_t) -> u32;
 }
 extern "C" {
-    #[doc = " Returns the rank of the worker at fault, from 0; -1 if no worker is at fault, or if it is unknown."]
+    #[doc = " Returns the rank of the worker at fault, from 0; MDIST_NONE if no worker is at fault, or if it is unknown."]
     #[doc = ""]
     #[doc = " That is the worker that is lost or late, or that made a different call."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_error_worker(error: *const mdist_error_t) -> i32;
+    pub fn mdist_error_worker(error: *const mdist_error_t) -> u32;
 }
 extern "C" {
     #[doc = " Returns the underlying number; 0 if there is none."]
@@ -753,7 +755,7 @@ extern "C" {
     #[doc = " Makes a mirrored value with a copy of a plain value on every local device."]
     #[doc = ""]
     #[doc = " A structure is mirrored leaf by leaf. Leaves that are mirrored already are shared. A per-replica leaf is"]
-    #[doc = " MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_broadcast_to does this for one"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_strategy_broadcast does this for one"]
     #[doc = " tensor.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_mirrored(
@@ -866,7 +868,7 @@ extern "C" {
     #[doc = " that dimension, says which rows of the larger tensor they are. They come in any order, and an index may come twice."]
     #[doc = " Both values are of one kind."]
     #[doc = ""]
-    #[doc = " mdist_reduce, mdist_reduce_to, mdist_batch_reduce_to and mdist_variable_assign take rows. Other functions return"]
+    #[doc = " mdist_strategy_reduce, mdist_strategy_reduce_to and mdist_variable_assign take rows. Other functions return"]
     #[doc = " MDIST_ERR_UNSUPPORTED for them. (TensorFlow: IndexedSlices.)"]
     #[doc = " @param out  shares the tensors of @p indices and @p values; both may be destroyed"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -918,8 +920,8 @@ pub use self::mdist_implementation as mdist_implementation_t;
 #[doc = " - The result has the same bits with and without packs."]
 #[doc = " - The library compares each operation with those of the other replicas."]
 #[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
-#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to"]
-#[doc = "   and mdist_batch_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
+#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and"]
+#[doc = "   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_call_options {
@@ -1053,8 +1055,8 @@ fn bindgen_test_layout_mdist_call_options() {
 #[doc = " - The result has the same bits with and without packs."]
 #[doc = " - The library compares each operation with those of the other replicas."]
 #[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
-#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_reduce without axes, mdist_reduce_to"]
-#[doc = "   and mdist_batch_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
+#[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and"]
+#[doc = "   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
 pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
     #[doc = " Creates a strategy from @p config, or from the environment if @p config is NULL."]
@@ -1128,11 +1130,11 @@ extern "C" {
     pub fn mdist_strategy_worker_count(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
-    #[doc = " Returns this worker's rank, from 0; -1 for a bad handle."]
+    #[doc = " Returns this worker's rank, from 0; MDIST_NONE for a bad handle."]
     #[doc = ""]
     #[doc = " The ids of its replicas start at rank * local replicas."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> i32;
+    pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
     #[doc = " Returns 1 on the one worker that does what is done once per job, else 0."]
@@ -1193,7 +1195,7 @@ extern "C" {
     #[doc = "                   is 0."]
     #[doc = " @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with"]
     #[doc = "                   one local replica, else per-replica; NULL if no replica set it. If only some set it:"]
-    #[doc = "                   MDIST_ERR_MISMATCH. A result set with mdist_replica_set_result_at is a structure; every replica"]
+    #[doc = "                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica"]
     #[doc = "                   sets the same paths."]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back step, as its type says   @since 0.1"]
@@ -1226,8 +1228,8 @@ extern "C" {
     #[doc = " All replicas of the job run at the same time, each one element after another. An element is a number. The function"]
     #[doc = " decides what it stands for, for example a row of an argument."]
     #[doc = ""]
-    #[doc = " Results are stacked along a new first axis, one row per element of a replica. So mdist_reduce over axis 0 takes all"]
-    #[doc = " elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
+    #[doc = " Results are stacked along a new first axis, one row per element of a replica. So mdist_strategy_reduce over axis 0"]
+    #[doc = " takes all elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
     #[doc = ""]
     #[doc = " @p function must not call collectives or merges, because replicas have different numbers of elements."]
     #[doc = " @param count      the same on all workers; if there are results, large enough to give every worker an element"]
@@ -1250,14 +1252,14 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; -1 for a bad handle."]
+    #[doc = " Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; MDIST_NONE for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_id(replica: *const mdist_replica_t) -> i32;
+    pub fn mdist_replica_id(replica: *const mdist_replica_t) -> u32;
 }
 extern "C" {
-    #[doc = " Returns the replica's index among this worker's replicas; -1 for a bad handle."]
+    #[doc = " Returns the replica's index among this worker's replicas; MDIST_NONE for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_local_index(replica: *const mdist_replica_t) -> i32;
+    pub fn mdist_replica_local_index(replica: *const mdist_replica_t) -> u32;
 }
 extern "C" {
     #[doc = " Returns the number of replicas in the whole job; 0 for a bad handle."]
@@ -1269,21 +1271,10 @@ extern "C" {
     #[doc = ""]
     #[doc = " The tensor lies where the value has it; device_kind says whether that is on a GPU. It is borrowed until the step"]
     #[doc = " returns, or longer if the value lives longer. Only read it."]
+    #[doc = " @param path  the path of a leaf (\"grads.0\"), if the argument is a structure (value.h); else NULL or \"\". For a path"]
+    #[doc = "              that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument(
-        replica: *mut mdist_replica_t,
-        index: usize,
-        out: *mut mdist_tensor_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Describes this replica's tensor at @p path (\"grads.0\") of an argument that is a structure."]
-    #[doc = ""]
-    #[doc = " An argument that is no structure has the path \"\". The tensor is borrowed as from mdist_replica_argument."]
-    #[doc = " MDIST_ERR_NOT_FOUND lists the paths there are."]
-    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_argument_at(
         replica: *mut mdist_replica_t,
         index: usize,
         path: *const ::std::os::raw::c_char,
@@ -1294,22 +1285,11 @@ extern "C" {
 extern "C" {
     #[doc = " Sets this replica's part of result @p index of the run to a copy of @p tensor."]
     #[doc = ""]
-    #[doc = " The last call counts."]
+    #[doc = " The last call for a path counts. The paths that a step sets must form a structure, the same on every replica. The"]
+    #[doc = " library checks this when all steps have returned."]
+    #[doc = " @param path  the path of the leaf to set, if the result is a structure (value.h); else NULL or \"\""]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_set_result(
-        replica: *mut mdist_replica_t,
-        index: usize,
-        tensor: *const mdist_tensor_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Sets one leaf of a result that is a structure."]
-    #[doc = ""]
-    #[doc = " The paths that a step sets must form a structure (value.h), the same on every replica. The library checks this when"]
-    #[doc = " all steps have returned. The last call for a path counts. \"\" as the path does what mdist_replica_set_result does."]
-    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_set_result_at(
         replica: *mut mdist_replica_t,
         index: usize,
         path: *const ::std::os::raw::c_char,
@@ -1340,9 +1320,9 @@ extern "C" {
     #[doc = " Inside @p merge, call functions of cross-replica context. A nested mdist_run is allowed, and its step may merge"]
     #[doc = " again."]
     #[doc = " @param arguments  this replica's tensors (copied); the same count and dtypes on every replica. An argument set with"]
-    #[doc = "                   mdist_replica_set_merge_argument_at is not read here; NULL if all were."]
+    #[doc = "                   mdist_replica_set_merge_argument is not read here; NULL if all were."]
     #[doc = " @param results    receives @p result_count descriptions, borrowed until this replica's next merge or the step's end."]
-    #[doc = "                   data is NULL and dtype 0 for a structure (mdist_replica_merge_result_at) and for a result that the"]
+    #[doc = "                   data is NULL and dtype 0 for a structure (mdist_replica_merge_result) and for a result that the"]
     #[doc = "                   merge did not set."]
     #[doc = " @thread replica   @blocks until every local replica has called it and the merge is done"]
     #[doc = " @collective local replicas   @calls-back merge, on the thread of local replica 0   @since 0.1"]
@@ -1359,13 +1339,13 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Sets one leaf of argument @p index of this replica's next merge to a copy of @p tensor."]
+    #[doc = " Sets the leaf at @p path of argument @p index of this replica's next merge to a copy of @p tensor."]
     #[doc = ""]
-    #[doc = " The merge sees a structure in that place. This works for mdist_merge_call and mdist_merge_begin. Every replica sets"]
+    #[doc = " The argument is then a structure (value.h). This works for mdist_merge_call and mdist_merge_begin. Every replica sets"]
     #[doc = " the same paths, else the run fails with MDIST_ERR_MISMATCH. The last call for a path counts. The next merge takes"]
     #[doc = " everything that was set, and refuses an index beyond its argument count."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_set_merge_argument_at(
+    pub fn mdist_replica_set_merge_argument(
         replica: *mut mdist_replica_t,
         index: usize,
         path: *const ::std::os::raw::c_char,
@@ -1376,10 +1356,10 @@ extern "C" {
 extern "C" {
     #[doc = " Describes this replica's tensor at @p path in result @p index of its last merge."]
     #[doc = ""]
-    #[doc = " The tensor is borrowed as the results of that merge are. A result that is no structure has the path \"\"."]
-    #[doc = " MDIST_ERR_NOT_FOUND lists the paths there are."]
+    #[doc = " The tensor is borrowed as the results of that merge are. NULL or \"\" is the path of a result that is no structure."]
+    #[doc = " For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_merge_result_at(
+    pub fn mdist_replica_merge_result(
         replica: *mut mdist_replica_t,
         index: usize,
         path: *const ::std::os::raw::c_char,
@@ -1467,9 +1447,9 @@ extern "C" {
 #[doc = " Returns 0 on success. Any other number ends the iteration with MDIST_ERR_CALLBACK, and mdist_error_native gives that"]
 #[doc = " number."]
 #[doc = ""]
-#[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator if"]
-#[doc = " mdist_dataset_prefetch, mdist_dataset_map_parallel or fetching to devices (input.h) follows. Each iterator makes one"]
-#[doc = " call at a time, except under mdist_dataset_map_parallel. The function must not call the iterator that it serves."]
+#[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`"]
+#[doc = " (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes"]
+#[doc = " one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves."]
 pub type mdist_map_fn = ::std::option::Option<
     unsafe extern "C" fn(
         inputs: *const mdist_tensor_t,
@@ -1479,6 +1459,80 @@ pub type mdist_map_fn = ::std::option::Option<
         user_data: *mut ::std::os::raw::c_void,
     ) -> i32,
 >;
+#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_map_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub parallel_calls: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_map_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_map_options>(),
+        12usize,
+        concat!("Size of: ", stringify!(mdist_map_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_map_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_map_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_parallel_calls() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).parallel_calls) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(parallel_calls)
+            )
+        );
+    }
+    test_field_parallel_calls();
+}
+#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
+pub type mdist_map_options_t = mdist_map_options;
 extern "C" {
     #[doc = " Applies @p map to every element."]
     #[doc = " @param outputs    dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
@@ -1493,6 +1547,7 @@ extern "C" {
         outputs: *const mdist_tensor_t,
         output_count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_map_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1597,7 +1652,7 @@ extern "C" {
 extern "C" {
     #[doc = " Gives the next element as one value, as the top of this header describes."]
     #[doc = ""]
-    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument_at(replica, 0, \"label\", ...)."]
+    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, \"label\", ...)."]
     #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
     #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
@@ -1647,7 +1702,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Errors:"]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
-    #[doc = "   mdist_dataset_map_parallel without `ordered`."]
+    #[doc = "   mdist_dataset_map with MDIST_MAP_UNORDERED."]
     #[doc = " - After a failure of the iterator: that failure."]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_save(
@@ -1936,7 +1991,7 @@ extern "C" {
     #[doc = "   workers must have the same paths, too."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_reduce(
+    pub fn mdist_strategy_reduce(
         strategy: *mut mdist_strategy_t,
         op: mdist_reduce_op_t,
         value: *const mdist_value_t,
@@ -1948,34 +2003,20 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces a per-replica value to the devices that @p destination names."]
+    #[doc = " Reduces per-replica values to devices: value i goes to destination i and gives out i."]
     #[doc = ""]
-    #[doc = " (TensorFlow: StrategyExtended.reduce_to.) Plain and mirrored values, and structures, work as in mdist_reduce."]
-    #[doc = " @param destination  NULL or \"\": the devices that the value came from. The result is mirrored, so this is an"]
-    #[doc = "                     all-reduce. Else the name of one device of this strategy. The result is a plain value there."]
-    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_to(
-        strategy: *mut mdist_strategy_t,
-        op: mdist_reduce_op_t,
-        value: *const mdist_value_t,
-        destination: *const ::std::os::raw::c_char,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Does many mdist_reduce_to in one call: value i goes to destination i and gives out i."]
-    #[doc = ""]
+    #[doc = " - (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.) Plain and mirrored values, and structures, work as in"]
+    #[doc = "   mdist_strategy_reduce."]
     #[doc = " - Either all succeed, or none."]
     #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves they have. All"]
     #[doc = "   values that go to single devices are another one. @p options or the config can cut both into packs."]
     #[doc = " - Small results share memory, up to 4 MiB. That memory is freed with the last of them."]
-    #[doc = " @param destinations  NULL: each value goes to the devices it came from"]
+    #[doc = " @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or \"\": the"]
+    #[doc = "                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the"]
+    #[doc = "                      name of one device of this strategy; the result is a plain value there."]
     #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_batch_reduce_to(
+    pub fn mdist_strategy_reduce_to(
         strategy: *mut mdist_strategy_t,
         op: mdist_reduce_op_t,
         values: *const *mut mdist_value_t,
@@ -1991,7 +2032,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_broadcast_to(
+    pub fn mdist_strategy_broadcast(
         strategy: *mut mdist_strategy_t,
         tensor: *const mdist_tensor_t,
         out: *mut *mut mdist_value_t,
@@ -2020,7 +2061,7 @@ extern "C" {
     #[doc = " @param destination  NULL or \"\": host memory"]
     #[doc = " @param fetch        NULL: the content itself"]
     #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1"]
-    pub fn mdist_fetch(
+    pub fn mdist_strategy_fetch(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
         destination: *const ::std::os::raw::c_char,
@@ -2040,7 +2081,7 @@ extern "C" {
     #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_gather(
+    pub fn mdist_strategy_gather(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
         axis: i32,
@@ -2887,7 +2928,7 @@ extern "C" {
     #[doc = " Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:"]
     #[doc = " multi_worker_util.id_in_cluster)"]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_worker_id(
+    pub fn mdist_cluster_worker(
         cluster: *const mdist_cluster_t,
         type_: mdist_task_type_t,
         index: u32,
@@ -3051,7 +3092,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " The function runs on the thread that calls mdist_iterator_next, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
     #[doc = " Without that flag, anything that would run it on another thread fails with MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map_parallel, and fetch_to_device of input.h."]
+    #[doc = " `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with `parallel_calls`, and fetch_to_device of input.h."]
     #[doc = " @param outputs     dtype and shape of each component; data is not read"]
     #[doc = " @param user_data   kept, together with the functions, until the dataset, those made from it and their iterators are"]
     #[doc = "                    gone"]
@@ -3281,8 +3322,8 @@ extern "C" {
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_text_lines(
         files: *const mdist_dataset_t,
-        options: *const mdist_read_options_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_read_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3296,8 +3337,8 @@ extern "C" {
         record_bytes: u64,
         header_bytes: u64,
         footer_bytes: u64,
-        options: *const mdist_read_options_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_read_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3309,8 +3350,8 @@ extern "C" {
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_tfrecords(
         files: *const mdist_dataset_t,
-        options: *const mdist_read_options_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_read_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3503,27 +3544,6 @@ extern "C" {
         batch_sizes: *const u64,
         size_count: usize,
         drop_remainder: i32,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Applies @p map to every element, as mdist_dataset_map does, but on threads of each iterator."]
-    #[doc = ""]
-    #[doc = " Up to @p parallel_calls calls of @p map run at a time, and up to as many finished elements wait to be taken."]
-    #[doc = " @param ordered  non-zero: elements come in the order of the source; 0: elements come as they are done"]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back never in this call: map later, several at a time, on threads of the library; free_user_data, on any"]
-    #[doc = " @since 0.1"]
-    pub fn mdist_dataset_map_parallel(
-        source: *const mdist_dataset_t,
-        map: mdist_map_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        free_user_data: mdist_free_fn,
-        outputs: *const mdist_tensor_t,
-        output_count: usize,
-        parallel_calls: u32,
-        ordered: i32,
         out: *mut *mut mdist_dataset_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -4424,9 +4444,9 @@ extern "C" {
     #[doc = " Sets the output at @p path from outside of steps."]
     #[doc = ""]
     #[doc = " The value may be of any kind. With aggregation NONE it is kept. Otherwise it is reduced when the loop is over, as"]
-    #[doc = " mdist_reduce does, and the same values are refused: a plain value has no sum over several replicas unless it is 0. A"]
-    #[doc = " structure sets its leaves as outputs below the path. After the loop it fails with MDIST_ERR_FAILED_PRECONDITION,"]
-    #[doc = " reason `loop_over`. (TensorFlow: MultiStepContext.set_last_step_output.)"]
+    #[doc = " mdist_strategy_reduce does, and the same values are refused: a plain value has no sum over several replicas unless it"]
+    #[doc = " is 0. A structure sets its leaves as outputs below the path. After the loop it fails with"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`. (TensorFlow: MultiStepContext.set_last_step_output.)"]
     #[doc = " @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_set_output(
         loop_: *mut mdist_loop_t,
@@ -4689,14 +4709,14 @@ extern "C" {
     #[doc = ""]
     #[doc = " With several workers the call costs a small exchange between them. With one worker it costs next to nothing."]
     #[doc = " @param verdict  receives an mdist_preemption_verdict_t, the same on all workers"]
-    #[doc = " @param worker   receives the rank of the worker that announced the preemption, the lowest if several did; -1: none."]
-    #[doc = "                 May be NULL."]
+    #[doc = " @param worker   receives the rank of the worker that announced the preemption, the lowest if several did;"]
+    #[doc = "                 MDIST_NONE: no worker. May be NULL."]
     #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_preemption_check(
         preemption: *mut mdist_preemption_t,
         verdict: *mut i32,
-        worker: *mut i32,
+        worker: *mut u32,
         options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -4902,7 +4922,7 @@ extern "C" {
     #[doc = " @param values   on local replica 0: @p count values; NULL for a result that no replica receives. They stay yours. On"]
     #[doc = "                 the others: not read."]
     #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit. data is NULL"]
-    #[doc = "                 and dtype 0 for a structure (mdist_replica_merge_result_at) and for a NULL. @p count is the same on"]
+    #[doc = "                 and dtype 0 for a structure (mdist_replica_merge_result) and for a NULL. @p count is the same on"]
     #[doc = "                 every replica, else MDIST_ERR_MISMATCH."]
     #[doc = " @param code     on local replica 0: a number other than 0 fails the run, as from a merge function, and values are not"]
     #[doc = "                 read. On the others: 0."]
@@ -5001,13 +5021,13 @@ extern "C" {
     #[doc = " Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it."]
     #[doc = ""]
     #[doc = " The other workers fail because it left. A launcher whose workers fail together learns here which one failed first."]
-    #[doc = " @param worker  receives its rank, or -1 in any of these cases: no session has ended in this way since"]
+    #[doc = " @param worker  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since"]
     #[doc = "                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the"]
     #[doc = "                first to go was lost without saying that it leaves"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_first_gone(
         store: *const mdist_store_t,
-        worker: *mut i32,
+        worker: *mut u32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }

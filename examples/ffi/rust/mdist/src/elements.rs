@@ -110,12 +110,12 @@ impl Strategy {
         function: sys::mdist_fetch_fn,
         user_data: *mut c_void,
     ) -> Result<Value> {
-        let name = c_string(destination.unwrap_or(""), "mdist_fetch")?;
+        let name = c_string(destination.unwrap_or(""), "mdist_strategy_fetch")?;
         // Safety: handles of ours; the closure stays on this thread and is called before the call
         // returns.
         make(|out, error| unsafe {
             let name = name.as_ptr();
-            sys::mdist_fetch(
+            sys::mdist_strategy_fetch(
                 self.raw(),
                 value.raw(),
                 name,

@@ -137,8 +137,8 @@ impl Error {
             status: Status::from_raw(status),
             reason: text(sys::mdist_error_reason(error)),
             operation: text(sys::mdist_error_operation(error)),
-            replica: u32::try_from(sys::mdist_error_replica(error)).ok(),
-            worker: u32::try_from(sys::mdist_error_worker(error)).ok(),
+            replica: or_none(sys::mdist_error_replica(error)),
+            worker: or_none(sys::mdist_error_worker(error)),
             native: sys::mdist_error_native(error),
             message: text(sys::mdist_error_message(error)),
             cause: None,
@@ -198,4 +198,9 @@ pub(crate) fn make<T>(
 ) -> Result<*mut T> {
     let mut out = ptr::null_mut();
     call(|error| make(&mut out, error)).map(|()| out)
+}
+
+/// The number of a replica or worker; `MDIST_NONE` means that there is none.
+pub(crate) fn or_none(number: u32) -> Option<u32> {
+    (number != sys::MDIST_NONE).then_some(number)
 }

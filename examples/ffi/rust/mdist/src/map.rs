@@ -80,6 +80,7 @@ impl Dataset {
                 outputs.as_ptr(),
                 outputs.len(),
                 out,
+                ptr::null(),
                 error,
             )
         })

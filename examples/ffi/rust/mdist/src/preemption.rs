@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mdist_sys as sys;
 
-use crate::error::{call, make, Result};
+use crate::error::{call, make, or_none, Result};
 use crate::Strategy;
 
 /// What all workers are to do after a step.
@@ -55,7 +55,7 @@ impl Preemption {
     /// Asks all workers, which all call it, whether any was told to go; and the rank of the first
     /// that was. The answer is the same on all.
     pub fn check(&self) -> Result<(Verdict, Option<u32>)> {
-        let (mut verdict, mut worker) = (0, -1);
+        let (mut verdict, mut worker) = (0, sys::MDIST_NONE);
         // Safety: our handle.
         call(|error| unsafe {
             let handle = self.0.as_ptr();
@@ -66,7 +66,7 @@ impl Preemption {
             sys::MDIST_PREEMPTION_END => Verdict::End,
             _ => Verdict::GoOn,
         };
-        Ok((verdict, u32::try_from(worker).ok()))
+        Ok((verdict, or_none(worker)))
     }
 }
 

@@ -47,13 +47,13 @@ impl<'run> Replica<'run> {
     /// Replica id, from 0 to `count() - 1` over the whole job.
     pub fn id(&self) -> u32 {
         // Safety: the handle lives as long as the step, and self no longer.
-        unsafe { sys::mdist_replica_id(self.raw()) as u32 }
+        unsafe { sys::mdist_replica_id(self.raw()) }
     }
 
     /// Index among this process's replicas.
     pub fn local_index(&self) -> u32 {
         // Safety: as above.
-        unsafe { sys::mdist_replica_local_index(self.raw()) as u32 }
+        unsafe { sys::mdist_replica_local_index(self.raw()) }
     }
 
     /// Replicas in the whole job.
@@ -67,7 +67,7 @@ impl<'run> Replica<'run> {
         let mut raw =
             raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
         // Safety: borrowed until the step returns, and self ends before; values never change.
-        call(|error| unsafe { sys::mdist_replica_argument(self.raw(), index, &mut raw, error) })?;
+        call(|error| unsafe { sys::mdist_replica_argument(self.raw(), index, ptr::null(), &mut raw, error) })?;
         Ok(unsafe { Tensor::from_raw(raw) })
     }
 
@@ -77,7 +77,7 @@ impl<'run> Replica<'run> {
         let tensor = tensor.into();
         // Safety: a readable tensor.
         call(|error| unsafe {
-            sys::mdist_replica_set_result(self.raw(), index, tensor.raw(), error)
+            sys::mdist_replica_set_result(self.raw(), index, ptr::null(), tensor.raw(), error)
         })
     }
 

@@ -91,7 +91,7 @@ impl Strategy {
     /// This worker's rank, from 0 to `worker_count() - 1`.
     pub fn worker(&self) -> u32 {
         // Safety: our handle.
-        unsafe { sys::mdist_strategy_worker(self.raw()) as u32 }
+        unsafe { sys::mdist_strategy_worker(self.raw()) }
     }
 
     /// Whether it is this worker that does what is done once for all: writes checkpoints, prints.
@@ -136,7 +136,7 @@ impl Strategy {
     pub fn broadcast_to<'a>(&self, tensor: impl Into<Tensor<'a>>) -> Result<Value> {
         let tensor = tensor.into();
         // Safety: the tensor is readable.
-        make(|out, error| unsafe { sys::mdist_broadcast_to(self.raw(), tensor.raw(), out, error) })
+        make(|out, error| unsafe { sys::mdist_strategy_broadcast(self.raw(), tensor.raw(), out, error) })
             .map(Value::own)
     }
 
@@ -146,7 +146,7 @@ impl Strategy {
         let (axes, count) = (axes.as_ptr(), axes.len());
         // Safety: handles of ours, and an array for its length.
         make(|out, error| unsafe {
-            sys::mdist_reduce(
+            sys::mdist_strategy_reduce(
                 self.raw(),
                 op.raw(),
                 value.raw(),
@@ -163,20 +163,8 @@ impl Strategy {
     /// Reduces a per-replica value to one device ("cpu:1": a plain value), or with `None` to all
     /// that it came from (a mirrored value).
     pub fn reduce_to(&self, op: Op, value: &Value, destination: Option<&str>) -> Result<Value> {
-        let name = c_string(destination.unwrap_or(""), "mdist_reduce_to")?;
-        // Safety: handles of ours, and text that outlives the call.
-        make(|out, error| unsafe {
-            sys::mdist_reduce_to(
-                self.raw(),
-                op.raw(),
-                value.raw(),
-                name.as_ptr(),
-                out,
-                ptr::null(),
-                error,
-            )
-        })
-        .map(Value::own)
+        let mut reduced = self.batch_reduce_to(op, &[value], &[destination])?;
+        Ok(reduced.remove(0))
     }
 
     /// Many [`reduce_to`](Strategy::reduce_to) in one operation: `destinations[i]` is that of
@@ -187,7 +175,7 @@ impl Strategy {
         values: &[&Value],
         destinations: &[Option<&str>],
     ) -> Result<Vec<Value>> {
-        let operation = "mdist_batch_reduce_to";
+        let operation = "mdist_strategy_reduce_to";
         if !destinations.is_empty() && destinations.len() != values.len() {
             let (values, destinations) = (values.len(), destinations.len());
             let sentence =
@@ -208,7 +196,7 @@ impl Strategy {
         let mut reduced = vec![ptr::null_mut(); values.len()];
         // Safety: handles of ours, and as many texts that outlive the call, or none.
         call(|error| unsafe {
-            sys::mdist_batch_reduce_to(
+            sys::mdist_strategy_reduce_to(
                 self.raw(),
                 op.raw(),
                 handles.as_ptr(),
@@ -226,7 +214,7 @@ impl Strategy {
     pub fn gather(&self, value: &Value, axis: i32) -> Result<Value> {
         // Safety: handles of ours.
         make(|out, error| unsafe {
-            sys::mdist_gather(self.raw(), value.raw(), axis, out, ptr::null(), error)
+            sys::mdist_strategy_gather(self.raw(), value.raw(), axis, out, ptr::null(), error)
         })
         .map(Value::own)
     }

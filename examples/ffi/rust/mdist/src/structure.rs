@@ -87,11 +87,11 @@ impl Value {
 impl Replica<'_> {
     /// This replica's tensor at a path ("grads.0") of argument `index`, a structure.
     pub fn argument_at(&self, index: usize, path: &str) -> Result<Tensor<'_>> {
-        let path = c_string(path, "mdist_replica_argument_at")?;
+        let path = c_string(path, "mdist_replica_argument")?;
         let mut raw = no_tensor();
         // Safety: borrowed until the step returns, and self ends before; values never change.
         call(|error| unsafe {
-            sys::mdist_replica_argument_at(self.raw(), index, path.as_ptr(), &mut raw, error)
+            sys::mdist_replica_argument(self.raw(), index, path.as_ptr(), &mut raw, error)
         })?;
         Ok(unsafe { Tensor::from_raw(raw) })
     }
@@ -104,13 +104,13 @@ impl Replica<'_> {
         tensor: impl Into<Tensor<'a>>,
     ) -> Result<()> {
         let (path, tensor) = (
-            c_string(path, "mdist_replica_set_result_at")?,
+            c_string(path, "mdist_replica_set_result")?,
             tensor.into(),
         );
         // Safety: a readable tensor, and text that outlives the call.
         call(|error| unsafe {
             let path = path.as_ptr();
-            sys::mdist_replica_set_result_at(self.raw(), index, path, tensor.raw(), error)
+            sys::mdist_replica_set_result(self.raw(), index, path, tensor.raw(), error)
         })
     }
 
