@@ -331,7 +331,7 @@ static int32_t leave_in_merge(mdist_replica_t *replica, void *user_data) {
         // A replica that leaves with a code gives the cause itself, so the call succeeds.
         note(&self->notes[id], self->mode == 0 ? MDIST_ERR_FAILED_PRECONDITION : MDIST_OK,
              mdist_replica_exit(replica, self->mode, &error), &error, "exit");
-        if (mdist_replica_id(replica) != -1) return 1; // it must have left in both cases
+        if (mdist_replica_id(replica) != MDIST_NONE) return 1; // it must have left in both cases
         return 0;
     }
     if (id == 0 && self->depth != 0) // a nested run does not depend on the other replica, which left

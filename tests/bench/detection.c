@@ -53,7 +53,7 @@ int main(int argument_count, char **arguments) {
         fprintf(stderr, "%s\n", mdist_error_message(error));
         return 1;
     }
-    if (mdist_strategy_worker(strategy) == atoi(arguments[2])) {
+    if (mdist_strategy_worker(strategy) == (uint32_t)atoi(arguments[2])) {
         if (strcmp(arguments[1], "mismatch") == 0) job.fault = MISMATCH;
         if (strcmp(arguments[1], "step") == 0) job.fault = FAILING;
     }

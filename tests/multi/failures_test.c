@@ -165,7 +165,7 @@ static void one_calls_wrongly(void) {
             wrong == BAD_HANDLE || wrong == BAD_BATCH ? MDIST_ERR_BAD_HANDLE : MDIST_ERR_INVALID_ARGUMENT;
         GIVES(MDIST_OK, call_across(strategy, BAD_AXIS, 0, &error));
         GIVES(rank == victim ? own : MDIST_ERR_ABORTED, call_across(strategy, wrong, rank == victim, &error));
-        if (rank != victim) REQUIRE(guilty_worker == (int32_t)victim && strstr(message, functions[wrong]) != NULL);
+        if (rank != victim) REQUIRE(guilty_worker == victim && strstr(message, functions[wrong]) != NULL);
         GIVES(MDIST_ERR_ABORTED, call_across(strategy, BAD_OP, 0, &error));
         mdist_strategy_destroy(strategy);
     }
@@ -278,7 +278,7 @@ static void is_late_for(Call call) {
         GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error));
         char words[64];
         snprintf(words, sizeof words, "worker %u, which has entered ", victim);
-        if (guilty_worker != (int32_t)victim || strstr(message, words) == NULL) {
+        if (guilty_worker != victim || strstr(message, words) == NULL) {
             fprintf(stderr, "it names worker %d: %s\n", guilty_worker, message);
             GIVE_UP("the late one is named, with what it has entered");
         }

@@ -85,8 +85,8 @@ static void bytes_change(void) {
     GIVES(MDIST_ERR_DATA_LOSS, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
     REQUIRE(!traffic.wrong);
     REQUIRE(strcmp(reason, "checksum") == 0);
-    REQUIRE(guilty_worker >= 0 && guilty_worker != (int32_t)victim); // the worker that sent the bytes
-    if (worker_count == 2) REQUIRE(guilty_worker == 1 - (int32_t)victim);
+    REQUIRE(guilty_worker != MDIST_NONE && guilty_worker != victim); // the worker that sent the bytes
+    if (worker_count == 2) REQUIRE(guilty_worker == 1 - victim);
     GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }

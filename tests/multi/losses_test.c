@@ -17,7 +17,7 @@ static Traffic traffic_of_environment(void) {
 static void require_victim_named(void) {
     char name[32];
     snprintf(name, sizeof name, "worker %u", victim);
-    if (guilty_worker == (int32_t)victim && strstr(message, name) != NULL) return;
+    if (guilty_worker == victim && strstr(message, name) != NULL) return;
     fprintf(stderr, "it should name %s, and names %d: %s\n", name, guilty_worker, message);
     GIVE_UP("the victim is named");
 }
@@ -147,7 +147,7 @@ static void one_is_cut_off(void) {
     printf("%d %s\n", guilty_worker, message);
     REQUIRE(!traffic.wrong);
     if (rank != victim) require_victim_named();
-    REQUIRE(guilty_worker >= 0 && guilty_worker != (int32_t)rank);
+    REQUIRE(guilty_worker != MDIST_NONE && guilty_worker != rank);
     mdist_strategy_destroy(strategy);
 }
 

@@ -13,7 +13,7 @@
 
 uint32_t rank, worker_count, victim, first_replica_of[MOST_WORKERS + 1];
 _Thread_local char message[1024], reason[64];
-_Thread_local int32_t guilty_worker;
+_Thread_local uint32_t guilty_worker;
 
 enum { MOST_VARIABLES = 32, LET_GO = 3 /* in a worker: the end of this pipe */ };
 static const int64_t patience_ms = MDIST_TEST_SANITIZED ? 600000 : 120000; // for a test that hangs, per 32 workers
@@ -40,7 +40,7 @@ mdist_strategy_t *join(void) {
     mdist_strategy_t *strategy = NULL;
     GIVES(MDIST_OK, mdist_strategy_create(NULL, &strategy, &error));
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
-    REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
+    REQUIRE(mdist_strategy_worker(strategy) == rank);
     return strategy;
 }
 

@@ -73,7 +73,7 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
     } while (0)
 
 extern _Thread_local char message[1024], reason[64]; // of this thread
-extern _Thread_local int32_t guilty_worker;
+extern _Thread_local uint32_t guilty_worker;
 
 void fail_here(const char *what, const char *file, int line);
 void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,

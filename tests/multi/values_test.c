@@ -40,7 +40,7 @@ static void reduces_over_all(void) {
     const int one_each = n == worker_count;
     REQUIRE(n == first_replica_of[worker_count] && locals == first_replica_of[rank + 1] - first_replica_of[rank]);
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
-    REQUIRE(mdist_strategy_worker(strategy) == (int32_t)rank);
+    REQUIRE(mdist_strategy_worker(strategy) == rank);
     REQUIRE(mdist_strategy_is_chief(strategy) == (rank == 0));
 
     mdist_value_t *ids = NULL, *out = NULL;

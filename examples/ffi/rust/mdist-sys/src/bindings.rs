@@ -1652,7 +1652,7 @@ extern "C" {
 extern "C" {
     #[doc = " Gives the next element as one value, as the top of this header describes."]
     #[doc = ""]
-    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, \"label\", ...)."]
+    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, NULL, \"label\", ...)."]
     #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
     #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
