@@ -204,7 +204,7 @@ static void who_leaves_with_work_under_way_fails_the_run(void **state) {
             if (met) OK(call(ALL_REDUCE, run.replicas[1], &parties[1], &error));
             REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[0], code, error_out),
                    "work_under_way");
-            assert_int_equal(mdist_replica_id(run.replicas[0]), -1); // it has left anyway
+            assert_int_equal(mdist_replica_id(run.replicas[0]), MDIST_NONE); // it has left anyway
             if (met) {
                 OK(mdist_work_test(parties[0].work, &done, &error));
                 check(ALL_REDUCE, parties, 2, 6000);

@@ -76,9 +76,9 @@ void the_roster_comes_when_all_are_there_and_go_when_all_are_connected(void **) 
     scene.pass(kLateNs);
     assert_int_equal(late.last(), FrameKind::kRefused);
     assert_string_equal(decode_failure(late.heard.back().payload)->reason().c_str(), "stale_session");
-    assert_int_equal(scene.store.first_gone(), -1);
+    assert_int_equal(scene.store.first_gone(), MDIST_NONE);
     scene.store.closed(2, 0); // the session is over, so the next is gathered
-    assert_int_equal(scene.store.first_gone(), -1);
+    assert_int_equal(scene.store.first_gone(), MDIST_NONE);
     assert_int_equal(one.last(), FrameKind::kOver);
     assert_int_equal(scene.join(4, 1, 2).last(), FrameKind::kProof);
     assert_int_equal(scene.store.joined(), 1);
@@ -144,7 +144,7 @@ void the_first_that_leaves_is_remembered_until_the_next_session(void **) {
     scene.join(3, 0, 2);
     assert_int_equal(scene.store.first_gone(), 1);
     scene.join(4, 1, 2);
-    assert_int_equal(scene.store.first_gone(), -1);
+    assert_int_equal(scene.store.first_gone(), MDIST_NONE);
 }
 
 void restarts_are_told_apart(void **) {

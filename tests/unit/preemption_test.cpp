@@ -23,7 +23,7 @@ std::shared_ptr<Strategy> alone() {
     return std::make_shared<Strategy>(config);
 }
 
-void expect(Preemption &preemption, int32_t verdict, int32_t worker) {
+void expect(Preemption &preemption, int32_t verdict, uint32_t worker) {
     const Preemption::Answer answer = preemption.check(0);
     assert_int_equal(answer.verdict, verdict);
     assert_int_equal(answer.worker, worker);
@@ -32,7 +32,7 @@ void expect(Preemption &preemption, int32_t verdict, int32_t worker) {
 void without_grace_the_next_check_is_the_end(void **) {
     HandClock clock;
     Preemption preemption(alone(), 0, clock);
-    expect(preemption, MDIST_PREEMPTION_GO_ON, -1);
+    expect(preemption, MDIST_PREEMPTION_GO_ON, MDIST_NONE);
     preemption.announce();
     expect(preemption, MDIST_PREEMPTION_END, 0);
     expect(preemption, MDIST_PREEMPTION_END, 0);
@@ -41,7 +41,7 @@ void without_grace_the_next_check_is_the_end(void **) {
 void with_grace_it_is_saved_at_once_and_once_more_at_the_end(void **) {
     HandClock clock;
     Preemption preemption(alone(), 100, clock);
-    for (int i = 0; i < 3; ++i, clock.now += 10) expect(preemption, MDIST_PREEMPTION_GO_ON, -1);
+    for (int i = 0; i < 3; ++i, clock.now += 10) expect(preemption, MDIST_PREEMPTION_GO_ON, MDIST_NONE);
     preemption.announce();
     expect(preemption, MDIST_PREEMPTION_SAVE, 0); // 100 left, and a step takes 10
     const int32_t wanted[] = {MDIST_PREEMPTION_GO_ON, MDIST_PREEMPTION_GO_ON, MDIST_PREEMPTION_GO_ON,
@@ -56,7 +56,7 @@ void with_grace_it_is_saved_at_once_and_once_more_at_the_end(void **) {
 void a_slow_save_brings_the_end_nearer(void **) {
     HandClock clock;
     Preemption preemption(alone(), 100, clock);
-    expect(preemption, MDIST_PREEMPTION_GO_ON, -1);
+    expect(preemption, MDIST_PREEMPTION_GO_ON, MDIST_NONE);
     preemption.announce();
     expect(preemption, MDIST_PREEMPTION_SAVE, 0);
     clock.now += 30; // the save
@@ -68,7 +68,7 @@ void a_slow_save_brings_the_end_nearer(void **) {
 void only_the_first_announcement_counts(void **) {
     HandClock clock;
     Preemption preemption(alone(), 100, clock);
-    expect(preemption, MDIST_PREEMPTION_GO_ON, -1);
+    expect(preemption, MDIST_PREEMPTION_GO_ON, MDIST_NONE);
     preemption.announce();
     for (int i = 0; i < 9; ++i, clock.now += 10) preemption.announce();
     expect(preemption, MDIST_PREEMPTION_END, 0);

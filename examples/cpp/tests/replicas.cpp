@@ -24,8 +24,7 @@ void check_runs() {
             return std::tuple(replica.id(), std::vector<double>(replica.local_index(), 0.5));
         });
         for (uint32_t i = 0; i < 3; ++i)
-            require(ids.tensor(i).item<int32_t>() == static_cast<int32_t>(i) && rows.tensor(i).shape[0] == i,
-                    "several");
+            require(ids.tensor(i).item<uint32_t>() == i && rows.tensor(i).shape[0] == i, "several");
     });
     check("a strategy tells what it has, and that it is alone", [] {
         auto strategy = strategy_of(2);

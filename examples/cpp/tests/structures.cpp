@@ -103,8 +103,8 @@ void check_roots() {
         strategy.run([](mdist::Replica &replica) {
             const bool root = replica.id() == 0;
             auto sum = replica.reduce_to_root_start(MDIST_SUM, 0, Floats{1});
-            auto all =
-                replica.gather_to_root_start(0, std::vector<uint32_t>{replica.id()}, std::vector<uint32_t>(root ? 3 : 0));
+            auto all = replica.gather_to_root_start(0, std::vector<uint32_t>{replica.id()},
+                                                    std::vector<uint32_t>(root ? 3 : 0));
             auto part = replica.scatter_start(0, root ? Floats{7, 8, 9} : Floats(), Floats(1));
             require(part.wait().second[0] == 7 + static_cast<float>(replica.id()), "scatter");
             require(!root || all.wait().second == std::vector<uint32_t>{0, 1, 2}, "gather");

@@ -1596,11 +1596,11 @@ class Replica:
 
     @property
     def id(self):
-        return _lib.mdist_replica_id(self._handle)
+        return _or_none(_lib.mdist_replica_id(self._handle))
 
     @property
     def local_index(self):
-        return _lib.mdist_replica_local_index(self._handle)
+        return _or_none(_lib.mdist_replica_local_index(self._handle))
 
     @property
     def count(self):
@@ -1982,7 +1982,7 @@ class Strategy(_Destroyable):
     @property
     def worker(self):
         """This worker's rank, from 0."""
-        return _lib.mdist_strategy_worker(self._handle)
+        return _or_none(_lib.mdist_strategy_worker(self._handle))
 
     @property
     def is_chief(self):

@@ -16,10 +16,10 @@ type Replica struct {
 }
 
 // ID returns the number of this replica in the whole job, from 0.
-func (r *Replica) ID() int { return int(C.mdist_replica_id(r.handle)) }
+func (r *Replica) ID() int { return orNone(C.mdist_replica_id(r.handle)) }
 
 // LocalIndex returns the number of this replica in this process.
-func (r *Replica) LocalIndex() int { return int(C.mdist_replica_local_index(r.handle)) }
+func (r *Replica) LocalIndex() int { return orNone(C.mdist_replica_local_index(r.handle)) }
 
 // Count returns the replicas in the whole job.
 func (r *Replica) Count() int { return int(C.mdist_replica_count(r.handle)) }

@@ -84,7 +84,7 @@ func (s *Strategy) WorkerCount() int {
 // Worker returns this worker's rank, from 0; -1 if the strategy is closed.
 func (s *Strategy) Worker() int {
 	defer runtime.KeepAlive(s)
-	return int(C.mdist_strategy_worker(s.handle))
+	return orNone(C.mdist_strategy_worker(s.handle))
 }
 
 // IsChief says whether it is this worker that does what is done once for all: writes checkpoints, prints. It is false

@@ -37,10 +37,10 @@ function exit_replica(replica::Replica, code::Integer)
 end
 
 "Replica id, from 0, over the whole job."
-replica_id(replica::Replica) = Int(@ccall libmdist.mdist_replica_id(replica::Ptr{mdist_replica_t})::UInt32)
+replica_id(replica::Replica) = Int(or_none(@ccall libmdist.mdist_replica_id(replica::Ptr{mdist_replica_t})::UInt32))
 
 "Index among the replicas of this process, from 0."
-local_index(replica::Replica) = Int(@ccall libmdist.mdist_replica_local_index(replica::Ptr{mdist_replica_t})::UInt32)
+local_index(replica::Replica) = Int(or_none(@ccall libmdist.mdist_replica_local_index(replica::Ptr{mdist_replica_t})::UInt32))
 
 "Replicas in the whole job."
 replica_count(replica::Replica) = Int(@ccall libmdist.mdist_replica_count(replica::Ptr{mdist_replica_t})::UInt32)

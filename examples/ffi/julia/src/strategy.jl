@@ -50,7 +50,7 @@ function worker_count(strategy::Strategy)
 end
 
 "This worker's rank, from 0."
-worker(strategy::Strategy) = Int(@ccall libmdist.mdist_strategy_worker(strategy::Ptr{mdist_strategy_t})::UInt32)
+worker(strategy::Strategy) = Int(or_none(@ccall libmdist.mdist_strategy_worker(strategy::Ptr{mdist_strategy_t})::UInt32))
 
 "Whether it is this worker that does what is done once for all: writes checkpoints, prints."
 function is_chief(strategy::Strategy)
