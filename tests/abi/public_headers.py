@@ -15,6 +15,10 @@ class Declaration:
     comment: str
     where: str
 
+    @property
+    def parameters(self):
+        return [one.strip() for one in self.text[self.text.index("(") + 1 : self.text.rindex(")")].split(",")]
+
 
 def headers():
     return sorted(FOLDER.glob("*.h"))

@@ -78,9 +78,64 @@ def check_types(path, plain):
             yield f"{path.name}: function type {name} is not of the form mdist_x_fn"
 
 
+# What a name without an object means: a replica acts, in a step; or a strategy acts.
+OF_A_REPLICA = (
+    "all_reduce broadcast all_gather reduce_scatter all_to_all reduce_to_root gather_to_root scatter barrier "
+    "merge average_loss scale_regularization"
+).split()
+OF_A_STRATEGY = "run map update serve distribute scope cached_reads set_default_strategy alloc step_register values".split()
+OUTPUTS = "out outputs results text needed done".split()
+
+
+def begins_with(name, words):
+    return any(name == word or name.startswith(word + "_") for word in words)
+
+
+def check_name(one):
+    """A name tells what acts: in mdist_<object>_<verb> that object, else a replica or a strategy."""
+    name, first = one.name.removeprefix("mdist_"), one.parameters[0]
+    objects = [kind.removeprefix("mdist_").removesuffix("_t") for kind in struct_types()]
+    if re.match(r"(const )?mdist_replica_t \*\w", first):
+        behind = [kind for kind in objects if f"mdist_{kind}_t *" in "".join(one.parameters[1:2])]
+        allowed = ["replica", *OF_A_REPLICA, *behind]
+    elif re.match(r"(const )?mdist_strategy_t \*\w", first):
+        allowed = [*objects, *OF_A_STRATEGY]
+    else:
+        if begins_with(name, ["replica", *OF_A_REPLICA]):
+            yield f"{one.where}: {one.name} takes no replica, but its name promises one"
+        return
+    if not begins_with(name, allowed):
+        yield f"{one.where}: {one.name} takes {first}, but its name does not tell"
+
+
+def order_of(parameter):
+    """Where a parameter belongs; None for the size of an array, which follows the array."""
+    name = re.search(r"\w+$", parameter)[0]
+    if name in ("error", "options"):
+        return 3 if name == "error" else 2
+    if name.endswith("count") or name == "capacity":
+        return None
+    return 1 if name in OUTPUTS and "*" in parameter and not parameter.startswith("const ") else 0
+
+
+def check_order(one):
+    """Inputs, then outputs, then options, then error. What is behind an output is an output too."""
+    known = [order_of(parameter) for parameter in one.parameters if parameter != "void"]
+    last = 0
+    for parameter, order in zip(one.parameters, known):
+        if order == 0 and last == 1 and re.search(r"\*\w+$", parameter) and not parameter.startswith("const mdist"):
+            order = 1
+        if order is not None and order < last:
+            yield f"{one.where}: {one.name} has its parameters in another order than inputs, outputs, options, error"
+        last = order if order is not None else last
+    for parameter, following in zip(one.parameters, one.parameters[1:] + [""]):
+        if re.match(r"mdist_(?!free_)\w+_fn ", parameter) and not following.startswith(("void *", "mdist_")):
+            yield f"{one.where}: {one.name} has a function without user_data behind it"
+
+
 def check_shape(one):
-    """Checks the order of parameters: the object first, `error` last. Functions that return a status have `error`."""
-    parameters = one.text[one.text.index("(") + 1 : one.text.rindex(")")]
+    """The error comes last if there is a status, and functions that free take one handle."""
+    parameters = ", ".join(one.parameters)
     gives_status = re.match(r"MDIST_API mdist_status_t ", one.text)
     if gives_status and not one.name.startswith("mdist_error_") and not parameters.endswith("mdist_error_t **error"):
         yield f"{one.where}: {one.name} gives a status, but does not end in mdist_error_t **error"
@@ -92,6 +147,8 @@ def main():
     problems = list(check_tags())
     for one in declarations():
         problems += check_shape(one)
+        problems += check_name(one)
+        problems += check_order(one)
     for path in headers():
         source = path.read_text()
         plain = without_comments(source)
