@@ -17,6 +17,13 @@
  *   dereferences it. A stale, freed, foreign or made-up handle gives MDIST_ERR_BAD_HANDLE.
  * - Only `mdist_error_t *` is a real pointer.
  *
+ * Names
+ * - mdist_<object>_<verb> acts on that object.
+ * - A verb without an object is a replica's if it is a collective, a merge or a loss: call it in a step. It is a
+ *   strategy's if it is mdist_run, map, update, serve, distribute, scope, cached_reads or alloc.
+ * - Parameters come in this order: who acts, inputs, outputs, options, error.
+ * - Ids, ranks, indices and counts are unsigned. MDIST_NONE says that there is no such replica or worker.
+ *
  * Errors
  * - A function that can fail returns mdist_status_t and takes `mdist_error_t **error` last.
  * - The library writes `*error` on failure only, over whatever it held. So free an earlier error before, with

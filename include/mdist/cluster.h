@@ -160,7 +160,7 @@ MDIST_API mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *clust
 /**
  * Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:
  * multi_worker_util.id_in_cluster)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_cluster_worker(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
                                               uint32_t *out, mdist_error_t **error);

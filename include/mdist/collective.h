@@ -211,7 +211,7 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All
  *   workers must have the same paths, too.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
- * @calls-back never   @since 0.1
+ * @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op,
                                                const mdist_value_t *value, const int32_t *axes, size_t axis_count,
@@ -231,7 +231,7 @@ MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist
  *                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the
  *                      name of one device of this strategy; the result is a plain value there.
  * @thread one at a time per strategy   @blocks until the results are there   @collective all workers
- * @calls-back never   @since 0.1
+ * @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op,
                                                   mdist_value_t *const *values, const char *const *destinations,
@@ -242,7 +242,7 @@ MDIST_API mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, md
  * Makes a mirrored value with a copy of @p tensor on every local device.
  *
  * (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored.
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_broadcast(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,
                                                   mdist_value_t **out, mdist_error_t **error);
@@ -265,7 +265,7 @@ typedef int32_t (*mdist_fetch_fn)(const mdist_tensor_t *source, mdist_value_t **
  * mdist_variable_read.
  * @param destination  NULL or "": host memory
  * @param fetch        NULL: the content itself
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const mdist_value_t *value,
                                               const char *destination, mdist_fetch_fn fetch, void *user_data,
@@ -280,7 +280,7 @@ MDIST_API mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const 
  * - A structure is gathered leaf by leaf.
  * - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
- * @calls-back never   @since 0.1
+ * @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_gather(mdist_strategy_t *strategy, const mdist_value_t *value, int32_t axis,
                                                mdist_value_t **out, const mdist_call_options_t *options,

@@ -317,7 +317,7 @@ MDIST_API mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_
  * The argument is then a structure (value.h). This works for mdist_merge_call and mdist_merge_begin. Every replica sets
  * the same paths, else the run fails with MDIST_ERR_MISMATCH. The last call for a path counts. The next merge takes
  * everything that was set, and refuses an index beyond its argument count.
- * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t index, const char *path,
                                                           const mdist_tensor_t *tensor, mdist_error_t **error);
@@ -327,7 +327,7 @@ MDIST_API mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *repli
  *
  * The tensor is borrowed as the results of that merge are. NULL or "" is the path of a result that is no structure.
  * For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are.
- * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_replica_merge_result(mdist_replica_t *replica, size_t index, const char *path,
                                                     mdist_tensor_t *out, mdist_error_t **error);

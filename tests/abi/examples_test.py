@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first comment of each public header has an example of three to eight lines, which compiles and runs.
+"""The first comment of each public header has an example of three to eight lines, which compiles and runs. So do the
+examples of the versions in kept/, compiled against their own headers, with this library.
 
 An example is the indented text below a line "Example:" or "Example, ...:". If that line says "in a step", the example
 is the body of a step that runs on two replicas; else it is the body of a function. Functions of its own begin with
@@ -15,13 +16,16 @@ import sys
 import tempfile
 import unittest
 
-from public_headers import FOLDER, declarations, headers
+import public_headers
+from public_headers import declarations, headers
 
 LIBRARY = pathlib.Path(sys.argv.pop(1)).resolve()
 COMPILER = []
 while len(sys.argv) > 1:
     COMPILER.append(sys.argv.pop(1))
 
+INCLUDE = public_headers.FOLDER.parent
+KEPT = sorted((pathlib.Path(__file__).parent / "kept").glob("*/include"))
 WITHOUT = {"mdist"}  # it only includes the other headers
 FIRST_SCREEN = 40
 LINES = range(3, 9)
@@ -129,13 +133,15 @@ def main_of(names):
     return f"#include <string.h>\n{declared}int main(int count, char **arguments) {{\n{cases}    return count;\n}}\n"
 
 
-class Examples(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.found = {path.stem: (path, example_of(path)) for path in headers() if path.stem not in WITHOUT}
+def examples_below(include):
+    """Returns header name -> (path, example or None). declarations() then reads these headers, too."""
+    public_headers.FOLDER = include / "mdist"
+    return {path.stem: (path, example_of(path)) for path in headers() if path.stem not in WITHOUT}
 
+
+class Examples(unittest.TestCase):
     def test_each_header_has_a_short_example_on_its_first_screen(self):
-        for name, (path, found) in self.found.items():
+        for name, (path, found) in examples_below(INCLUDE).items():
             with self.subTest(header=name):
                 self.assertIsNotNone(found, "no example in the first comment")
                 self.assertIn(found.group(2).count("\n"), LINES)
@@ -143,26 +149,29 @@ class Examples(unittest.TestCase):
                 self.assertLessEqual(last, FIRST_SCREEN, "the example ends below the first screen")
 
     def test_examples_run(self):
-        examples = {name: found for name, found in self.found.items() if found[1]}
+        for include in [INCLUDE, *KEPT]:
+            with self.subTest(headers=include), tempfile.TemporaryDirectory() as made:
+                examples = {name: found for name, found in examples_below(include).items() if found[1]}
+                self.run_all(examples, include, pathlib.Path(made))
+
+    def run_all(self, examples, include, folder):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
         environment["MDIST_DEVICES"] = "cpu*2"
-        with tempfile.TemporaryDirectory() as made:
-            folder = pathlib.Path(made)
-            for name, (path, found) in examples.items():
-                (folder / f"{name}.c").write_text(source_of(path, found))
-            (folder / "main.c").write_text(main_of(examples))
-            program = folder / "examples"
-            subprocess.run([*(COMPILER or ["cc"]), *WARNINGS, "-I", FOLDER.parent, *sorted(folder.glob("*.c")), LIBRARY,
-                            "-Wl,-rpath," + str(LIBRARY.parent), "-o", program], check=True)
-            for name in examples:
-                with self.subTest(header=name):
-                    here = folder / name
-                    here.mkdir()
-                    for part in range(2):
-                        (here / f"part-{part}.txt").write_text("one\ntwo\n")
-                    done = subprocess.run([program, name], cwd=here, env=environment, timeout=60, text=True,
-                                          capture_output=True)
-                    self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        for name, (path, found) in examples.items():
+            (folder / f"{name}.c").write_text(source_of(path, found))
+        (folder / "main.c").write_text(main_of(examples))
+        program = folder / "examples"
+        subprocess.run([*(COMPILER or ["cc"]), *WARNINGS, "-I", include, *sorted(folder.glob("*.c")), LIBRARY,
+                        "-Wl,-rpath," + str(LIBRARY.parent), "-o", program], check=True)
+        for name in examples:
+            with self.subTest(header=name):
+                here = folder / name
+                here.mkdir()
+                for part in range(2):
+                    (here / f"part-{part}.txt").write_text("one\ntwo\n")
+                done = subprocess.run([program, name], cwd=here, env=environment, timeout=60, text=True,
+                                      capture_output=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
 if __name__ == "__main__":

@@ -1344,7 +1344,7 @@ extern "C" {
     #[doc = " The argument is then a structure (value.h). This works for mdist_merge_call and mdist_merge_begin. Every replica sets"]
     #[doc = " the same paths, else the run fails with MDIST_ERR_MISMATCH. The last call for a path counts. The next merge takes"]
     #[doc = " everything that was set, and refuses an index beyond its argument count."]
-    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_replica_set_merge_argument(
         replica: *mut mdist_replica_t,
         index: usize,
@@ -1358,7 +1358,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " The tensor is borrowed as the results of that merge are. NULL or \"\" is the path of a result that is no structure."]
     #[doc = " For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are."]
-    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_replica_merge_result(
         replica: *mut mdist_replica_t,
         index: usize,
@@ -1990,7 +1990,7 @@ extern "C" {
     #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
     #[doc = "   workers must have the same paths, too."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
+    #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_strategy_reduce(
         strategy: *mut mdist_strategy_t,
         op: mdist_reduce_op_t,
@@ -2015,7 +2015,7 @@ extern "C" {
     #[doc = "                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the"]
     #[doc = "                      name of one device of this strategy; the result is a plain value there."]
     #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
+    #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_strategy_reduce_to(
         strategy: *mut mdist_strategy_t,
         op: mdist_reduce_op_t,
@@ -2031,7 +2031,7 @@ extern "C" {
     #[doc = " Makes a mirrored value with a copy of @p tensor on every local device."]
     #[doc = ""]
     #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_strategy_broadcast(
         strategy: *mut mdist_strategy_t,
         tensor: *const mdist_tensor_t,
@@ -2060,7 +2060,7 @@ extern "C" {
     #[doc = " mdist_variable_read."]
     #[doc = " @param destination  NULL or \"\": host memory"]
     #[doc = " @param fetch        NULL: the content itself"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2"]
     pub fn mdist_strategy_fetch(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
@@ -2080,7 +2080,7 @@ extern "C" {
     #[doc = " - A structure is gathered leaf by leaf."]
     #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
+    #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_strategy_gather(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
@@ -2927,7 +2927,7 @@ extern "C" {
 extern "C" {
     #[doc = " Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:"]
     #[doc = " multi_worker_util.id_in_cluster)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_cluster_worker(
         cluster: *const mdist_cluster_t,
         type_: mdist_task_type_t,

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Store: the meeting point of a job's workers. This header is for launchers; programs that train need none of it.
+ *
+ * Example:
+ *
+ *     mdist_store_t *store = NULL;
+ *     char address[256];
+ *     mdist_store_create("127.0.0.1:0", 4, "job", 0, NULL, &store, &error); // for four workers
+ *     mdist_store_address(store, address, sizeof address, NULL, &error);
+ *     setenv("MDIST_STORE", address, 1); // for the workers, which the launcher starts now
+ *     setenv("MDIST_STORE_OWNER", "launcher", 1);
+ *
+ * A job needs one store. Rank 0 serves it, unless a launcher does. A launcher that creates a store here binds the port
+ * before it starts the first worker, and the store survives the death of rank 0. Workers find the store by MDIST_STORE,
+ * its address. MDIST_STORE_OWNER=launcher tells them that they need not serve one.
+ *
+ * The store only brings workers together. No training data passes through it. It serves one session after another:
+ * - When all workers have joined, they form a session.
+ * - When a worker of the session leaves or is lost, the next workers to join begin another session.
+ *
+ * A thread of the library serves the store. For peers that cannot show that they belong to the job, it neither waits
+ * nor keeps memory.
+ */
+#ifndef MDIST_STORE_H
+#define MDIST_STORE_H
+
+#include <mdist/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mdist_store mdist_store_t;
+
+/**
+ * Creates a store: binds an address and begins to serve.
+ *
+ * Errors:
+ * - MDIST_ERR_INVALID_ARGUMENT: among others, the secret is too short.
+ * - MDIST_ERR_RESOURCE, reason `address_in_use`: the port is in use.
+ * - MDIST_ERR_NOT_FOUND, reason `name_resolution`: the host's name cannot be resolved.
+ * - MDIST_ERR_UNSUPPORTED, reason `not_built`: a secret was given, and this build has no cryptography.
+ *
+ * @param address       "host:port" or "[ipv6]:port". Port 0 takes a free port, which mdist_store_address tells. The
+ *                      host must be one of this machine's own addresses; no other is bound
+ * @param worker_count  number of workers of the job, from 1
+ * @param job           name of the job, up to 255 bytes; workers of another job are refused. NULL: ""
+ * @param restart       how often the job has been restarted: 0 at first. Workers with a smaller number (MDIST_RESTART)
+ *                      are refused as stale
+ * @param secret        what workers must know, NUL-terminated: the content of their secret file without the newline at
+ *                      its end, at least 32 random bytes (`mdist secret` writes such a file). Passwords are not
+ *                      supported: they can be guessed. NULL or "": no secret; then anybody who reaches the address may
+ *                      join while the job forms
+ * @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never
+ * @since 0.1
+ */
+MDIST_API mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, const char *job,
+                                            uint32_t restart, const char *secret, mdist_store_t **out,
+                                            mdist_error_t **error);
+
+/**
+ * Tells where workers find the store: "host:port", with the host as given to mdist_store_create and the real port.
+ *
+ * @p text, @p capacity and @p needed work as in mdist_config_get: a text that does not fit is cut off, and @p needed
+ * (may be NULL) receives the full size, NUL included.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_store_address(const mdist_store_t *store, char *text, size_t capacity, size_t *needed,
+                                             mdist_error_t **error);
+
+/**
+ * Prepares the store for another start of the job. From now on it waits for the workers of that start.
+ *
+ * @p restart must be larger than before. Workers of the earlier start that are still connected are disconnected. New
+ * ones of it are refused as stale (MDIST_ERR_FAILED_PRECONDITION, reason `stale_session`). The address stays the same.
+ * @param worker_count  may be different from before
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_store_restart(mdist_store_t *store, uint32_t worker_count, uint32_t restart,
+                                             mdist_error_t **error);
+
+/**
+ * Describes, in one line for people, how many workers have joined. Examples are "2 of 4 workers have joined; missing:
+ * 1, 3 (refused: ...)" and "4 workers are connected".
+ * @param joined  receives how many workers are there, or worker_count when the session is complete; may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_store_progress(const mdist_store_t *store, uint32_t *joined, char *text, size_t capacity,
+                                              size_t *needed, mdist_error_t **error);
+
+/**
+ * Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it.
+ *
+ * The other workers fail because it left. A launcher whose workers fail together learns here which one failed first.
+ * @param worker  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since
+ *                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the
+ *                first to go was lost without saying that it leaves
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *worker, mdist_error_t **error);
+
+/**
+ * Ends the store and frees its address. Workers that have formed their session continue without it.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_store_destroy(mdist_store_t *store);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Work: a collective that you start and finish later, so that the replica can compute in between.
+ *
+ * Example, in a step:
+ *
+ *     float x = 1;
+ *     const mdist_buffer_t buffer = {&x, 1, MDIST_FLOAT32, 0};
+ *     mdist_work_t *work = NULL;
+ *     int32_t done = 0;
+ *     mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
+ *     mdist_work_wait(work, MDIST_FOREVER, &done, NULL); // before it, compute something that does not need x
+ *     assert(done && x == 2);
+ *     mdist_work_destroy(work);
+ *
+ * Each `_start` function takes what the collective of the same name takes, and returns at once.
+ *
+ * Buffers
+ * - The buffers belong to the operation until mdist_work_test or mdist_work_wait says that it is done or has failed, or
+ *   until you destroy the work. (The library copies the arrays of mdist_buffer_t.)
+ * - In languages that move or collect memory, take memory from mdist_alloc.
+ *
+ * Order
+ * - A replica may start several operations without waiting in between. They run in the order of their starts. That
+ *   order must be the same on all replicas, as with the blocking calls.
+ * - Test and wait for them in any order.
+ * - A replica's blocking calls (collectives, merges, aggregated assignments) keep this order, too: they first wait for
+ *   all operations that the replica has started.
+ * - Some replicas may start an operation that others call in the blocking form. The last replica to come need not wait.
+ *
+ * Limits
+ * - At most 1024 operations are under way per replica. One more is MDIST_ERR_RESOURCE, reason `too_many_works`.
+ * - The timeout of an operation counts from when its turn has come.
+ * - A step that ends with an operation under way fails its run: MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`.
+ * - Destroy every work, even when it is done or has failed.
+ *
+ * Progress
+ * - With one worker, the library does nothing in the background. Operations move on inside calls of the replicas that
+ *   take part in them, including test and wait. Each such call also moves on the operations of other replicas.
+ * - With several workers, a thread of the library moves on each operation as soon as all local replicas have come to
+ *   it. So communication overlaps with what they compute.
+ *
+ * GPUs
+ * - An operation on GPU buffers begins after the work that the replica's stream had when the operation was started.
+ * - It is done when the GPUs have been given all of it. Nothing has waited for a GPU then.
+ * - Once mdist_work_test or mdist_work_wait has said that it is done, new work on the stream runs after the results.
+ * - Until then new work on the stream runs beside the operation, so it must not touch the operation's buffers.
+ *
+ * Event loops (libuv, tokio, Go, Julia): take mdist_work_descriptor, and call mdist_work_test whenever it is readable.
+ * No thread waits, and you never poll for nothing.
+ */
+#ifndef MDIST_WORK_H
+#define MDIST_WORK_H
+
+#include <mdist/collective.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mdist_work mdist_work_t;
+
+/**
+ * Starts an all-reduce and returns at once.
+ *
+ * The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op,
+                                                const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                size_t buffer_count, mdist_work_t **out,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a broadcast and returns at once. The arguments are those of mdist_broadcast.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
+                                               size_t buffer_count, mdist_work_t **out,
+                                               const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts an all-gather and returns at once. The arguments are those of mdist_all_gather.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, mdist_reduce_op_t op,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root,
+                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+                                                    size_t buffer_count, mdist_work_t **out,
+                                                    const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a scatter and returns at once. The arguments are those of mdist_scatter.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
+                                             const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
+                                             const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts a barrier and returns at once.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out,
+                                             const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done.
+ *
+ * It fails as the blocking form would. After a failure every later call gives the same error.
+ * @param done  receives 1 or 0
+ * @thread any   @blocks no, but it takes part in the computing
+ * @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdist_error_t **error);
+
+/**
+ * Waits until the operation is over, but at most @p timeout_ns.
+ *
+ * If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies.
+ * @param done  receives 1 if the operation is done, else 0
+ * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
+
+/**
+ * Gives a file descriptor for poll, epoll and similar calls.
+ *
+ * It is readable when mdist_work_test has something to do or to say:
+ * - all replicas have come and there is work to take part in
+ * - the operation is done, or has failed or timed out
+ * - its work was destroyed
+ *
+ * Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the
+ * operation the descriptor stays readable. Never read from it.
+ *
+ * (There is no callback instead: with one worker, the library has no thread behind an operation that could call it.)
+ * @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_error_t **error);
+
+/**
+ * Frees a work.
+ *
+ * If the operation is not done, it depends on whether all replicas have come:
+ * - If they have, and there is one worker, this call finishes the operation.
+ * - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;
+ *   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows
+ *   when the others would come.
+ *
+ * The buffers are yours again in any case. NULL is ignored.
+ * @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1
+ */
+MDIST_API void mdist_work_destroy(mdist_work_t *work);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
