@@ -11,7 +11,7 @@
 
 // Runs once per replica, on all of them at the same time.
 static int32_t step(mdist_replica_t *replica, void *user_data) {
-    const int32_t id = mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     float number = (float)(id + 1);
     const mdist_buffer_t buffer = {.data = &number, .elements = 1, .dtype = MDIST_FLOAT32};
 

@@ -46,7 +46,7 @@ static int32_t decide(mdist_strategy_t *strategy, mdist_value_t *const *argument
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Training *const self = user_data;
-    const int32_t id = mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     for (int round = 0; round < ROUNDS; ++round) {
         float loss = losses[round][id];
         mdist_tensor_t brought, decided;

@@ -19,13 +19,13 @@ typedef struct Worker {
 
 // Between enter and exit a thread is in replica context, as in a step. Results are the replicas' parts of a value.
 static int32_t gather(mdist_replica_t *replica) {
-    const int32_t id = mdist_replica_id(replica);
-    int32_t mine = 10 * (id + 1), all[REPLICAS];
-    const mdist_buffer_t input = {.data = &mine, .elements = 1, .dtype = MDIST_INT32};
-    const mdist_buffer_t output = {.data = all, .elements = REPLICAS, .dtype = MDIST_INT32};
+    const uint32_t id = mdist_replica_id(replica);
+    uint32_t mine = 10 * (id + 1), all[REPLICAS];
+    const mdist_buffer_t input = {.data = &mine, .elements = 1, .dtype = MDIST_UINT32};
+    const mdist_buffer_t output = {.data = all, .elements = REPLICAS, .dtype = MDIST_UINT32};
     mdist_tensor_t result;
     if (mdist_all_gather(replica, &input, &output, 1, NULL, NULL) != MDIST_OK) return 1;
-    if (mdist_tensor_describe(all, MDIST_INT32, (const uint64_t[]){REPLICAS}, 1, &result, NULL) != MDIST_OK) return 1;
+    if (mdist_tensor_describe(all, MDIST_UINT32, (const uint64_t[]){REPLICAS}, 1, &result, NULL) != MDIST_OK) return 1;
     return mdist_replica_set_result(replica, 0, NULL, &result, NULL) != MDIST_OK;
 }
 
@@ -57,7 +57,7 @@ int main(void) {
     for (uint32_t i = 0; i < REPLICAS; ++i) {
         workers[i] = (Worker){.strategy = strategy, .local_replica = i};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
-            fputs("no thread to be had\n", stderr);
+            fputs("cannot start a thread\n", stderr);
             exit(1);
         }
     }
@@ -67,8 +67,8 @@ int main(void) {
     for (size_t i = 0; i < REPLICAS; ++i) {
         mdist_tensor_t tensor;
         must(mdist_value_tensor(gathered, i, &tensor, &problem));
-        const int32_t *const all = tensor.data;
-        printf("replica %zu: %d %d %d\n", i, all[0], all[1], all[2]);
+        const uint32_t *const all = tensor.data;
+        printf("replica %zu: %u %u %u\n", i, all[0], all[1], all[2]);
     }
     mdist_value_destroy(gathered);
     mdist_strategy_destroy(strategy);

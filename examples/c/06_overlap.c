@@ -32,7 +32,7 @@ static int finish(mdist_work_t *work) {
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
-    const int32_t id = mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     mdist_work_t *work = NULL; // the sum of the previous layer
     for (int layer = LAYERS - 1; layer >= 0; --layer) {
         float *const mine = gradients[id][layer];

@@ -18,7 +18,7 @@ typedef struct Fit {
 
 // Computes a replica's gradients for the points of one round. Gradient 1 is complete before gradient 0.
 static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2], int round) {
-    const int32_t id = mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     double error[POINTS], x[POINTS];
     for (int i = 0; i < POINTS; ++i) {
         x[i] = (id * ROUNDS + round) * POINTS + i - 7.5; // -7.5 to 7.5 over all replicas and rounds
@@ -34,12 +34,12 @@ static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Fit *const self = user_data;
-    const int32_t id = mdist_replica_id(replica);
+    const uint32_t id = mdist_replica_id(replica);
     double *gradient[2], norm = 0;
     int32_t finite = 0;
     for (size_t i = 0; i < 2; ++i) {
         mdist_tensor_t tensor;
-        if (mdist_gradients_tensor(self->gradients, (uint32_t)id, i, &tensor, NULL) != MDIST_OK) return 1;
+        if (mdist_gradients_tensor(self->gradients, id, i, &tensor, NULL) != MDIST_OK) return 1;
         gradient[i] = tensor.data;
     }
     for (int round = 0; round < ROUNDS; ++round) {

@@ -58,7 +58,7 @@ static mdist_tensor_t totals_at(double *totals) {
 
 static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     Job *const self = user_data;
-    const int32_t local = mdist_replica_local_index(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     Model *const model = &self->models[local];
     mdist_tensor_t contexts, next;
     void *stream = NULL;

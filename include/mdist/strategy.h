@@ -5,7 +5,7 @@
  * Example:
  *
  *     static int32_t greet(mdist_replica_t *replica, void *user_data) {
- *         printf("%s from replica %d\n", (const char *)user_data, mdist_replica_id(replica));
+ *         printf("%s from replica %u\n", (const char *)user_data, mdist_replica_id(replica));
  *         return 0;
  *     }
  *     mdist_strategy_t *strategy = NULL;

@@ -266,7 +266,7 @@ void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
             Membership group(options);
         });
         const std::string line = team.next_line(1);
-        return begins(line, text("TIMEOUT - worker -1: the store at ", store, " could not be reached within ",
+        return begins(line, text("TIMEOUT - worker none: the store at ", store, " could not be reached within ",
                                  seconds_text(limit_ns))) &&
                contains(line, "Connection refused");
     }));

@@ -42,7 +42,8 @@ void say_line(int pipe, std::string line) {
 
 std::string told(const Failure &failure) {
     return text(std::string(mdist_status_name(failure.status())).substr(strlen("MDIST_ERR_")), ' ',
-                failure.reason().empty() ? "-" : failure.reason(), " worker ", failure.worker(), ": ",
+                failure.reason().empty() ? "-" : failure.reason(), " worker ",
+                failure.worker() == MDIST_NONE ? "none" : text(failure.worker()), ": ",
                 failure.message());
 }
 

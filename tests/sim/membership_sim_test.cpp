@@ -300,8 +300,8 @@ void Job::check_sessions() {
 
 /// Tells whether the worker blames one that had finished. A worker that leaves while it is cut off cannot say so.
 bool Job::blames_one_that_is_done(const Worker &worker) const {
-    const int32_t lost = worker.failure->worker();
-    return plan.one_fault == kShortCut && lost >= 0 && workers[static_cast<std::size_t>(lost)]->finished;
+    const uint32_t lost = worker.failure->worker();
+    return plan.one_fault == kShortCut && lost != MDIST_NONE && workers[lost]->finished;
 }
 
 void Job::check_end() {

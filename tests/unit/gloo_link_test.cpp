@@ -58,13 +58,13 @@ bool finish(Link &link, const Pending &pending) {
 
 /// The status with which a call fails, and the worker that it blames.
 template <typename Call>
-std::pair<mdist_status_t, int32_t> failure_of(Call &&call) {
+std::pair<mdist_status_t, uint32_t> failure_of(Call &&call) {
     try {
         call();
     } catch (const Failure &failure) {
         return {failure.status(), failure.worker()};
     }
-    return {MDIST_OK, -1};
+    return {MDIST_OK, MDIST_NONE};
 }
 
 /// Message `number` from one party to another, the same wherever it is computed.
@@ -188,14 +188,14 @@ void lose_a_peer(uint32_t looks) {
             unsigned char last = 0; // never sent
             link->receive(1, 2, &last, 1, pending);
             const auto failure = failure_of([&] { expect(finish(*link, pending), "the loss is noticed"); });
-            expect(failure == std::pair(MDIST_ERR_PEER_LOST, 1), "worker 1 is lost");
+            expect(failure == std::pair(MDIST_ERR_PEER_LOST, 1u), "worker 1 is lost");
             // And again, however often one tries; SIGPIPE, at its default here, would end this process.
             for (int i = 0; i < 10; ++i) {
                 const auto again = failure_of([&] {
                     link->send(1, 2, out.data(), 10, pending);
                     link->progress();
                 });
-                expect(again == std::pair(MDIST_ERR_PEER_LOST, 1), "it stays lost");
+                expect(again == std::pair(MDIST_ERR_PEER_LOST, 1u), "it stays lost");
             }
             link->close();
             party.meet(2);
@@ -231,7 +231,7 @@ void close_ends_operations_and_frees_their_memory(void **) {
             link->send(0, 2, memory, bytes, pending);
             link->send(0, 3, &byte, 1, pending); // never received: the big one may have crossed before the end
             const auto failure = failure_of([&] { expect(finish(*link, pending), "the end is noticed"); });
-            expect(failure == std::pair(MDIST_ERR_PEER_LOST, 0), "worker 0 is lost");
+            expect(failure == std::pair(MDIST_ERR_PEER_LOST, 0u), "worker 0 is lost");
             link->close();
             munmap(memory, bytes);
             party.meet();
@@ -271,7 +271,7 @@ void disagree(uint64_t tag_sent, std::size_t sent, uint64_t tag_received, std::s
                 link->receive(0, tag_received, bytes.data(), received, pending);
             expect(finish(*link, pending), "the disagreement is noticed");
         });
-        expect(failure == std::pair(MDIST_ERR_DATA_LOSS, static_cast<int32_t>(1 - party.self)), "both are told");
+        expect(failure == std::pair(MDIST_ERR_DATA_LOSS, 1 - party.self), "both are told");
         party.meet();
     });
 }
@@ -352,7 +352,7 @@ void who_is_not_wanted_is_told(void **) {
         options.exchange = party.exchange;
         options.timeout_ns = kSecond;
         const auto failure = failure_of([&] { make_gloo_link(options); });
-        if (party.self == 0) expect(failure == std::pair(MDIST_ERR_MISMATCH, 1), "worker 1 does not want it");
+        if (party.self == 0) expect(failure == std::pair(MDIST_ERR_MISMATCH, 1u), "worker 1 does not want it");
         party.meet();
     });
 }
