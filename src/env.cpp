@@ -75,13 +75,10 @@ Json cluster_of(const mdist_config_t *config) {
     mdist_error_t *error = nullptr;
     require_ok(mdist_cluster_from_config(config, &found, &error), error);
     const ClusterHandle cluster(found);
-    uint32_t rank = 0;
-    uint32_t workers = 0;
-    int32_t is_chief = 0;
-    require_ok(mdist_cluster_worker(found, MDIST_TASK_NONE, 0, &rank, &error), error);
-    require_ok(mdist_cluster_worker_count(found, MDIST_TASK_NONE, &workers, &error), error);
-    require_ok(mdist_cluster_is_chief(found, MDIST_TASK_NONE, 0, &is_chief, &error), error);
-    Json json = {{"rank", rank}, {"workers", workers}, {"is_chief", is_chief != 0}};
+    mdist_task_info_t own{};
+    own.struct_size = sizeof own;
+    require_ok(mdist_cluster_describe_task(found, MDIST_TASK_NONE, 0, &own, &error), error);
+    Json json = {{"rank", own.worker}, {"workers", own.worker_count}, {"is_chief", own.is_chief != 0}};
     constexpr std::string_view kPassedOver = "passed over ";
     json["found"] = Json::array();
     json["passed_over"] = Json::array();

@@ -44,6 +44,27 @@ typedef enum mdist_task_type {
     MDIST_TASK_TYPE_PIN_INT32 = -0x7fffffff - 1
 } mdist_task_type_t;
 
+/** What mdist_cluster_describe tells of a cluster. */
+typedef struct mdist_cluster_info {
+    uint32_t struct_size;    /* sizeof(mdist_cluster_info_t) as you were compiled */
+    uint32_t task_counts[5]; /* tasks of each mdist_task_type_t; [MDIST_TASK_NONE] counts all */
+    int32_t task_type;       /* an mdist_task_type_t: this process's own task; MDIST_TASK_NONE if it was not set */
+    uint32_t task_index;     /* its index, or 0 */
+    int32_t leader_type;     /* an mdist_task_type_t; MDIST_TASK_NONE for an evaluator, and if no task trains */
+    uint32_t leader_index;   /* its index, or 0 */
+} mdist_cluster_info_t;
+
+/** What mdist_cluster_describe_task tells of a task. No text is NULL. */
+typedef struct mdist_task_info {
+    uint32_t struct_size;  /* sizeof(mdist_task_info_t) as you were compiled */
+    int32_t is_chief;      /* 1: the chief, an evaluator, or the first worker of a cluster without a chief; else 0 */
+    uint32_t worker;       /* its rank among the tasks that train together; MDIST_NONE: a parameter server */
+    uint32_t worker_count; /* how many train together with it, itself included; 0: a parameter server */
+    const char *address;   /* "" if the launcher gives none, or the task is not in the cluster */
+    const char *master;    /* `session_master` of TF_CONFIG; else "" in a cluster of one task; else the address, with
+                              "`rpc_layer`://" in front if TF_CONFIG has one */
+} mdist_task_info_t;
+
 /**
  * Makes a cluster without tasks. (TensorFlow: SimpleClusterResolver, together with the next two functions.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
@@ -113,86 +134,35 @@ MDIST_API mdist_status_t mdist_cluster_union(const mdist_cluster_t *const *clust
                                              mdist_cluster_t **out, mdist_error_t **error);
 
 /**
- * Counts the tasks of @p type. MDIST_TASK_NONE counts the tasks of all types.
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_task_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t *out,
-                                                  mdist_error_t **error);
-
-/**
- * Reads the address of a task. The address is "" if the launcher gives none.
+ * Counts the tasks of a cluster, and tells which of them this process and the leader are.
  *
- * It fails with MDIST_ERR_NOT_FOUND if there is no such task.
- * @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off
- * @param needed  receives the full size in bytes, NUL included; may be NULL
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_address(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                               char *text, size_t capacity, size_t *needed, mdist_error_t **error);
-
-/**
- * Tells which task this process is. It gives MDIST_TASK_NONE and 0 if that was not set.
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_task(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
-                                            mdist_error_t **error);
-
-/**
- * Tells whether a task is the chief.
- *
- * A chief and an evaluator are. Without a chief, the first worker is. Here and in the functions below, MDIST_TASK_NONE
- * means the own task of this process, and @p index is ignored. (TensorFlow: multi_worker_util.is_chief)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_is_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                                int32_t *out, mdist_error_t **error);
-
-/**
- * Counts the tasks that train together with a task of this type.
- *
- * It fails with MDIST_ERR_CONFIG for a parameter server, which does not train. (TensorFlow:
- * multi_worker_util.worker_count)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *cluster, mdist_task_type_t type,
-                                                    uint32_t *out, mdist_error_t **error);
-
-/**
- * Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:
- * multi_worker_util.id_in_cluster)
+ * - The leader has rank 0 where this process trains: the chief, or else the first worker. (TensorFlow:
+ *   multi_worker_util.collective_leader)
+ * - It fails with MDIST_ERR_CONFIG if the cluster has two chiefs or two evaluators.
+ * - The caller sets struct_size, and sets all other fields to 0.
  * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2
  */
-MDIST_API mdist_status_t mdist_cluster_worker(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                              uint32_t *out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_cluster_describe(const mdist_cluster_t *cluster, mdist_cluster_info_t *out,
+                                                mdist_error_t **error);
 
 /**
- * Finds the task that has rank 0 where this process trains: the chief, or else the first worker.
+ * Describes one task. MDIST_TASK_NONE means the own task of this process; @p index is then ignored.
  *
- * It gives MDIST_TASK_NONE and 0 for an evaluator, and if there are no tasks. (TensorFlow:
- * multi_worker_util.collective_leader)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
+ * - It fails with MDIST_ERR_CONFIG if the cluster has no such task. An evaluator need not be in the cluster.
+ * - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and was not set.
+ * - The caller sets struct_size, and sets all other fields to 0.
+ * - The texts of @p out live until the cluster changes or is destroyed.
+ *
+ * (TensorFlow: multi_worker_util.is_chief, worker_count, id_in_cluster; ClusterResolver.master)
+ * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2
  */
-MDIST_API mdist_status_t mdist_cluster_leader(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
-                                              mdist_error_t **error);
+MDIST_API mdist_status_t mdist_cluster_describe_task(const mdist_cluster_t *cluster, mdist_task_type_t type,
+                                                     uint32_t index, mdist_task_info_t *out, mdist_error_t **error);
 
 /**
- * Reads what TensorFlow calls the master of a task. @p text, @p capacity and @p needed work as in
- * mdist_cluster_address.
- *
- * The master is the first of these that applies:
- * - `session_master` of TF_CONFIG
- * - "" in a cluster of one task
- * - the address of the task, with "`rpc_layer`://" in front if TF_CONFIG has one
- *
- * (TensorFlow: ClusterResolver.master)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_master(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                              char *text, size_t capacity, size_t *needed, mdist_error_t **error);
-
-/**
- * Describes, in lines for people, what was found and from where, and what was ignored and why. @p text, @p capacity and
- * @p needed work as in mdist_cluster_address.
+ * Describes, in lines for people, what was found and from where, and what was ignored and why.
+ * @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off
+ * @param needed  receives the full size in bytes, NUL included; may be NULL
  * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_cluster_explain(const mdist_cluster_t *cluster, char *text, size_t capacity,

@@ -51,13 +51,6 @@ mdist_task_type_t public_type(TaskType type) {
     return MDIST_TASK_NONE;
 }
 
-void write_task(std::optional<Task> task, mdist_task_type_t *type, uint32_t *index) {
-    need(type, "type");
-    need(index, "index");
-    *type = task ? public_type(task->type) : MDIST_TASK_NONE;
-    *index = task ? task->index : 0;
-}
-
 /// Returns the task asked about; none for the own task of a process without a cluster.
 std::optional<Task> asked_task(const Cluster &cluster, mdist_task_type_t type, uint32_t index) {
     if (type != MDIST_TASK_NONE) return Task{task_type(type), index};
@@ -68,14 +61,35 @@ std::optional<Task> asked_task(const Cluster &cluster, mdist_task_type_t type, u
         .reason("no_task");
 }
 
-/// Answers a question about a task. A process without a cluster has its own answer, `alone`.
-template <class Answer, class Ask>
-void answer(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, Answer *out, Answer alone,
-            Ask &&ask) {
-    const auto pinned = pin(cluster);
-    need(out, "out");
-    const auto task = asked_task(pinned->cluster, type, index);
-    *out = task ? static_cast<Answer>(ask(pinned->cluster, *task)) : alone;
+mdist_cluster_info_t info(const Cluster &cluster, uint32_t struct_size) {
+    mdist_cluster_info_t info{};
+    info.struct_size = struct_size;
+    info.task_counts[MDIST_TASK_NONE] = cluster.task_count();
+    for (const TaskType type : kTaskTypes) info.task_counts[public_type(type)] = cluster.task_count(type);
+    if (const auto own = cluster.task()) {
+        info.task_type = public_type(own->type);
+        info.task_index = own->index;
+    }
+    const bool trains = cluster.has(TaskType::kChief) || cluster.has(TaskType::kWorker);
+    if (const auto leader = trains ? cluster.collective_leader(cluster.task()) : std::nullopt) {
+        info.leader_type = public_type(leader->type);
+        info.leader_index = leader->index;
+    }
+    return info;
+}
+
+/// Describes a task; without one, a process that is alone. Texts live as long as the cluster stays as it is.
+mdist_task_info_t info(const ExplainedCluster &explained, std::optional<Task> task, uint32_t struct_size) {
+    const Cluster &cluster = explained.cluster;
+    const char *master = explained.kept.insert(cluster.master(task)).first->c_str();
+    if (!task) return {struct_size, 1, 0, 1, "", master};
+    const bool trains = task->type != TaskType::kPs;
+    return {struct_size,
+            cluster.is_chief(*task),
+            trains ? cluster.id_in_cluster(*task) : MDIST_NONE,
+            trains ? cluster.worker_count(task->type) : 0,
+            cluster.has(*task) ? cluster.address(*task).c_str() : "",
+            master};
 }
 
 void give(mdist_cluster_t **out, ExplainedCluster cluster) {
@@ -165,69 +179,24 @@ mdist_status_t mdist_cluster_union(const mdist_cluster_t *const *clusters, size_
     });
 }
 
-mdist_status_t mdist_cluster_task_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t *out,
-                                        mdist_error_t **error) {
-    return guard("mdist_cluster_task_count", error, [&] {
+mdist_status_t mdist_cluster_describe(const mdist_cluster_t *cluster, mdist_cluster_info_t *out,
+                                      mdist_error_t **error) {
+    return guard("mdist_cluster_describe", error, [&] {
         const auto pinned = mdist::pin(cluster);
         mdist::need(out, "out");
-        *out =
-            type == MDIST_TASK_NONE ? pinned->cluster.task_count() : pinned->cluster.task_count(mdist::task_type(type));
+        mdist::check_struct_size(out, sizeof *out, sizeof *out, "mdist_cluster_info_t");
+        *out = mdist::info(pinned->cluster, out->struct_size);
     });
 }
 
-mdist_status_t mdist_cluster_address(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, char *text,
-                                     size_t capacity, size_t *needed, mdist_error_t **error) {
-    return guard("mdist_cluster_address", error, [&] {
+mdist_status_t mdist_cluster_describe_task(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
+                                           mdist_task_info_t *out, mdist_error_t **error) {
+    return guard("mdist_cluster_describe_task", error, [&] {
         const auto pinned = mdist::pin(cluster);
+        mdist::need(out, "out");
+        mdist::check_struct_size(out, sizeof *out, sizeof *out, "mdist_task_info_t");
         const auto task = mdist::asked_task(pinned->cluster, type, index);
-        mdist::copy_text(task ? pinned->cluster.address(*task) : "", text, capacity, needed);
-    });
-}
-
-mdist_status_t mdist_cluster_task(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
-                                  mdist_error_t **error) {
-    return guard("mdist_cluster_task", error,
-                 [&] { mdist::write_task(mdist::pin(cluster)->cluster.task(), type, index); });
-}
-
-mdist_status_t mdist_cluster_is_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                      int32_t *out, mdist_error_t **error) {
-    return guard("mdist_cluster_is_chief", error, [&] {
-        mdist::answer(cluster, type, index, out, 1,
-                      [](const mdist::Cluster &all, mdist::Task task) { return all.is_chief(task); });
-    });
-}
-
-mdist_status_t mdist_cluster_worker_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t *out,
-                                          mdist_error_t **error) {
-    return guard("mdist_cluster_worker_count", error, [&] {
-        mdist::answer(cluster, type, 0, out, 1u,
-                      [](const mdist::Cluster &all, mdist::Task task) { return all.worker_count(task.type); });
-    });
-}
-
-mdist_status_t mdist_cluster_worker(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                    uint32_t *out, mdist_error_t **error) {
-    return guard("mdist_cluster_worker", error, [&] {
-        mdist::answer(cluster, type, index, out, 0u,
-                      [](const mdist::Cluster &all, mdist::Task task) { return all.id_in_cluster(task); });
-    });
-}
-
-mdist_status_t mdist_cluster_leader(const mdist_cluster_t *cluster, mdist_task_type_t *type, uint32_t *index,
-                                    mdist_error_t **error) {
-    return guard("mdist_cluster_leader", error, [&] {
-        const auto pinned = mdist::pin(cluster);
-        mdist::write_task(pinned->cluster.collective_leader(pinned->cluster.task()), type, index);
-    });
-}
-
-mdist_status_t mdist_cluster_master(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, char *text,
-                                    size_t capacity, size_t *needed, mdist_error_t **error) {
-    return guard("mdist_cluster_master", error, [&] {
-        const auto pinned = mdist::pin(cluster);
-        const auto task = type == MDIST_TASK_NONE ? pinned->cluster.task() : mdist::Task{mdist::task_type(type), index};
-        mdist::copy_text(pinned->cluster.master(task), text, capacity, needed);
+        *out = mdist::info(*pinned, task, out->struct_size);
     });
 }
 

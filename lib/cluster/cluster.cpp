@@ -152,6 +152,7 @@ std::string Cluster::master(std::optional<Task> task) const {
     if (!master_.empty()) return master_;
     if (task_count() <= 1) return "";
     if (!task) throw bad_cluster("the cluster has several tasks, but does not say which of them this process is");
+    if (!has(*task)) return "";
     const std::string &own = address(*task);
     return rpc_layer_.empty() ? own : text(rpc_layer_, "://", own);
 }

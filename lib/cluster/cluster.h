@@ -74,7 +74,7 @@ class Cluster {
     /// As in TensorFlow: the first parameter server if there is one, else the chief, else the first worker.
     std::optional<Task> coordination_leader() const;
     /// The address that was set, if any. Else "" if the whole job is one task. Else the address of `task`, with
-    /// "rpc_layer://" in front.
+    /// "rpc_layer://" in front; "" if it is not in the cluster.
     std::string master(std::optional<Task> task) const;
 
     /// Chief and workers by rank. Throws CONFIG if two members have the same address.

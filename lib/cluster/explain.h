@@ -2,6 +2,7 @@
 // Explain: describes a resolved cluster in lines for people. Pure functions, any thread.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "cluster/cluster.h"
@@ -13,6 +14,7 @@ namespace mdist {
 struct ExplainedCluster {
     Cluster cluster;
     std::string explanation; // "" if a program built the cluster; then explain(cluster) describes it
+    mutable std::set<std::string> kept{}; // texts that the program was given
 };
 
 std::string explain(const Resolved &resolved);

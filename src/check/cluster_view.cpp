@@ -10,10 +10,11 @@ std::string name_of(mdist_task_type_t type, uint32_t index) {
 }
 
 std::string address_of(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index) {
-    char text[512] = "";
     mdist_error_t *error = nullptr;
-    require_ok(mdist_cluster_address(cluster, type, index, text, sizeof text, nullptr, &error), error);
-    return text;
+    mdist_task_info_t task{};
+    task.struct_size = sizeof task;
+    require_ok(mdist_cluster_describe_task(cluster, type, index, &task, &error), error);
+    return task.address;
 }
 
 std::string explanation_of(const mdist_cluster_t *cluster) {
@@ -32,23 +33,18 @@ ClusterView view_cluster(const mdist_config_t *config) {
     mdist_cluster_t *raw = nullptr;
     require_ok(mdist_cluster_from_config(config, &raw, &error), error);
     const ClusterHandle cluster(raw);
-    mdist_task_type_t own_type = MDIST_TASK_NONE;
-    mdist_task_type_t leader_type = MDIST_TASK_NONE;
-    uint32_t own_index = 0;
-    uint32_t leader_index = 0;
-    require_ok(mdist_cluster_task(raw, &own_type, &own_index, &error), error);
-    require_ok(mdist_cluster_leader(raw, &leader_type, &leader_index, &error), error);
+    mdist_cluster_info_t info{};
+    info.struct_size = sizeof info;
+    require_ok(mdist_cluster_describe(raw, &info, &error), error);
     ClusterView view;
     view.explanation = explanation_of(raw);
-    if (own_type != MDIST_TASK_NONE) view.own = name_of(own_type, own_index);
-    for (const mdist_task_type_t type : {MDIST_TASK_CHIEF, MDIST_TASK_WORKER, MDIST_TASK_EVALUATOR}) {
-        uint32_t count = 0;
-        require_ok(mdist_cluster_task_count(raw, type, &count, &error), error);
-        for (uint32_t index = 0; index < count; ++index)
+    if (info.task_type != MDIST_TASK_NONE)
+        view.own = name_of(static_cast<mdist_task_type_t>(info.task_type), info.task_index);
+    for (const mdist_task_type_t type : {MDIST_TASK_CHIEF, MDIST_TASK_WORKER, MDIST_TASK_EVALUATOR})
+        for (uint32_t index = 0; index < info.task_counts[type]; ++index)
             view.tasks.push_back({name_of(type, index), address_of(raw, type, index),
-                                  type == own_type && index == own_index,
-                                  type == leader_type && index == leader_index});
-    }
+                                  type == info.task_type && index == info.task_index,
+                                  type == info.leader_type && index == info.leader_index});
     return view;
 }
 

@@ -36,53 +36,53 @@ static mdist_cluster_t *from_tf_config(const char *json) {
     return cluster;
 }
 
+static mdist_cluster_info_t described(const mdist_cluster_t *cluster) {
+    mdist_cluster_info_t info = {.struct_size = sizeof info};
+    OK(mdist_cluster_describe(cluster, &info, &error));
+    return info;
+}
+
+static mdist_task_info_t task_of(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index) {
+    mdist_task_info_t info = {.struct_size = sizeof info};
+    OK(mdist_cluster_describe_task(cluster, type, index, &info, &error));
+    return info;
+}
+
+static mdist_task_info_t own_task(const mdist_cluster_t *cluster) {
+    return task_of(cluster, MDIST_TASK_NONE, 0);
+}
+
 static void assert_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, uint32_t expected) {
-    uint32_t id = 99;
-    OK(mdist_cluster_worker(cluster, type, index, &id, &error));
-    assert_int_equal(id, expected);
+    assert_int_equal(task_of(cluster, type, index).worker, expected);
 }
 
 static void assert_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, int32_t expected) {
-    int32_t is_chief = 99;
-    OK(mdist_cluster_is_chief(cluster, type, index, &is_chief, &error));
-    assert_int_equal(is_chief, expected);
+    assert_int_equal(task_of(cluster, type, index).is_chief, expected);
 }
 
 static void assert_workers(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t expected) {
-    uint32_t count = 99;
-    OK(mdist_cluster_worker_count(cluster, type, &count, &error));
-    assert_int_equal(count, expected);
+    assert_int_equal(task_of(cluster, type, 0).worker_count, expected);
 }
 
 static void assert_count(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t expected) {
-    uint32_t count = 99;
-    OK(mdist_cluster_task_count(cluster, type, &count, &error));
-    assert_int_equal(count, expected);
+    assert_int_equal(described(cluster).task_counts[type], expected);
 }
 
 static void assert_task(const mdist_cluster_t *cluster, mdist_task_type_t expected_type, uint32_t expected_index) {
-    mdist_task_type_t type = MDIST_TASK_PS;
-    uint32_t index = 99;
-    OK(mdist_cluster_task(cluster, &type, &index, &error));
-    assert_int_equal(type, expected_type);
-    assert_int_equal(index, expected_index);
+    const mdist_cluster_info_t info = described(cluster);
+    assert_int_equal(info.task_type, expected_type);
+    assert_int_equal(info.task_index, expected_index);
 }
 
 static void assert_leader(const mdist_cluster_t *cluster, mdist_task_type_t expected_type) {
-    mdist_task_type_t type = MDIST_TASK_PS;
-    uint32_t index = 99;
-    OK(mdist_cluster_leader(cluster, &type, &index, &error));
-    assert_int_equal(type, expected_type);
-    assert_int_equal(index, 0);
+    const mdist_cluster_info_t info = described(cluster);
+    assert_int_equal(info.leader_type, expected_type);
+    assert_int_equal(info.leader_index, 0);
 }
 
 static void assert_address(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
                            const char *expected) {
-    char text[64];
-    size_t needed = 0;
-    OK(mdist_cluster_address(cluster, type, index, text, sizeof text, &needed, &error));
-    assert_string_equal(text, expected);
-    assert_int_equal(needed, strlen(expected) + 1);
+    assert_string_equal(task_of(cluster, type, index).address, expected);
 }
 
 static void queries_answer_as_tensorflow_does(void **state) {
@@ -101,22 +101,25 @@ static void queries_answer_as_tensorflow_does(void **state) {
     assert_count(cluster, MDIST_TASK_WORKER, 2);
     assert_count(cluster, MDIST_TASK_NONE, 5);
     assert_address(cluster, MDIST_TASK_PS, 0, "127.0.0.1:1926");
-    uint32_t id = 7;
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_PS, 0, &id, &error));
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker_count(cluster, MDIST_TASK_PS, &id, &error));
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_WORKER, 2, &id, &error));
-    assert_int_equal(id, 7);
-    FAILS(MDIST_ERR_NOT_FOUND, mdist_cluster_address(cluster, MDIST_TASK_WORKER, 2, NULL, 0, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_task_count(cluster, (mdist_task_type_t)9, &id, &error));
+    assert_id(cluster, MDIST_TASK_PS, 0, MDIST_NONE);
+    assert_workers(cluster, MDIST_TASK_PS, 0);
+    assert_chief(cluster, MDIST_TASK_PS, 0, 0);
+    mdist_task_info_t info = {.struct_size = sizeof info};
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_describe_task(cluster, MDIST_TASK_WORKER, 2, &info, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_describe_task(cluster, (mdist_task_type_t)9, 0, &info, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_describe_task(cluster, MDIST_TASK_WORKER, 0, NULL, &error));
+    assert_null(info.address);
+    info.struct_size = 4;
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_describe_task(cluster, MDIST_TASK_WORKER, 0, &info, &error));
     mdist_cluster_destroy(cluster);
 }
 
 static void the_own_task_is_asked_about_by_none(void **state) {
     (void)state;
     mdist_cluster_t *cluster = reference();
-    uint32_t id = 0;
+    mdist_task_info_t info = {.struct_size = sizeof info};
     assert_task(cluster, MDIST_TASK_NONE, 0);
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_NONE, 0, &id, &error));
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_describe_task(cluster, MDIST_TASK_NONE, 0, &info, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 2, &error));
     assert_task(cluster, MDIST_TASK_NONE, 0);
     OK(mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 1, &error));
@@ -152,9 +155,7 @@ static void tf_config_is_read_by_tensorflows_rules(void **state) {
     mdist_cluster_t *cluster = from_tf_config(two_workers);
     assert_task(cluster, MDIST_TASK_WORKER, 1);
     assert_id(cluster, MDIST_TASK_NONE, 0, 2);
-    char text[32];
-    OK(mdist_cluster_master(cluster, MDIST_TASK_NONE, 0, text, sizeof text, NULL, &error));
-    assert_string_equal(text, "h2:1");
+    assert_string_equal(own_task(cluster).master, "h2:1");
     mdist_cluster_destroy(cluster);
 
     mdist_cluster_t *out = NULL;
@@ -175,18 +176,12 @@ static void a_sparse_list_is_read_and_ranked(void **state) {
         "5}}");
     assert_task(cluster, MDIST_TASK_WORKER, 5);
     assert_count(cluster, MDIST_TASK_WORKER, 2);
-    uint32_t id = 7, count = 7, index = 7;
-    int32_t chief = 7;
-    mdist_task_type_t type = MDIST_TASK_NONE;
-    OK(mdist_cluster_worker(cluster, MDIST_TASK_NONE, 0, &id, &error));
-    OK(mdist_cluster_worker_count(cluster, MDIST_TASK_NONE, &count, &error));
-    OK(mdist_cluster_is_chief(cluster, MDIST_TASK_NONE, 0, &chief, &error));
-    OK(mdist_cluster_leader(cluster, &type, &index, &error));
-    assert_true(id == 1 && count == 2 && chief == 0 && type == MDIST_TASK_WORKER && index == 0);
-    char master[8];
-    OK(mdist_cluster_master(cluster, MDIST_TASK_NONE, 0, master, sizeof master, NULL, &error));
-    assert_string_equal(master, "b:1");
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_worker(cluster, MDIST_TASK_WORKER, 1, &id, &error));
+    const mdist_task_info_t own = own_task(cluster);
+    assert_true(own.worker == 1 && own.worker_count == 2 && own.is_chief == 0);
+    assert_leader(cluster, MDIST_TASK_WORKER);
+    assert_string_equal(own.master, "b:1");
+    mdist_task_info_t info = {.struct_size = sizeof info};
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_describe_task(cluster, MDIST_TASK_WORKER, 1, &info, &error));
     mdist_cluster_destroy(cluster);
 }
 
@@ -345,11 +340,11 @@ static void a_cluster_that_is_none_is_refused(void **state) {
     (void)state;
     mdist_cluster_t *gone = empty_cluster();
     mdist_cluster_destroy(gone);
-    uint32_t count = 7;
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_task_count(gone, MDIST_TASK_NONE, &count, &error));
+    mdist_cluster_info_t info = {.struct_size = sizeof info};
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_describe(gone, &info, &error));
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_add_task(NULL, MDIST_TASK_WORKER, 0, "a:1", &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_create(NULL, &error));
-    assert_int_equal(count, 7);
+    assert_int_equal(info.task_counts[0], 0);
     mdist_cluster_t *cluster = empty_cluster();
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_NONE, 0, "a:1", &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, NULL, &error));

@@ -64,39 +64,13 @@ CALL(cluster_add_task) {
 CALL(cluster_set_task) {
     return mdist_cluster_set_task(w->cluster, MDIST_TASK_WORKER, 0, error);
 }
-CALL(cluster_task_count) {
-    uint32_t count = 0;
-    return mdist_cluster_task_count(w->cluster, MDIST_TASK_WORKER, &count, error);
+CALL(cluster_describe) {
+    mdist_cluster_info_t info = {.struct_size = sizeof info};
+    return mdist_cluster_describe(w->cluster, &info, error);
 }
-CALL(cluster_address) {
-    char text[32];
-    return mdist_cluster_address(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
-}
-CALL(cluster_task) {
-    mdist_task_type_t type = MDIST_TASK_NONE;
-    uint32_t index = 0;
-    return mdist_cluster_task(w->cluster, &type, &index, error);
-}
-CALL(cluster_is_chief) {
-    int32_t is_chief = 0;
-    return mdist_cluster_is_chief(w->cluster, MDIST_TASK_WORKER, 0, &is_chief, error);
-}
-CALL(cluster_worker_count) {
-    uint32_t count = 0;
-    return mdist_cluster_worker_count(w->cluster, MDIST_TASK_WORKER, &count, error);
-}
-CALL(cluster_worker) {
-    uint32_t id = 0;
-    return mdist_cluster_worker(w->cluster, MDIST_TASK_WORKER, 0, &id, error);
-}
-CALL(cluster_leader) {
-    mdist_task_type_t type = MDIST_TASK_NONE;
-    uint32_t index = 0;
-    return mdist_cluster_leader(w->cluster, &type, &index, error);
-}
-CALL(cluster_master) {
-    char text[32];
-    return mdist_cluster_master(w->cluster, MDIST_TASK_WORKER, 0, text, sizeof text, NULL, error);
+CALL(cluster_describe_task) {
+    mdist_task_info_t info = {.struct_size = sizeof info};
+    return mdist_cluster_describe_task(w->cluster, MDIST_TASK_WORKER, 0, &info, error);
 }
 CALL(cluster_explain) {
     char text[32];
@@ -146,11 +120,8 @@ static const Entry entries[] = {
     ENTRY(config_set_cluster, ANYWHERE),  ENTRY(cluster_create, ANYWHERE),
     ENTRY(cluster_from_config, ANYWHERE), ENTRY(cluster_from_tf_config, ANYWHERE),
     ENTRY(cluster_union, ANYWHERE),       ENTRY(cluster_add_task, ANYWHERE),
-    ENTRY(cluster_set_task, ANYWHERE),    ENTRY(cluster_task_count, ANYWHERE),
-    ENTRY(cluster_address, ANYWHERE),     ENTRY(cluster_task, ANYWHERE),
-    ENTRY(cluster_is_chief, ANYWHERE),    ENTRY(cluster_worker_count, ANYWHERE),
-    ENTRY(cluster_worker, ANYWHERE),      ENTRY(cluster_leader, ANYWHERE),
-    ENTRY(cluster_master, ANYWHERE),      ENTRY(cluster_explain, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),    ENTRY(cluster_describe, ANYWHERE),
+    ENTRY(cluster_describe_task, ANYWHERE), ENTRY(cluster_explain, ANYWHERE),
     ENTRY(store_create, ANYWHERE),        ENTRY(store_address, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
     ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
