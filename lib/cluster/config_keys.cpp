@@ -28,7 +28,7 @@ constexpr ConfigKey kTable[] = {
     {"cluster.worker", kAddresses, "", "", kManyAddresses, "Addresses of the workers, in order."},
     {"cluster.evaluator", kAddresses, "", "", 1, "Address of the evaluator, which takes no part in training."},
     {"cluster.ps", kAddresses, "", "", kManyAddresses, "Addresses of parameter servers."},
-    {"task.type", kChoice, "", "chief, worker, evaluator, ps", 0, "The kind of task that this worker is in the cluster."},
+    {"task.type", kChoice, "", "chief, worker, evaluator, ps", 0, "The kind of this worker's task in the cluster."},
     {"task.index", kCount, "", "", 0, "The position of this worker in the list of that kind, from 0."},
     {"devices", kDevices, "auto", "", 0, "Devices of this worker, with one replica on each."},
     {"num_gpus", kCount, "", "", 0, "How many GPUs, instead of devices; 0 is one replica on the CPU."},
