@@ -56,10 +56,9 @@ std::vector<uint64_t> CheckpointFolder::numbers() const {
     if (!folder_.has(kManifest)) return {};
     const OldFile file(folder_, kManifest);
     if (file.bytes() > kMostManifestBytes)
-        throw Failure(MDIST_ERR_DATA_LOSS,
-                      text(mdist::in_quotes(file.path()), " has ", file.bytes(),
-                           " bytes; a list of checkpoints has at most ", kMostManifestBytes,
-                           ". Restore a checkpoint by its number, or remove that file"));
+        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(file.path()), " has ", file.bytes(),
+                                                " bytes; a list of checkpoints has at most ", kMostManifestBytes,
+                                                ". Restore a checkpoint by its number, or remove that file"));
     std::string content(file.bytes(), '\0');
     file.read_at(0, content.data(), content.size());
     try {
