@@ -73,7 +73,7 @@ CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
              ->check(one_of(mdist::op_names())),
          "NAME,..."},
         {bench.add_option("--root", options.root, "with --workers: this replica broadcasts"), "REPLICA"},
-        {bench.add_option("--memory", options.memory, "with --workers: ordinary, or library (of mdist_alloc)")
+        {bench.add_option("--memory", options.memory, "with --workers: buffers in ordinary or library memory")
              ->check(one_of({"ordinary", "library"})),
          "NAME"},
     };
@@ -83,9 +83,10 @@ CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
 
 void add_records(CLI::App &records, mdist::RecordsOptions &options) {
     records.footer(
-        "Each record is the bytes of an image and then those of its label, as they are in the IDX files, plain or "
-        "gzipped. Record i goes to file i modulo N of PREFIX-00000-of-0000N.tfrecord ...: read in turns, one record "
-        "each, they give the original order. The files get their names when all are written.\n\nExamples:\n\n"
+        "Each record is the bytes of an image and then those of its label, as they are in the IDX files. The IDX files "
+        "may be gzipped. Record i goes to file i modulo N of PREFIX-00000-of-0000N.tfrecord and so on. A reader that "
+        "takes one record from each file in turn gets the original order. The new files get their names when all of "
+        "them are complete.\n\nExamples:\n\n"
         "    mdist records --images train-images.gz --labels train-labels.gz \\\n"
         "        --out train --shards 8\n"
         "    mdist records --check train-*.tfrecord");
@@ -113,11 +114,11 @@ void add_records(CLI::App &records, mdist::RecordsOptions &options) {
 void add_check(CLI::App &check, mdist::CheckOptions &options) {
     check.add_option("--config", options.config, "read this YAML file (default: the one that MDIST_CONFIG names)")
         ->type_name("FILE");
-    check.add_option("--timeout", options.timeout_s, "wait this long for a host")
+    check.add_option("--timeout", options.timeout_s, "wait this long for a host to answer")
         ->type_name("SECONDS")
         ->capture_default_str();
     check.footer("Examples:\n\n    mdist check --config job.yaml\n    mdist launch -n 2 -- mdist check --join");
-    check.add_flag("--join", options.join, "also form the job and sum; run it as all workers at the same time");
+    check.add_flag("--join", options.join, "also form the job and compute sums; start it on all workers at once");
 }
 
 /// Whether the first word names a command. If not, prints what is wrong with it.
@@ -174,7 +175,7 @@ void take_help(std::vector<std::string> &arguments) {
 }
 
 int dispatch(int argc, char **argv) {
-    CLI::App app("Start, check and measure jobs of libmdist, in which devices train together", "mdist");
+    CLI::App app("Start, check and measure training jobs that use libmdist", "mdist");
     app.formatter(std::make_shared<Help>());
     app.set_help_flag("-h,--help", "show this help");
     app.require_subcommand(1);
@@ -195,7 +196,7 @@ int dispatch(int argc, char **argv) {
     version->footer("Examples:\n\n    mdist version");
 
     mdist::BenchOptions options;
-    CLI::App *bench = app.add_subcommand("bench", "Measure the library, beside bare floors");
+    CLI::App *bench = app.add_subcommand("bench", "Measure the library, beside bare programs that do the same work");
     bench->add_flag("--json", json, "print JSON, for programs");
     bench->add_flag("--quick", options.quick, "small sizes and few rounds: shows that it runs, not how fast");
     bench->add_option("--filter", options.filter, "measure only cases whose name contains this text")
@@ -204,7 +205,7 @@ int dispatch(int argc, char **argv) {
     mdist::WorkersOptions workers_options;
     CLI::Option *workers = add_workers(*bench, workers_options);
     bench->get_option("--filter")->excludes(workers);
-    const std::string about_costs = "in the same job: measure reductions of values, and assignments";
+    const std::string about_costs = "instead of --workers: measure reductions of values, and assignments, in that job";
     CLI::Option *costs = bench->add_flag("--costs", about_costs);
     costs->excludes(workers);
     bench->footer(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digest: 64-bit FNV-1a over bytes, to tell at a glance whether two runs ended in the same bits. Start with
-// DIGEST_START and feed it piece by piece.
+// Digest: 64-bit FNV-1a of bytes, to see at a glance whether two runs ended with the same bits. Start with
+// DIGEST_START, and add piece by piece.
 #pragma once
 
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Bytes to floats batch by batch: 60000 images as floats would be 188 MB.
+// Converts bytes to floats batch by batch, since 60000 images as floats would take 188 MB.
 static int32_t normalise(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                          size_t output_count, void *user_data) {
     (void)input_count, (void)output_count, (void)user_data;
@@ -25,14 +25,14 @@ static mdist_status_t from_set(const MnistSet *set, mdist_dataset_t **out, mdist
     return status;
 }
 
-// Shuffled, batched, made floats by `map`, and cut over the replicas.
+// Shuffles, batches, converts to floats with `map`, and splits over the replicas.
 static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows, uint64_t count, uint64_t batch,
                                uint64_t shuffle_seed, mdist_map_fn map, mdist_dataset_t **out, mdist_error_t **error) {
     const mdist_tensor_t normalised[] = {
         {.dtype = MDIST_FLOAT32, .rank = 2, .shape = {MDIST_ROWS, MNIST_PIXELS}},
         {.dtype = MDIST_UINT8, .rank = 1, .shape = {MDIST_ROWS}},
     };
-    // Every worker sees all rows and takes its own, also of files: so the batches are the same wherever they come from.
+    // Every worker reads all rows and takes its own (policy DATA). So batches from memory and from files are the same.
     const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_DATA};
     mdist_dataset_t *shuffled = NULL, *batches = NULL, *floats = NULL, *ready = NULL;
     mdist_status_t status = MDIST_OK;
@@ -42,7 +42,7 @@ static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows
     if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, error);
     if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, &options, error);
 
-    // Each keeps what it is made from.
+    // Each dataset keeps its source alive.
     mdist_dataset_destroy(shuffled);
     mdist_dataset_destroy(batches);
     mdist_dataset_destroy(floats);
@@ -59,7 +59,7 @@ mdist_status_t input_create(mdist_strategy_t *strategy, const MnistSet *set, uin
     return status;
 }
 
-// ---- From TFRecord files, as `mdist records` makes them: each record is an image and its label.
+// ---- From TFRecord files made by `mdist records`: each record is an image and its label.
 
 static int32_t parse(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                      size_t output_count, void *user_data) {
@@ -98,7 +98,7 @@ mdist_status_t input_create_from_records(mdist_strategy_t *strategy, const char 
     mdist_read_options_t options = {.struct_size = sizeof options, .block_length = 1};
     mdist_dataset_t *names = NULL, *records = NULL;
     mdist_status_t status = mdist_dataset_match_files(patterns, 1, &names, error);
-    // All files in turns, one record each: the order in which they were written, that of the images.
+    // Takes one record from each file in turn. That is the order of the images.
     if (status == MDIST_OK) status = count_elements(names, &options.cycle_length, error);
     options.parallel_files = options.cycle_length;
     if (status == MDIST_OK) status = mdist_dataset_tfrecords(names, &records, &options, error);

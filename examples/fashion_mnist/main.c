@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Mirrored training from beginning to end: a small network learns to tell ten kinds of clothes apart.
+ * A complete mirrored training: a small network learns to tell ten kinds of clothes apart.
  *
- * The story of one step, with two replicas and a batch of 128:
+ * One step, with two replicas and a batch of 128:
  *
- *   1. The dataset gives a batch, cut in two: 64 images for each replica.                              input.c
+ *   1. The dataset gives a batch, split in two: 64 images for each replica.                            input.c
  *   2. mdist_run calls the step once per replica, both at the same time.                               trainer.c
  *   3. Each computes gradients on its own images with its own copy of the weights.                     model.c
- *   4. One mdist_all_reduce adds up both replicas' gradients, and with them loss, correct answers      trainer.c
- *      and rows, so that both can divide by the true size of the batch.
- *   5. Each updates its own copy. Equal weights and equal gradients give equal weights: the copies     model.c
- *      stay the same to the last bit without ever being compared, and at the end we do compare them.
+ *   4. One mdist_all_reduce adds up both replicas' gradients. It also adds up loss, correct answers    trainer.c
+ *      and rows, so both can divide by the true size of the batch.
+ *   5. Each updates its own copy. Equal weights and equal gradients give equal weights, so the         model.c
+ *      copies stay the same to the last bit. The program compares them only at the end.
  *
- * Nothing here depends on how many replicas there are, nor on which process or host they are. With N of them the batch
- * is cut in N, and the sums are the same up to rounding. With the same N in another layout not even the rounding
- * differs, so the digest at the end is the same: try it.
+ * Nothing here depends on the number of replicas, or on which process or host they are. With N replicas the batch is
+ * split in N parts, and the sums are the same up to rounding. With the same N in another layout, even the rounding is
+ * the same, so the digest at the end is the same. Try it:
  *
  *   fashion_mnist --replicas 4 --epochs 3
  *   fashion_mnist --devices gpu --epochs 3
  *   MDIST_DATA_ORDER=replica mdist launch -n 2 -- fashion_mnist --replicas 2 --epochs 3
  *
- * The images may also lie in TFRecord files, any number of them; the digest stays what it is:
+ * The images may also come from any number of TFRecord files. The digest stays the same:
  *
  *   mdist records --images DATA/train-images-idx3-ubyte.gz --labels DATA/train-labels-idx1-ubyte.gz --out /tmp/train \
  *       --shards 4                                                                            and t10k to /tmp/t10k
  *   fashion_mnist --records /tmp
  *
- * With --checkpoint FOLDER it saves itself after each epoch, and begins behind the last one that it finds there. Kill
- * it whenever you like, and start it again: the digest is that of a training that nobody disturbed.
+ * With --checkpoint FOLDER it saves a checkpoint after each epoch, and begins after the last one that it finds there.
+ * Kill it whenever you like, and start it again: the digest is that of a training without interruption.
  */
 #include <inttypes.h>
 #include <mdist/mdist.h>
@@ -41,13 +41,13 @@
 #include "saved.h"
 #include "trainer.h"
 
-static const float first_rate = 0.1f;      // of learning; it falls to 0 in a straight line
+static const float first_rate = 0.1f;      // learning rate; it falls linearly to 0
 static const uint64_t shuffle_seed = 1234; // any number but 0
 
 typedef struct Job {
     Options options;
     MnistSet training_set, test_set; // empty with --records
-    uint64_t images;                 // to learn from
+    uint64_t images;                 // in the training set
     mdist_config_t *config;
     mdist_strategy_t *strategy;
     Trainer trainer;
@@ -58,8 +58,8 @@ typedef struct Job {
     mdist_error_t *error;
 } Job;
 
-// Where the devices come from, later ones winning: the environment, --config, --devices or --replicas; two replicas if
-// none says.
+// The devices come from the environment, --config, and --devices or --replicas; a later one overrides an earlier one.
+// If none names any, there are two replicas.
 static mdist_status_t configure(Job *self) {
     char devices[32] = "";
     mdist_status_t status = mdist_config_create(&self->config, &self->error);
@@ -122,7 +122,7 @@ static mdist_status_t train_epoch(Job *self, Progress *progress) {
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *batch[2];
     double seen[MODEL_TOTALS];
-    mdist_status_t status = mdist_iterator_create(self->training, &iterator, &self->error); // another order every time
+    mdist_status_t status = mdist_iterator_create(self->training, &iterator, &self->error); // a new order every time
     while (status == MDIST_OK && !stop_here(self)) {
         status = mdist_iterator_next(iterator, batch, 2, &self->error);
         if (status != MDIST_OK) break;
@@ -138,7 +138,7 @@ static mdist_status_t train_epoch(Job *self, Progress *progress) {
     return status == MDIST_END ? MDIST_OK : status;
 }
 
-// Begins behind the epochs that were saved. Each iterator has another order, so theirs are passed over.
+// Begins after the saved epochs. Each iterator has an order of its own, so this skips the iterators of those epochs.
 static mdist_status_t skip_saved_epochs(Job *self) {
     self->steps = self->saved.steps;
     if (self->out && self->saved.epochs > 0)

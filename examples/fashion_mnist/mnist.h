@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mnist: images and labels from the gzipped IDX files that MNIST and its siblings come in. Everything a file claims is
-// checked; what is in memory afterwards are 28 x 28 images and labels below 10, as many of the one as of the other.
+// Mnist: reads images and labels from gzipped IDX files, the format of MNIST and similar datasets. It checks everything
+// that a file claims. Afterwards there are as many 28 x 28 images as labels, and all labels are below 10.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define MNIST_FOLDER "/usr/share/datasets/fashion-mnist" // where Debian's dataset-fashion-mnist puts it
+#define MNIST_FOLDER "/usr/share/datasets/fashion-mnist" // the folder of Debian's dataset-fashion-mnist
 
 enum { MNIST_PIXELS = 28 * 28, MNIST_CLASSES = 10 };
 

@@ -29,7 +29,7 @@ void model_workspace_destroy(ModelWorkspace *workspace) {
     memset(workspace, 0, sizeof *workspace);
 }
 
-// splitmix64: small, good enough for weights, and the same everywhere, which rand() is not.
+// splitmix64: small, good enough for weights, and the same on every machine, unlike rand().
 static uint64_t next_random(uint64_t *state) {
     uint64_t bits = *state += 0x9e3779b97f4a7c15u;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -23,12 +23,12 @@ typedef struct ModelPart {
 
 extern const ModelPart model_parts[MODEL_PARTS];
 
-// What is summed up over rows beside the gradients: TOTAL_LOSS, TOTAL_CORRECT, TOTAL_ROWS.
+// The sums over rows beside the gradients: TOTAL_LOSS, TOTAL_CORRECT, TOTAL_ROWS.
 enum { MODEL_TOTALS = MATH_TOTALS };
 
-// Activations and their gradients of up to max_rows images.
+// Activations of up to max_rows images, and their gradients.
 typedef struct ModelWorkspace {
-    Math *math;             // where all of it is computed
+    Math *math;             // the device that computes all of it
     float *hidden;          // [max_rows][MODEL_HIDDEN]
     float *hidden_gradient; // [max_rows][MODEL_HIDDEN]
     float *output;          // [max_rows][MODEL_CLASSES]: logits, then their gradient
@@ -38,18 +38,19 @@ typedef struct ModelWorkspace {
 int model_workspace_create(Math *math, size_t max_rows, ModelWorkspace *out);
 void model_workspace_destroy(ModelWorkspace *workspace);
 
-// Random weights by He's rule and zero biases: the same for the same seed, on every machine. On the host.
+// Writes random weights (by He's rule) and zero biases to host memory. A seed gives the same numbers on every machine.
 void model_initialise(float *const parameters[MODEL_PARTS], uint64_t seed);
 
-// Counts loss and correct answers. No rows are fine: totals are 0 then.
+// Adds up loss and correct answers. rows may be 0; then the totals are 0.
 void model_evaluate(const float *const parameters[MODEL_PARTS], const float *images, const uint8_t *labels, size_t rows,
                     const ModelWorkspace *workspace, double totals[MODEL_TOTALS]);
 
-// The same, and overwrites gradients with those of the summed loss (not the mean: only the caller knows all the rows).
+// The same. Also overwrites gradients with those of the summed loss (not the mean, since only the caller knows the rows
+// of all replicas).
 void model_gradients(const float *const parameters[MODEL_PARTS], const float *images, const uint8_t *labels,
                      size_t rows, const ModelWorkspace *workspace, float *const gradients[MODEL_PARTS],
                      double totals[MODEL_TOTALS]);
 
-// One step of SGD with momentum along the mean over rows: summed gradients, divided by *rows.
+// Takes one step of SGD with momentum along the mean gradient: the summed gradients divided by *rows.
 void model_update(Math *math, float *const parameters[MODEL_PARTS], float *const momentum[MODEL_PARTS],
                   const float *const gradients[MODEL_PARTS], const double *rows, float rate, float decay);

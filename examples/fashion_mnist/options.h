@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options: the command line, checked.
+// Options: reads and checks the command line.
 #pragma once
 
 #include <stdint.h>
 
 typedef struct Options {
-    uint64_t replicas;   // 0: what the configuration says, else 2
-    const char *devices; // NULL: likewise; not both
+    uint64_t replicas;   // 0: as in the configuration, or 2
+    const char *devices; // NULL: likewise; set only one of the two
     uint64_t epochs;
     uint64_t batch;         // over all replicas
     uint64_t limit_steps;   // 0: none
@@ -16,5 +16,5 @@ typedef struct Options {
     const char *records; // NULL: data
 } Options;
 
-// Returns -1 to go on, or the exit status: 0 after --help, 2 after a sentence on stderr.
+// Returns -1 if the program should continue, else its exit status: 0 after --help, 2 after a message on stderr.
 int options_parse(int argument_count, char **arguments, Options *out);

@@ -22,7 +22,7 @@ static void draw(Progress *self, double seconds) {
     const int marks = done < 1 ? (int)(done * WIDTH) : WIDTH;
     const double speed = per((double)self->rows, seconds);
     const double left = per((double)(self->total_rows - self->rows), speed);
-    // Back to the first column, the text, and whatever a longer one left behind is cleared.
+    // Writes the text from the first column on, and clears the rest of a longer text before it.
     fprintf(self->stream, "\repoch %d/%d [%.*s%.*s] loss %.4f  accuracy %.4f  %.0f images/s  %.0f s left\033[K",
             self->epoch, self->epochs, marks, full, WIDTH - marks, empty, per(self->loss_sum, (double)self->rows),
             per(self->correct, (double)self->rows), speed, left);

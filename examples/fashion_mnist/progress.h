@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: what an epoch looks like from outside. On a terminal a bar that redraws itself some ten times a second;
-// anywhere else, and when the epoch is over, one line. Used from one thread.
+// Progress: shows the progress of an epoch. On a terminal it is a bar, redrawn some ten times a second. Elsewhere, and
+// at the end of the epoch, it is one line. Use it from one thread.
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 typedef struct Progress {
     FILE *stream;
-    int terminal;        // whether stream is one
+    int terminal;        // whether stream is a terminal
     int epoch, epochs;   // from 1
     uint64_t total_rows; // of this epoch
     uint64_t rows;       // seen so far
@@ -16,11 +16,11 @@ typedef struct Progress {
     double start, drawn; // seconds
 } Progress;
 
-// `stream` NULL: says nothing, for workers that leave that to the chief.
+// If `stream` is NULL, it prints nothing. That is for all workers but the chief.
 void progress_start(Progress *self, FILE *stream, int epoch, int epochs, uint64_t total_rows);
 
-// Adds what one step saw: sums over its rows.
+// Adds the totals of one step: sums over its rows.
 void progress_add(Progress *self, uint64_t rows, double loss_sum, double correct);
 
-// Ends the epoch with its line: loss, accuracy, images per second, seconds.
+// Prints the epoch's line: loss, accuracy, images per second, seconds.
 void progress_finish(Progress *self);

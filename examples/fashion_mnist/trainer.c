@@ -9,12 +9,13 @@
 
 static const uint64_t initial_seed = 1;
 
-// The pointers that the model's functions read: C has no implicit way from `float *const *` to `const float *const *`.
+// The pointers that the model's functions read. C does not convert `float *const *` to `const float *const *` by
+// itself.
 typedef const float *const *readable;
 
-// ---- The steps: what runs on every replica, at the same time.
+// ---- The steps, which run on all replicas at the same time.
 
-// On a GPU, computing goes on the replica's stream, where the library's work comes in its turn: nobody need wait.
+// On a GPU, the computation goes on the replica's stream, in order with the library's work. So nothing needs to wait.
 static int use_stream_of(mdist_replica_t *replica, Math *math) {
     void *stream = NULL;
     if (mdist_replica_stream(replica, &stream, NULL) != MDIST_OK) return -1;
@@ -24,7 +25,7 @@ static int use_stream_of(mdist_replica_t *replica, Math *math) {
 
 static int this_replica(Trainer *self, mdist_replica_t *replica, TrainerReplica **mine, mdist_tensor_t *images,
                         mdist_tensor_t *labels) {
-    // A step that fails returns non-zero; mdist_run hands the first cause to its caller, so nobody needs it here.
+    // A step that fails returns non-zero. mdist_run returns the first cause to its caller, so steps ignore errors.
     if (mdist_replica_argument(replica, 0, NULL, images, NULL) != MDIST_OK) return -1;
     if (mdist_replica_argument(replica, 1, NULL, labels, NULL) != MDIST_OK) return -1;
     *mine = &self->replicas[mdist_replica_local_index(replica)];
@@ -35,7 +36,7 @@ static mdist_buffer_t buffer(void *data, size_t elements, mdist_dtype_t dtype) {
     return (mdist_buffer_t){.data = data, .elements = elements, .dtype = dtype};
 }
 
-// To the host, behind all that the replica's stream was given.
+// Copies to the host, after all work on the replica's stream.
 static int32_t copy_totals(mdist_replica_t *replica, TrainerReplica *mine) {
     const uint64_t shape[] = {MODEL_TOTALS};
     mdist_tensor_t from, to;
@@ -55,15 +56,15 @@ static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     model_gradients((readable)mine->parameters, images.data, labels.data, images.shape[0], &mine->workspace,
                     mine->gradients, mine->sums);
 
-    // One operation for everything: the gradients, and with them the number of rows. Dividing by what all replicas saw
-    // makes it the mean over the batch also where the replicas' parts are not equal, or empty, as in a last batch.
+    // One operation reduces everything: the gradients and the number of rows. Dividing by the rows of all replicas
+    // gives the mean over the batch, even if the replicas' parts differ or are empty, as in a last batch.
     mdist_buffer_t buffers[MODEL_PARTS + 1];
     for (int part = 0; part < MODEL_PARTS; ++part)
         buffers[part] = buffer(mine->gradients[part], model_parts[part].elements, MDIST_FLOAT32);
     buffers[MODEL_PARTS] = buffer(mine->sums, MODEL_TOTALS, MDIST_FLOAT64);
     if (mdist_all_reduce(replica, MDIST_SUM, buffers, buffers, MODEL_PARTS + 1, NULL, NULL) != MDIST_OK) return 1;
 
-    // The reduced gradients have the same bits everywhere, and so has every copy after this.
+    // The reduced gradients have the same bits on all replicas, so all copies do, too.
     model_update(mine->math, mine->parameters, mine->momentum, (readable)mine->gradients, &mine->sums[TOTAL_ROWS],
                  self->rate, self->decay);
     return copy_totals(replica, mine);
@@ -97,7 +98,7 @@ mdist_status_t trainer_evaluate(Trainer *self, mdist_value_t *const batch[2], do
     return run(self, evaluate_step, batch, totals, error);
 }
 
-// ---- Coming and going.
+// ---- Creating and destroying.
 
 static mdist_status_t create_variables(Trainer *self, const char *suffix, float *const initial[MODEL_PARTS],
                                        mdist_variable_t *variables[MODEL_PARTS], mdist_error_t **error) {
@@ -125,7 +126,7 @@ static void free_parts(Math *math, float *parts[MODEL_PARTS]) {
     for (int i = 0; i < MODEL_PARTS; ++i) math_release(math, parts[i]);
 }
 
-// The number of the GPU that a replica is on, or -1; "gpu:0/1" is a second replica on gpu:0.
+// Finds the number of a replica's GPU; -1 on the CPU. "gpu:0/1" is a second replica on gpu:0.
 static mdist_status_t gpu_of(mdist_strategy_t *strategy, uint32_t index, int *gpu, mdist_error_t **error) {
     char name[64];
     const mdist_status_t status = mdist_strategy_device(strategy, index, name, sizeof name, NULL, error);
@@ -201,7 +202,7 @@ void trainer_destroy(Trainer *self) {
     memset(self, 0, sizeof *self);
 }
 
-// Of variables where they lie.
+// Computes the digest of a replica's variables, wherever they lie.
 static int digest_of(mdist_replica_t *replica, float *const parts[MODEL_PARTS], uint64_t *digest) {
     for (int i = 0; i < MODEL_PARTS; ++i) {
         const ModelPart *const part = &model_parts[i];
@@ -218,7 +219,7 @@ static int digest_of(mdist_replica_t *replica, float *const parts[MODEL_PARTS], 
     return 0;
 }
 
-// Every replica of the job tells every other its digest.
+// Gathers the digests of all replicas of the job, and compares them.
 static int32_t digest_step(mdist_replica_t *replica, void *user_data) {
     Trainer *self = user_data;
     TrainerReplica *mine = &self->replicas[mdist_replica_local_index(replica)];

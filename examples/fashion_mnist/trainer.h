@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainer: the model on a strategy. Parameters and momentum are mirrored variables, so that every replica has a copy;
-// all copies are equal between steps, because all replicas apply the same reduced gradients in the same way.
-// One thread at a time per trainer; the steps inside run on the replicas' threads.
+// Trainer: the model on a strategy. Parameters and momentum are mirrored variables, so every replica has a copy. All
+// copies are equal between steps, because all replicas apply the same reduced gradients in the same way.
+// One thread at a time per trainer. The steps run on the replicas' threads.
 #pragma once
 
 #include <mdist/mdist.h>
 
 #include "model.h"
 
-// What one replica works with: its copies of the variables, and memory of its own.
+// The memory of one replica: its copies of the variables, and its own arrays.
 typedef struct TrainerReplica {
-    Math *math; // of its device, where the arrays lie
+    Math *math; // for its device, where the arrays lie
     float *parameters[MODEL_PARTS];
     float *momentum[MODEL_PARTS];
     float *gradients[MODEL_PARTS];
@@ -18,7 +18,7 @@ typedef struct TrainerReplica {
     double *sums;                // over rows, and then over all replicas' rows
     double totals[MODEL_TOTALS]; // the same on the host
     uint64_t digest;             // of its variables
-    int same;                    // as everybody else's
+    int same;                    // whether all replicas have the same digest
 } TrainerReplica;
 
 typedef struct Trainer {
@@ -31,12 +31,12 @@ typedef struct Trainer {
     float decay; // of the momentum
 } Trainer;
 
-// max_rows: as many as one replica will ever see in a step. On failure nothing stays; an error that is not the
-// library's is MDIST_ERR_OUT_OF_MEMORY, or MDIST_ERR_UNSUPPORTED of a program without CUDA, without an error object.
+// max_rows: the most rows that one replica gets in a step. On failure nothing is left. Two errors have no error object:
+// MDIST_ERR_OUT_OF_MEMORY, and MDIST_ERR_UNSUPPORTED if the program was built without CUDA.
 mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Trainer *out, mdist_error_t **error);
 void trainer_destroy(Trainer *self);
 
-// One step of all replicas on a batch {images, labels}. totals, over all replicas' rows, may be NULL.
+// Runs one step on a batch {images, labels}. totals are sums over the rows of all replicas; may be NULL.
 mdist_status_t trainer_train(Trainer *self, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
                              mdist_error_t **error);
 
@@ -44,6 +44,6 @@ mdist_status_t trainer_train(Trainer *self, mdist_value_t *const batch[2], doubl
 mdist_status_t trainer_evaluate(Trainer *self, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
                                 mdist_error_t **error);
 
-// Checksum over all variables of this worker's first replica, in the order in which they were created, and whether it
-// is the same on every replica of the job.
+// Computes a digest of all variables of this worker's first replica, in the order of their creation. same says whether
+// every replica of the job has the same digest.
 mdist_status_t trainer_digest(Trainer *self, uint64_t *digest, int *same, mdist_error_t **error);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A small language model learns to guess the next letter, on replicas: the step of larger ones in short.
+ * A small language model learns to guess the next letter. Its step is that of larger models in short.
  *
  *   language_model [DEVICES [STEPS [FILE]]]      language_model gpu:0,gpu:1 2000 book.txt
  *
- * Gradients lie in the library's memory. As soon as a layer has its own, it says so, and the reduction over replicas
- * starts while the layers below are still computed: the last layers go first, in buckets. At the end all are waited
- * for, and each replica changes its own copy of the parameters. On a GPU the model's products, and what the library
- * does with the gradients, go on the replica's stream in order; the step waits for nothing but the loss.
+ * Gradients lie in the library's memory. As soon as a layer's gradient is complete, the step says so, and its reduction
+ * over the replicas starts while the layers below are still computed: in buckets, the last layers first. At the end the
+ * step waits for all reductions, and each replica changes its own copy of the parameters. On a GPU, the model's
+ * products and the library's work go on the replica's stream in order. The step waits only for the loss.
  */
 #include <mdist/mdist.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const float rate = 0.02f;
 typedef struct Job {
     const char *devices;
     long steps;
-    uint8_t *contexts, *next; // of each place in the text
+    uint8_t *contexts, *next; // for each position in the text
     uint64_t places;
     mdist_strategy_t *strategy;
     mdist_dataset_t *batches;
@@ -30,7 +30,7 @@ typedef struct Job {
     mdist_gradients_t *gradients;
     Model *models; // by local replica
     uint32_t replicas;
-    double totals[MATH_TOTALS]; // of the last step, over all replicas
+    double totals[MATH_TOTALS]; // those of the last step, over all replicas
     mdist_error_t *error;
 } Job;
 
@@ -81,9 +81,9 @@ static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     return math_failed(model->math);
 }
 
-// ---- What it works on.
+// ---- The data.
 
-// Every place in the text is an example: the letters before it, and the one that comes.
+// Every position in the text is an example: the letters before it, and the letter there.
 static int read_text(Job *self, const char *file) {
     char *text = NULL;
     size_t length = sizeof built_in_text - 1;
@@ -140,7 +140,7 @@ static mdist_status_t create_variables(Job *self, mdist_tensor_t like[PARTS]) {
             status = mdist_variable_create(self->strategy, model_parts[part].name, &like[part], &self->parameters[part],
                                            NULL, &self->error);
         free(initial);
-        like[part].data = NULL; // from here on: zeros
+        like[part].data = NULL; // means zeros
         snprintf(name, sizeof name, "%s/momentum", model_parts[part].name);
         if (status == MDIST_OK)
             status =
@@ -150,7 +150,7 @@ static mdist_status_t create_variables(Job *self, mdist_tensor_t like[PARTS]) {
     return MDIST_OK;
 }
 
-// Where a replica's arrays are: they never move.
+// Stores the addresses of a replica's arrays, which never move.
 static mdist_status_t connect(Job *self, uint32_t local) {
     Model *const model = &self->models[local];
     char device[64];

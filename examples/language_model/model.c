@@ -56,7 +56,7 @@ void model_destroy(Model *self) {
     memset(self, 0, sizeof *self);
 }
 
-// Uniform, with the variance that keeps a signal at its size; biases are 0.
+// Uniform numbers, with the variance that keeps a signal at its size. Biases are 0.
 void model_initialise(int part, float *values) {
     const int is_bias = model_parts[part].rows == 1;
     const float bound = part == TABLE ? 1.0f : sqrtf(6.0f / (float)model_parts[part].rows);
@@ -85,7 +85,7 @@ int model_gradients(Model *self, const uint8_t *contexts, const uint8_t *next, s
                     void *user_data) {
     forward(self, contexts, rows);
     math_cross_entropy(self->math, self->values[LAYERS], next, rows, LETTERS, self->totals);
-    const float *above = self->values[LAYERS]; // the gradient of what the layer gives
+    const float *above = self->values[LAYERS]; // the gradient of the layer's output
     for (int layer = LAYERS - 1; layer >= 0; --layer) {
         const int part = weights_of(layer);
         const size_t inputs = inputs_of(layer), outputs = outputs_of(layer);

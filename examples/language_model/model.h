@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: which letter comes next after CONTEXT of them. Each is looked up in a table; a few layers follow. The table's
-// rows are picked by a product with ones and zeros, so that all of it is products of matrices, forth and back.
+// Model: predicts which letter follows CONTEXT letters. It looks each letter up in a table; a few layers follow. A
+// product with ones and zeros picks the table's rows. So the forward and the backward pass consist of matrix products.
 //
-// It knows nothing of replicas, but tells who asks when a gradient is complete: the last layer's first.
+// The model does not depend on replicas. It tells its caller when a gradient is complete, the last layer's first.
 #pragma once
 
 #include "../math/device_math.h"
@@ -18,12 +18,12 @@ typedef struct Part {
 extern const Part model_parts[PARTS];
 size_t part_elements(int part);
 
-// What one replica works with, in memory of its device.
+// The arrays of one replica, in memory of its device.
 typedef struct Model {
     Math *math;
     float *parameters[PARTS], *momentum[PARTS], *gradients[PARTS]; // not its own
     float *chosen;                                                 // [rows * CONTEXT][LETTERS]: ones and zeros
-    float *values[LAYERS + 1];                                     // what goes into each layer, and the logits
+    float *values[LAYERS + 1];                                     // the inputs of each layer, and the logits
     float *value_gradients[LAYERS];
     double *totals; // MATH_TOTALS
 } Model;
@@ -32,14 +32,14 @@ typedef struct Model {
 int model_create(int gpu, size_t max_rows, Model *out);
 void model_destroy(Model *self);
 
-// Random values on the host, the same for the same part everywhere.
+// Writes random values to host memory. A part gets the same values on every machine.
 void model_initialise(int part, float *values);
 
-// A part's gradient is complete; not 0: stop.
+// Called when a part's gradient is complete. Returns 0 to continue; any other number stops.
 typedef int (*PartReady)(int part, void *user_data);
 
-// Gradients of the loss summed over rows, and totals. contexts is [rows][CONTEXT], next [rows].
+// Computes the gradients of the loss, summed over rows, and totals. contexts is [rows][CONTEXT], next [rows].
 int model_gradients(Model *self, const uint8_t *contexts, const uint8_t *next, size_t rows, PartReady ready,
                     void *user_data);
-// One step along the gradients, divided by what totals say of rows.
+// Takes one step along the gradients, divided by the number of rows in totals.
 void model_update(Model *self, float rate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as numbers of letters, and a little of it to learn from.
+// Converts text to numbers of letters. Also a short text to learn from.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 enum { LETTERS = 32 };
 
-// The number of a character: letters without regard to case, space, a few signs, and one for all others.
+// Returns the number of a character: one for each letter (either case), space, a few signs, and one for all others.
 static inline uint8_t letter_of(char character) {
     static const char signs[] = " .,;\n";
     if (character >= 'a' && character <= 'z') return (uint8_t)(character - 'a');

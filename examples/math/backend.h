@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Math: one table for the CPU, one for GPUs. Functions as in device_math.h.
+// The functions behind a Math: one table for the CPU, one for GPUs. device_math.h describes them.
 #pragma once
 
 #include "device_math.h"
@@ -27,7 +27,7 @@ typedef struct MathBackend {
                      const double *rows, float rate, float decay);
 } MathBackend;
 
-// What each backend's own begins with.
+// The beginning of each backend's own struct.
 struct Math {
     const MathBackend *backend;
     int failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On the CPU: done when a function returns. It keeps no state, so one serves all threads.
+// The CPU: work is done when a function returns. There is no state, so one object serves all threads.
 #include "backend.h"
 #include "softmax.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static void destroy(Math *self) {
-    (void)self; // the only one
+    (void)self; // there is only one object
 }
 
 static void use_stream(Math *self, void *stream) {
@@ -88,8 +88,8 @@ static void momentum(Math *self, float *parameters, float *momenta, const float 
     (void)self;
     const float scale = (float)(1 / *rows);
     for (size_t i = 0; i < count; ++i) {
-        // The weights of units that never fire get no gradient, and their momentum would fade into subnormal
-        // numbers and stay there: after two epochs a seventh of them, on which every operation is slow.
+        // Units that never fire get no gradient, so the momentum of their weights would become subnormal and stay so:
+        // a seventh of all numbers after two epochs. Every operation on subnormal numbers is slow.
         const float next = decay * momenta[i] + scale * gradients[i];
         momenta[i] = fabsf(next) < FLT_MIN ? 0.0f : next;
         parameters[i] -= rate * momenta[i];
@@ -102,8 +102,8 @@ Math *math_create_cpu(void) {
         sum_rows, relu,       relu_gradient, one_hot, cross_entropy, momentum,
     };
     static Math math = {&backend, 0};
-    // A sum cut over more threads is a sum in another order, with other bits: that of a replica is taken by one thread.
-    // Replicas are what fills the cores here.
+    // Uses one thread per replica: with more threads, a sum would have another order and other bits. The replicas keep
+    // the cores busy.
     openblas_set_num_threads(1);
     return &math;
 }

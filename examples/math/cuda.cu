@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: cuBLAS, and a thread for each number, row or column of the rest. Always the same bits for the same numbers.
+// A GPU: cuBLAS, and kernels with a thread for each number, row or column. The same numbers always give the same bits.
 #include "backend.h"
 #include "softmax.h"
 
@@ -30,7 +30,7 @@ void check_launch(Math *self) {
     check(self, cudaGetLastError() == cudaSuccess);
 }
 
-// For the thread, from here on: putting back a GPU that nobody has chosen would make a context on it.
+// Sets the thread's GPU and does not restore the old one: that would create a context on a GPU that nobody has chosen.
 void set_gpu(Math *self) {
     check(self, cudaSetDevice(of(self).gpu) == cudaSuccess);
 }
@@ -72,7 +72,7 @@ __global__ void mark_classes(const uint8_t *numbers, float *to, size_t count, si
     if (const size_t i = place(); i < count) to[i] = numbers[i / classes] == i % classes ? 1.0f : 0.0f;
 }
 
-// In one block, whose threads take rows in turn and add up what they have counted in one order.
+// One block. Its threads take rows in turn, and add up their counts in a fixed order.
 __global__ void softmax_rows(float *output, const uint8_t *labels, size_t rows, size_t classes, double *totals) {
     __shared__ double counted[MATH_TOTALS][kThreads];
     double loss = 0, correct = 0, seen = 0;
@@ -119,7 +119,7 @@ void *allocate(Math *self, size_t bytes) {
     void *memory = nullptr;
     if (cudaMalloc(&memory, bytes == 0 ? 1 : bytes) != cudaSuccess) return nullptr;
     check(self, cudaMemset(memory, 0, bytes) == cudaSuccess);
-    check(self, cudaStreamSynchronize(nullptr) == cudaSuccess); // streams of others do not wait for this one
+    check(self, cudaStreamSynchronize(nullptr) == cudaSuccess); // other streams do not wait for this one
     return memory;
 }
 
@@ -133,7 +133,7 @@ void zero(Math *self, void *memory, size_t bytes) {
     check(self, cudaMemsetAsync(memory, 0, bytes, of(self).stream) == cudaSuccess);
 }
 
-// To cuBLAS a row-major matrix is its transpose, so it gets b before a.
+// cuBLAS reads a row-major matrix as its transpose, so it gets b before a.
 void multiply(Math *self, int a_is_transposed, int b_is_transposed, size_t m, size_t n, size_t k, const float *a,
               const float *b, float keep, float *c) {
     set_gpu(self);

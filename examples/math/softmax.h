@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row's part of cross_entropy(), the same on the CPU and in a kernel.
+// The part of math_cross_entropy() for one row, the same on the CPU and in a kernel.
 #pragma once
 
 #include <math.h>
@@ -13,10 +13,10 @@
 
 typedef struct RowLoss {
     float loss;
-    int correct; // the largest is the label's
+    int correct; // whether the label has the largest logit
 } RowLoss;
 
-// Makes a row's logits the loss's gradient.
+// Replaces a row's logits by the gradient of the loss.
 MATH_BOTH static inline RowLoss softmax_row(float *logits, size_t classes, size_t label) {
     size_t answer = 0;
     for (size_t i = 1; i < classes; ++i)

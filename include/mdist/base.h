@@ -19,15 +19,16 @@
  *
  * Names
  * - mdist_<object>_<verb> acts on that object.
- * - A verb without an object is a replica's if it is a collective, a merge or a loss: call it in a step. It is a
- *   strategy's if it is mdist_run, map, update, serve, distribute, scope, cached_reads or alloc.
+ * - Collectives, merges and losses without an object act for a replica: call them in a step.
+ * - Other verbs without an object act for a strategy: mdist_run, map, update, serve, distribute, scope, cached_reads,
+ *   alloc.
  * - Parameters come in this order: who acts, inputs, outputs, options, error.
  * - Ids, ranks, indices and counts are unsigned. MDIST_NONE says that there is no such replica or worker.
  *
  * Errors
  * - A function that can fail returns mdist_status_t and takes `mdist_error_t **error` last.
- * - The library writes `*error` on failure only, over whatever it held. So free an earlier error before, with
- *   mdist_error_free().
+ * - On failure, the library overwrites `*error`. So free an earlier error first, with mdist_error_free(). On success it
+ *   leaves `*error` as it was.
  * - Other outputs stay untouched on failure and on MDIST_END. (Memory that buffers point to has its own rule: see
  *   collective.h.)
  *

@@ -80,7 +80,7 @@ MDIST_API mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce
  * - MEAN does the same and divides the rows by the number of replicas.
  * - Any other operation is MDIST_ERR_UNSUPPORTED.
  *
- * Replicas may have different numbers of rows, and none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)
+ * Replicas may have different numbers of rows, or none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)
  * @param indices  int64 [k]
  * @param values   [k, ...]: the same shape on all replicas, except for k
  * @param out      receives a plain value of rows, which you own, with the same content on every replica
@@ -103,8 +103,8 @@ MDIST_API mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root
  * Joins the inputs of all replicas in replica order and writes the result to every replica's output.
  *
  * Inputs may have different lengths on different replicas. Output i is as long as all inputs i together. If you do not
- * know the lengths, gather them first, as one uint64 each. In place: the input is that part of the output where it
- * belongs.
+ * know the lengths, gather them first, as one uint64 each. To work in place, pass as input this replica's part of the
+ * output.
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs,
@@ -115,7 +115,7 @@ MDIST_API mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_
  * Reduces like mdist_all_reduce, but gives each replica only its own part of the result.
  *
  * The parts lie in the input in replica order. Each part is as long as that replica's output; these lengths may differ.
- * In place: the output is that part of the input where it belongs.
+ * To work in place, pass as output this replica's part of the input.
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op,
@@ -158,7 +158,7 @@ MDIST_API mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t
  * Gives each replica its part of the inputs of replica @p root.
  *
  * The parts lie in the root's input in replica order. Each part is as long as that replica's output; these lengths may
- * differ. In place at the root: its output is its part of the input.
+ * differ. The root may work in place: its output is then its part of the input.
  * @param inputs  used on replica @p root only; may be NULL on the others
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
@@ -221,12 +221,13 @@ MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist
 /**
  * Reduces per-replica values to devices: value i goes to destination i and gives out i.
  *
- * - (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.) Plain and mirrored values, and structures, work as in
- *   mdist_strategy_reduce.
- * - Either all succeed, or none.
- * - All values that go to the devices they came from are one operation, however many values and leaves they have. All
+ * - Plain and mirrored values, and structures, work as in mdist_strategy_reduce.
+ * - Either all reductions succeed, or none.
+ * - All values that go to the devices they came from are one operation, however many values and leaves there are. All
  *   values that go to single devices are another one. @p options or the config can cut both into packs.
  * - Small results share memory, up to 4 MiB. That memory is freed with the last of them.
+ *
+ * (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.)
  * @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or "": the
  *                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the
  *                      name of one device of this strategy; the result is a plain value there.
@@ -274,11 +275,12 @@ MDIST_API mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const 
 /**
  * Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory.
  *
- * (TensorFlow: Strategy.gather.)
  * - Lengths along the axis may differ. Rank, dtype and the other dimensions must be the same.
  * - A plain or mirrored value counts once per replica.
  * - A structure is gathered leaf by leaf.
- * - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them.
+ * - Rows are MDIST_ERR_UNSUPPORTED: reduce them with SUM, which joins them.
+ *
+ * (TensorFlow: Strategy.gather.)
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
  * @calls-back never   @since 0.2
  */

@@ -19,7 +19,7 @@
  *     a merge, map or update function           its own         none: cross-replica context
  *     a scope                                   the entered     none
  *     none of these, a default strategy is set  that            none
- *     none of these                             of one replica  the only one: code written for steps runs anywhere
+ *     none of these                             a built-in one  its only replica: code written for steps runs anywhere
  *
  * A step on your own threads (step.h) belongs to its handle, not to a thread. The library does not know which threads
  * run it, so pass the replica on yourself.

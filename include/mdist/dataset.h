@@ -198,12 +198,14 @@ MDIST_API mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, m
  *   a new iterator.
  * - In a step of mdist_run the call fails with MDIST_ERR_WRONG_CONTEXT: pass elements as arguments instead.
  *
+ * If the workers take the elements of a distributed dataset together (input.h says when), this is a call of all
+ * workers:
+ * - Its place among the other calls that all workers make together must be the same on all workers.
+ * - While another thread works with the strategy, it fails with MDIST_ERR_FAILED_PRECONDITION, reason `busy`.
+ *
  * @param count  must be mdist_dataset_component_count
  * @thread one at a time per iterator   @blocks until the element is there
- * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
- *             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread
- *             works with the strategy
- * @calls-back map functions, as mdist_map_fn says   @since 0.1
+ * @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **out, size_t count,
                                              mdist_error_t **error);
@@ -215,10 +217,7 @@ MDIST_API mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_v
  * Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter
  * returns an optional without a value at the end, this function returns MDIST_END.)
  * @thread one at a time per iterator   @blocks until the element is there
- * @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with
- *             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread
- *             works with the strategy
- * @calls-back map functions, as mdist_map_fn says   @since 0.1
+ * @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1
  */
 MDIST_API mdist_status_t mdist_iterator_next_value(mdist_iterator_t *iterator, mdist_value_t **out,
                                                    mdist_error_t **error);
@@ -240,7 +239,7 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
                                                   mdist_error_t **error);
 
 /**
- * Saves the position of an iterator, behind the last element that it gave, as one line of printable text.
+ * Saves the position of an iterator, after the last element that it gave, as one line of printable text.
  *
  * @p text, @p capacity and @p needed work as in mdist_config_get. The text says how many elements were taken, which
  * orders the reshuffling shuffles have, and what the dataset is made of. For a distributed dataset one element is a
@@ -313,7 +312,7 @@ MDIST_API mdist_status_t mdist_iterator_close(mdist_iterator_t *iterator, mdist_
  *   iterator calls the free functions.
  * - If some source or map was given no free function, this call waits for the function under way. Otherwise nobody
  *   could tell when your memory is out of use.
- * @thread any   @blocks no, but for what is said above   @collective no
+ * @thread any   @blocks no, except as said above   @collective no
  * @calls-back free functions given to its sources   @since 0.1
  */
 MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);

@@ -42,8 +42,9 @@ extern "C" {
 #endif
 
 /**
- * Makes a dataset of int64 scalars: @p start, @p start + @p step ... They all lie before @p stop, or above it if the
- * step is negative.
+ * Makes a dataset of int64 scalars: @p start, @p start + @p step ... up to @p stop, which is not included.
+ *
+ * A negative step counts down.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_range(int64_t start, int64_t stop, int64_t step, mdist_dataset_t **out,

@@ -7,7 +7,7 @@
  *     mdist_tensor_t copy;
  *     void *stream = NULL;
  *     mdist_replica_stream(replica, &stream, NULL); // a cudaStream_t; NULL for a replica on the CPU
- *     mdist_variable_tensor(weights, (uint32_t)mdist_replica_local_index(replica), &copy, NULL);
+ *     mdist_variable_tensor(weights, mdist_replica_local_index(replica), &copy, NULL);
  *     compute(copy.data, stream);                   // yours: puts a kernel on the stream
  *     const mdist_buffer_t buffer = {copy.data, mdist_tensor_elements(&copy), copy.dtype, 0};
  *     mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL); // behind that kernel; nothing waits
@@ -49,8 +49,8 @@ extern "C" {
  *
  * The first call loads the module and asks CUDA. Do not make it before a fork() whose child uses GPUs: CUDA does not
  * survive a fork.
- * @param text    may be NULL; receives one line for each GPU and one about NCCL, which is loaded for that; or the
- *                reason why there are no GPUs. The text is cut off at @p capacity bytes and always terminated
+ * @param text    may be NULL; receives one line for each GPU and one about NCCL (the call loads NCCL for this), or the
+ *                reason why there are no GPUs. The text is cut off at @p capacity bytes and always ends in NUL
  * @param needed  may be NULL; receives the size of the full text in bytes, NUL included
  * @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1
  */
@@ -61,7 +61,7 @@ MDIST_API mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t cap
  * Gives the stream of a replica (a cudaStream_t), for kernels of its step. It is NULL for a replica on the CPU.
  *
  * The stream stays the same for the life of the strategy, unless mdist_replica_use_stream sets another.
- * @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdist_error_t **error);
 
@@ -70,7 +70,7 @@ MDIST_API mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **s
  *
  * Work on it begins behind everything that the library's stream has been given so far. NULL returns to the library's
  * own stream, behind what is on yours. Destroy your stream only after the step.
- * @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error);
 
@@ -87,7 +87,7 @@ MDIST_API mdist_status_t mdist_tensor_copy(const mdist_tensor_t *to, const mdist
  * Copies a tensor in a step, behind everything that the replica's stream has been given.
  *
  * If one of the two lies on the host, the copy is done on return. Otherwise it is done in its turn on the stream.
- * @thread the replica's, in its step   @blocks for a copy from or to the host   @collective no   @calls-back never
+ * @thread replica   @blocks for a copy from or to the host   @collective no   @calls-back never
  * @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdist_tensor_t *to,
@@ -116,7 +116,7 @@ MDIST_API mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdis
  * @param key   any number; there is one graph for each key
  * @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to
  *              fail, which mdist_error_native then gives. NULL: forgets the graph
- * @thread the replica's, in its step   @blocks no, but with other workers until they have come   @collective yes
+ * @thread replica   @blocks until the other workers have come, if there are any   @collective all workers
  * @calls-back body, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist_step_fn body,

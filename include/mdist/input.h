@@ -17,7 +17,7 @@
  *
  * 1. Sharding policy: who reads what
  *
- * - FILE: the workers share out the files, and each worker reads every workers-th one.
+ * - FILE: the workers share out the files. With W workers, each reads every W-th file.
  * - DATA: all workers read everything, and each keeps its part of every batch.
  * - OFF: every worker reads everything and cuts batches of its own. Each row comes once for each worker.
  * - HINT: each mdist_dataset_shard(source, MDIST_SHARD_HINT, ...) becomes the shard of this worker.
@@ -38,9 +38,9 @@
  * shuffle, repeat, shard, take, skip, filter, cache, prefetch, name, and zip and concatenate of equal batches. It is
  * not known after a map, so map before mdist_dataset_batch.
  *
- * Under DATA, slice j of a batch goes to worker j mod workers, and there to each replica in turn. Slice j goes to
- * replica j if the configuration sets data.order to `replica`, or if workers have different numbers of replicas. With
- * data.order `replica` every layout gives the same rows.
+ * Under DATA with W workers, slice j of a batch goes to worker j mod W, and there to each replica in turn. Slice j goes
+ * to replica j instead if the configuration sets data.order to `replica`, or if workers have different numbers of
+ * replicas. With data.order `replica`, each replica gets the same rows in every layout.
  *
  * The end of the data
  *

@@ -14,7 +14,7 @@
  *     gpu         GPUs and their streams                       status      statuses and errors
  *     log         messages of the library
  *
- * These are for languages other than C:
+ * These are mainly for languages other than C, and for event loops:
  *
  *     step        a run on your own threads, no callbacks      work        collectives that you start, test, wait for
  *     memory      memory that no garbage collector moves       dlpack      exchanging tensors with other libraries

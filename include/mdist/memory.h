@@ -46,7 +46,8 @@ MDIST_API mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_
  * ignored. (A freed address may be allocated again.)
  *
  * It works as a mdist_free_fn. Pass it, with the memory as user_data, to functions that keep memory. The library then
- * frees the memory without a call into your language. (Several arrays of one dataset must then lie in one such memory.)
+ * frees the memory without a call into your language. (If a dataset has several arrays, they must then lie in one
+ * allocation.)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_free(void *memory);

@@ -2,9 +2,9 @@
 /**
  * Preemption: when one worker is told to leave, all workers save at the same step.
  *
- * A cluster announces that it takes a machine back, by SIGTERM or by something to be polled. The worker that learns of
- * it calls mdist_preemption_announce. All workers call mdist_preemption_check after every step, or every few steps. All
- * of them get the same answer at the same step.
+ * Before a cluster takes a machine back, it says so: by SIGTERM, or in a place that the program must poll. The worker
+ * that learns of it calls mdist_preemption_announce. All workers call mdist_preemption_check after every step, or every
+ * few steps. All of them get the same answer at the same step.
  *
  * Example:
  *

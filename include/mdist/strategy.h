@@ -183,10 +183,9 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
 /**
  * Runs @p step on every local replica and returns when all have returned.
  *
- * A failure never interrupts your code. It releases the replicas that wait in a collective.
- *
- * The first failure is what this call returns: a step that returned non-zero, threw or ended its thread, or a
- * collective in it that failed. The failure releases all replicas that wait in a collective.
+ * If steps fail, this call returns the first failure: a step that returned non-zero, threw or ended its thread, or a
+ * collective in it that failed. A failure releases all replicas that wait in a collective. It never interrupts your
+ * code.
  * - One worker: you can use the strategy again, unless a collective ended by timeout or abort.
  * - Several workers: a failed run ends the job's collectives on all of them, since they may have come to different
  *   places. The others get MDIST_ERR_ABORTED with the same message. To go on, all workers create a new strategy.
@@ -201,8 +200,8 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  *                   is 0.
  * @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with
  *                   one local replica, else per-replica; NULL if no replica set it. If only some set it:
- *                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica
- *                   sets the same paths.
+ *                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same
+ *                   paths.
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no
  * @calls-back step, as its type says   @since 0.1
  */

@@ -20,9 +20,9 @@
  *
  * A structure is a value with several leaves. Each leaf is a value of the kinds above, and has a path of names and
  * positions joined by dots: "loss", "grads.0", "grads.1", "a.b.0". Positions make a list: they go up from 0 without
- * gaps. In one place there is a leaf, or positions, or names. Runs take and return structures. Reductions and gathers
- * handle them leaf by leaf. Every other value is its own single leaf, with the path "". (TensorFlow: nested
- * structures.)
+ * gaps. Below each path there is one leaf, or only positions, or only names. Runs take and return structures.
+ * Reductions and gathers handle them leaf by leaf. Every other value is its own single leaf, with the path "".
+ * (TensorFlow: nested structures.)
  */
 #ifndef MDIST_VALUE_H
 #define MDIST_VALUE_H

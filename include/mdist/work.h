@@ -26,7 +26,7 @@
  * - Test and wait for them in any order.
  * - A replica's blocking calls (collectives, merges, aggregated assignments) keep this order, too: they first wait for
  *   all operations that the replica has started.
- * - Some replicas may start an operation that others call in the blocking form. The last replica to come need not wait.
+ * - Some replicas may start an operation that others call in the blocking form.
  *
  * Limits
  * - At most 1024 operations are under way per replica. One more is MDIST_ERR_RESOURCE, reason `too_many_works`.
@@ -42,7 +42,7 @@
  *
  * GPUs
  * - An operation on GPU buffers begins after the work that the replica's stream had when the operation was started.
- * - It is done when the GPUs have been given all of it. Nothing has waited for a GPU then.
+ * - It is done when all of its work has been given to the GPUs. The GPUs may not have finished that work.
  * - Once mdist_work_test or mdist_work_wait has said that it is done, new work on the stream runs after the results.
  * - Until then new work on the stream runs beside the operation, so it must not touch the operation's buffers.
  *
@@ -176,7 +176,7 @@ MDIST_API mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out,
 /**
  * Frees a work.
  *
- * If the operation is not done, it depends on whether all replicas have come:
+ * If the operation is not done, the effect depends on whether all replicas have come:
  * - If they have, and there is one worker, this call finishes the operation.
  * - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;
  *   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows

@@ -42,9 +42,13 @@ mdist_status_t report_exception(const char *operation, mdist_error_t **error) no
             if (error != nullptr) *error = static_error(MDIST_ERR_OUT_OF_MEMORY);
             return MDIST_ERR_OUT_OF_MEMORY;
         } catch (const std::exception &exception) {
-            return report(Failure(MDIST_ERR_INTERNAL, text("an internal fault: ", exception.what())), operation, error);
+            return report(
+                Failure(MDIST_ERR_INTERNAL, text("a bug in libmdist: ", exception.what(), ". Please report it")),
+                operation, error);
         } catch (...) {
-            return report(Failure(MDIST_ERR_INTERNAL, "an internal fault of unknown kind"), operation, error);
+            return report(
+                Failure(MDIST_ERR_INTERNAL, "a bug in libmdist: an exception of unknown type. Please report it"),
+                operation, error);
         }
     } catch (...) { // out of memory for the sentence
         if (error != nullptr) *error = static_error(MDIST_ERR_INTERNAL);

@@ -56,7 +56,9 @@ std::vector<uint64_t> CheckpointFolder::numbers() const {
     if (!folder_.has(kManifest)) return {};
     const OldFile file(folder_, kManifest);
     if (file.bytes() > kMostManifestBytes)
-        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(file.path()), " has ", file.bytes(), " bytes"));
+        throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(file.path()), " has ", file.bytes(),
+                                                " bytes; a list of checkpoints has at most ", kMostManifestBytes,
+                                                ". Restore a checkpoint by its number, or remove that file"));
     std::string content(file.bytes(), '\0');
     file.read_at(0, content.data(), content.size());
     try {
@@ -111,7 +113,8 @@ void CheckpointFolder::clear(const std::string &path) {
     CheckpointFolder opened = open_to_save(path);
     for (const uint64_t number : opened.numbers()) opened.folder_.remove(name_of(number));
     if (const std::size_t left = opened.numbers().size(); left != 0)
-        throw Failure(MDIST_ERR_IO, text(left, " checkpoints in ", mdist::in_quotes(path), " cannot be removed"));
+        throw Failure(MDIST_ERR_IO, text(left, " checkpoints in ", mdist::in_quotes(path),
+                                         " cannot be removed; the log has the reasons"));
     opened.folder_.remove(kManifest);
     opened.folder_.flush();
 }

@@ -53,7 +53,7 @@ std::string task_text(Task task) {
 }
 
 void Cluster::add(Task task, std::string_view address) {
-    if (task.index >= kMostTasks) throw bad_cluster(text(task_text(task), ": an index is less than ", kMostTasks));
+    if (task.index >= kMostTasks) throw bad_cluster(text(task_text(task), ": an index must be less than ", kMostTasks));
     if (!address.empty()) {
         try {
             check_address(address);

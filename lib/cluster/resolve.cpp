@@ -48,7 +48,7 @@ void weigh(Survey &survey, Claim claim) {
     if (taken.agrees(claim)) return survey.pass(claim.word, text(claim.says(), " as well, but has a lower priority"));
     // srun may have started other launchers. Then the step's ranks are theirs, not the workers'.
     if (claim.word == "slurm")
-        return survey.pass(claim.word, text(claim.says(), ", but counts only if it started the program itself"));
+        return survey.pass(claim.word, text(claim.says(), ", but it counts only if it started the program itself"));
     throw Failure(MDIST_ERR_CONFIG,
                   text(taken.says(), ", but ", claim.says(), ". Unset the wrong one, or choose with MDIST_BOOTSTRAP",
                        taken.word == "config" ? "" : text('=', taken.word), " or ", claim.word))

@@ -2,8 +2,9 @@
 // LedCollective: one party's part in a collective of several workers, or of GPUs.
 //
 // All local parties meet. Then one of them leads: it talks to the other workers for all, while the other parties wait.
-// On the GPUs of one worker the leader only hands the GPUs their work, which takes no longer than a meeting. All
-// parties leave with the same outcome. See local/perform.h for what a part is. total() is 1: the leading.
+// On the GPUs of one worker, the leader only gives the GPUs their work, which takes no longer than a meeting. All
+// parties leave with the same outcome. local/perform.h says what a part is. Here the leading is the only part, so
+// total() is 1.
 #pragma once
 
 #include "comm/executors.h"

@@ -200,7 +200,7 @@ void Store::send_away_who_differs(const std::string &chief_host, const std::stri
         }
         const Failure failure =
             disagreement(member.rank, member.listens.host, member.agreement, 0, chief_host, agreement);
-        lobby_.note_refusal("sent away", text("the store sends a worker away: ", failure.message()));
+        lobby_.note_refusal("sent away", text("the store refused a worker: ", failure.message()));
         refused_[member.rank] = failure.message();
         send(id, member, FrameKind::kRefused, encode(failure));
         world_.close(id);

@@ -50,7 +50,7 @@ class Strategy final : public Job {
     OpenRuns open_runs_{runs_};
     Registry registry_;
     std::unique_ptr<Session> session_;
-    Graphs graphs_; // NCCL lets go once they are destroyed
+    Graphs graphs_; // NCCL frees its communicators only when they are destroyed
 };
 
 } // namespace mdist

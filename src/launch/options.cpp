@@ -14,11 +14,17 @@ MDIST_NODES, MDIST_STORE, MDIST_JOB_ID, MDIST_RESTART and, with a secret, MDIST_
 
 The program is the first word that belongs to no option. Put -- before it if it begins with a dash.
 
-Exit status: 0 if every worker ended with 0; else that of the first worker that failed, 128 + N if signal N ended it;
-124 after --timeout; 126 or 127 if the program cannot be run; 2 for an invalid command line.
+Exit status:
 
-Signals: INT, TERM and HUP ask the workers to end, another one after a second kills them; QUIT, USR1 and USR2 are
-passed on.
+    0         every worker ended with 0
+    1 to 255  the status of the first worker that failed; 128 + N if signal N
+              ended it
+    124       the job reached its time limit (--timeout)
+    126, 127  the program cannot be run, or does not exist
+    2         the command line is invalid
+
+Signals: INT, TERM and HUP ask the workers to end. Another one, at least a second later, kills them. QUIT, USR1 and
+USR2 are passed on to the workers.
 
 Examples:
 
@@ -46,7 +52,7 @@ void add_size(CLI::App &launch, LaunchOptions &options) {
     launch.add_option("--hosts", options.hosts, "start workers on these hosts, as in alpha:2,beta:2")
         ->type_name("HOST:N,...")
         ->group(group);
-    launch.add_option("--rsh", options.rsh, "reach the hosts by this program")
+    launch.add_option("--rsh", options.rsh, "start workers on other hosts with this program")
         ->type_name("PROGRAM")
         ->capture_default_str()
         ->group(group);
@@ -54,11 +60,11 @@ void add_size(CLI::App &launch, LaunchOptions &options) {
 
 void add_job(CLI::App &launch, LaunchOptions &options) {
     const char *group = "The job";
-    launch.add_option("--store", options.store, "where workers meet; node 0 serves it (default: any port)")
+    launch.add_option("--store", options.store, "where the workers meet; served by node 0 (default: any free port)")
         ->type_name("HOST:PORT")
         ->group(group);
     launch.add_option("--job", options.job, "name of the job (default: a random one)")->type_name("ID")->group(group);
-    launch.add_option("--secret-file", options.secret_file, "workers prove that they know it (default: a random one)")
+    launch.add_option("--secret-file", options.secret_file, "use the secret in this file (default: a random one)")
         ->type_name("FILE")
         ->group(group);
     launch.add_flag("--no-secret", options.no_secret, "let anybody join while the job forms")->group(group);
@@ -67,7 +73,7 @@ void add_job(CLI::App &launch, LaunchOptions &options) {
         ->allow_extra_args(false)
         ->group(group);
     launch.add_flag("--no-input", options.no_input, "give rank 0 no stdin (the others never have one)")->group(group);
-    launch.add_flag("--dry-run", options.dry_run, "print what would be run, and where")->group(group);
+    launch.add_flag("--dry-run", options.dry_run, "print what would run, and where; run nothing")->group(group);
 }
 
 void add_output(CLI::App &launch, LaunchOptions &options) {

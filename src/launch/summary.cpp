@@ -28,7 +28,7 @@ std::string row(const Outcome &outcome, const Worker &worker) {
 std::string quoted_lines(const Worker &worker) {
     const auto &lines = worker.errors().last_lines();
     if (lines.empty()) return "";
-    std::string text = "  rank " + std::to_string(worker.place().rank) + " said last:\n";
+    std::string text = "  last lines of rank " + std::to_string(worker.place().rank) + " on stderr:\n";
     for (const std::string &line : lines) text += "    " + line + "\n";
     return text;
 }

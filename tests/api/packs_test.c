@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions cut into packs. The result is the same for all sizes of packs, the number of operations is as asked for,
-// and settings that are impossible are refused by name.
+// Reductions cut into packs. The result is the same for all sizes of packs, the number of operations is as requested,
+// and impossible settings are refused with their names.
 #include "value_support.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that get one element wrong on replica 1, to be preloaded: whether `mdist bench --workers` sees it. Single
-// elements are left alone, since the bench itself talks by them.
+// A library to preload. Its collectives get one element wrong on replica 1, to test that `mdist bench --workers`
+// notices. Buffers of a single element stay right, since the bench itself communicates with them.
 #include <dlfcn.h>
 #include <mdist/mdist.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets beside floors: bare loops that do the same with nothing around them, in turns, in one process and on one
-// thread. Usage: data_bench [ROUNDS]. Of each case: medians of both, and the median and the range of the rounds'
-// ratios.
+// Measures datasets beside floors: bare loops that do the same work and nothing else. Both run in turns, in one process
+// and on one thread. Usage: data_bench [ROUNDS]. Prints for each case the medians of both, and the median and the range
+// of the rounds' ratios.
 #include "util/clock.h"
 #include "util/crc32c.h"
 
@@ -54,8 +54,8 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// `bytes` go through either side in one call. What runs on one thread is measured by the processor's time, which other
-/// programs change less.
+/// Each side processes `bytes` in one call. Work on one thread is measured in processor time, which other programs
+/// affect less.
 void compare(const char *name, double bytes, const std::function<void()> &floor, const std::function<void()> &library,
              clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
     floor();
@@ -72,7 +72,7 @@ void compare(const char *name, double bytes, const std::function<void()> &floor,
                 100 / median(ratios));
 }
 
-/// One iteration, to its end.
+/// Iterates a dataset once, to its end.
 void run_through(const mdist_dataset_t *dataset) {
     mdist_error_t *error = nullptr;
     mdist_iterator_t *iterator = nullptr;
@@ -167,7 +167,7 @@ void tfrecords(const std::string &folder, std::size_t record) {
 constexpr std::size_t kRow = 3 << 10, kRows = 128 * 100, kBatch = 128;
 
 void in_memory(bool shuffle) {
-    // Both sides write to where a cache line begins, as the library does: what memcpy reads is then aligned alike.
+    // Both sides write to the beginning of a cache line, as the library does. So memcpy has the same alignment in both.
     std::vector<char> data(kRow * kRows, 1);
     const std::unique_ptr<char, void (*)(void *)> place(static_cast<char *>(std::aligned_alloc(64, kRow * kBatch)),
                                                         std::free);
@@ -200,7 +200,7 @@ void in_memory(bool shuffle) {
     mdist_dataset_destroy(out);
 }
 
-/// Every other number through a buffer of 10 000 at random, in batches of 128.
+/// Shards by 2, shuffles with a buffer of 10 000, and batches by 128.
 void small_elements() {
     constexpr std::size_t kNumbers = 1 << 21, kBuffer = 10000;
     std::vector<int64_t> numbers(kNumbers), buffer(kBuffer);
@@ -242,7 +242,7 @@ int32_t slow_map(const mdist_tensor_t *inputs, size_t, const mdist_tensor_t *out
     return 0;
 }
 
-/// A map and a training step that take as long as each other: all time of the map can be hidden.
+/// A map and a training step of the same length, so the map can overlap completely.
 void hidden_map() {
     constexpr int kElements = 200;
     mdist_tensor_t scalar;

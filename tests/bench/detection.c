@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One worker of tests/bench/detection: collectives until one fails, and when its run has returned. The worker at fault
-// does it by itself, or is struck from outside. Usage: detection_worker FAULT RANK_AT_FAULT
+// A worker of tests/bench/detection. It runs collectives until one fails, and prints when its run has returned. The
+// worker at fault causes the fault itself, or it comes from outside. Usage: detection_worker FAULT RANK_AT_FAULT
 #include <inttypes.h>
 #include <mdist/mdist.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LENGTH = 100000, EVENT = 40 /* operation in which it does it */ };
+enum { LENGTH = 100000, EVENT = 40 /* the operation with the fault */ };
 
 typedef enum Fault { STRUCK, MISMATCH, FAILING } Fault;
 
@@ -25,7 +25,7 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/// Of one replica: small and large ones in turn.
+/// The step: small and large collectives in turn.
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Job *job = user_data;
     for (int32_t i = 0;; ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overlap: a backward pass that makes its gradients bucket by bucket, and takes as long as reducing them does. How long
-// do both take in turn, and how long if each bucket's reduction is started as soon as it is there? By the program's own
-// hand, and by mdist_gradients; and what do buckets and the norm cost beside one all-reduce of the same bytes?
+// Overlap: simulates a backward pass that makes its gradients bucket by bucket, and takes as long as their reduction.
+// It measures how long both take one after the other, and how long if each bucket's reduction starts as soon as the
+// bucket is ready: with work.h, and with gradients.h. It also measures what buckets and the norm cost beside one
+// all-reduce of the same bytes.
 //
 // One replica per worker; overlap.sh starts it between hosts. Worker 0 prints. Usage: overlap [BUCKETS KIB ROUNDS]
 #include <mdist/mdist.h>
@@ -25,7 +26,7 @@ typedef enum Way {
 } Way;
 
 typedef struct Times {
-    double seconds, busy; // of the wall and of the processor
+    double seconds, busy; // wall-clock time, processor time
 } Times;
 
 typedef struct Bench {
@@ -33,7 +34,7 @@ typedef struct Bench {
     mdist_gradients_t *gradients; // one for each bucket
     mdist_buffer_t buckets[MOST_BUCKETS], whole;
     size_t count;
-    uint64_t sweeps; // of the computation that makes one bucket
+    uint64_t sweeps; // how much computation makes one bucket
     float numbers[NUMBERS];
     Times times[WAYS][MOST_ROUNDS];
     int rounds;
@@ -51,7 +52,7 @@ static double now(clockid_t clock) {
     return (double)at.tv_sec + (double)at.tv_nsec * 1e-9;
 }
 
-/// One piece of code wherever it is called: compiled into its callers it would take a different time in each.
+/// Not inlined: compiled into each caller, the same code would take a different time.
 __attribute__((noinline)) static void compute(Bench *self, uint64_t sweeps) {
     for (uint64_t sweep = 0; sweep < sweeps; ++sweep)
         for (int i = 0; i < NUMBERS; ++i) self->numbers[i] = self->numbers[i] * 0.999f + 0.5f;
@@ -95,7 +96,7 @@ static void go(Bench *self, Way way) {
     for (size_t b = 0; (way == REDUCE || way == IN_TURN) && b < self->count; ++b) reduce(self, &self->buckets[b]);
 }
 
-/// Of the slowest worker.
+/// Returns the value of the slowest worker.
 static Times timed(Bench *self, Way way) {
     mdist_error_t *error = NULL;
     must(mdist_barrier(self->replica, NULL, &error), error);
@@ -107,11 +108,11 @@ static Times timed(Bench *self, Way way) {
     return times;
 }
 
-/// So many sweeps that computing takes as long as reducing, on worker 0; the same for all.
+/// Sets the number of sweeps so that computing takes as long as reducing on worker 0. All workers get the same number.
 static void balance(Bench *self) {
     mdist_error_t *error = NULL;
     const uint64_t some = 20000;
-    double reduction = 1e9; // the best of some: what others take of the cores is not to count
+    double reduction = 1e9; // the best of several, so that other programs do not count
     for (int i = 0; i < 5; ++i) {
         const double seconds = timed(self, REDUCE).seconds / (double)self->count;
         if (seconds < reduction) reduction = seconds;
@@ -172,7 +173,7 @@ static void make_buckets(Bench *self, mdist_strategy_t *strategy, size_t kib) {
         must(mdist_gradients_tensor(self->gradients, 0, self->count - 1 - b, &tensor, &error), error);
         self->buckets[b] = (mdist_buffer_t){tensor.data, kib * 256, MDIST_FLOAT32, 0};
     }
-    self->whole = self->buckets[0]; // the others lie behind it
+    self->whole = self->buckets[0]; // the other buckets follow it in memory
     self->whole.elements *= self->count;
 }
 

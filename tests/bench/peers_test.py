@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark beside other libraries runs, and leaves out by name what is not here. Usage: peers_test.py RUN BUILD"""
+"""The benchmark beside other libraries runs, and names the libraries that are missing. Usage: peers_test.py RUN BUILD"""
 import json
 import pathlib
 import subprocess

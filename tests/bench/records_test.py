@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`mdist records` makes what the format says of IDX files, and a training from its files ends in the bits of one from memory.
+"""`mdist records` makes correct TFRecord files from IDX files. Training from them ends with the same bits as from memory.
 
 Usage: records_test.py MDIST [FASHION_MNIST]"""
 import gzip

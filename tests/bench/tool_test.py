@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The program mdist says what its documentation says it says. Usage: tool_test.py MDIST CONFIGURATION_PAGE"""
+"""The program mdist prints what its documentation says. Usage: tool_test.py MDIST CONFIGURATION_PAGE"""
 import json
 import os
 import re

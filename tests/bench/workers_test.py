@@ -8,7 +8,7 @@ import sys
 import unittest
 
 MDIST = sys.argv[1]
-CORRUPT = sys.argv[2] if len(sys.argv) > 2 else None  # a library to preload; not where sanitizers are
+CORRUPT = sys.argv[2] if len(sys.argv) > 2 else None  # a library to preload; not with sanitizers
 
 DATA = ["all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"]
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64"]
@@ -57,7 +57,7 @@ class Workers(unittest.TestCase):
             result = bench("--json", "--min", "4KiB", "--max", "4KiB", "--memory", memory, LD_PRELOAD=CORRUPT)
             self.assertEqual(result.returncode, 1)
             found = {row["collective"]: row["wrong"] for row in json.loads(result.stdout)["rows"] if "wrong" in row}
-            # In place, the spoiled element of replica 1 may reach no other: the operation is over.
+            # In place, replica 1's wrong element may reach no other replica, since the operation is over.
             self.assertEqual(found, dict.fromkeys(DATA, 1))
 
     def test_table_has_the_columns_people_know(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function of the tables begins with: it is counted, a fault may be in store for it, and its GPU must be
-// there and sound.
+// The beginning of every function in the tables. It counts the call, injects a fault if one is planned, and checks that
+// the GPU exists and has not failed.
 #pragma once
 
 #include "errors.h"
@@ -12,14 +12,14 @@
 
 namespace fake_gpu {
 
-/// The number of the error of a fault; FATAL takes the GPU with it.
+/// Returns the error of a fault. kFatal also makes the GPU fail.
 int error_of(Fault fault, int32_t device);
 
 inline bool is_device(int32_t device) {
     return device >= 0 && device < options().devices;
 }
 
-/// A call that does nothing if a fault is in store for it.
+/// A call that does nothing if a fault is planned for it.
 template <typename Body>
 int call(const char *name, int32_t device, Body &&body) {
     const Fault fault = count_call(name);
@@ -34,7 +34,7 @@ int call(const char *name, int32_t device, Body &&body) {
     }
 }
 
-/// One that gives something back: it does so whatever else is wrong, as CUDA's functions do that tell of earlier work.
+/// A call that releases something. It does so even if it returns the error of earlier work, as CUDA's functions do.
 template <typename Body>
 int call_at_last(const char *name, int32_t device, Body &&body) {
     const Fault fault = count_call(name);
@@ -46,7 +46,7 @@ int call_at_last(const char *name, int32_t device, Body &&body) {
     return own != kOk ? own : sticky != kOk ? sticky : injected;
 }
 
-/// Work for a stream. One that hangs does so on the stream.
+/// A call that gives a stream work. If it is to hang, the stream hangs, not the caller.
 template <typename MakeJob>
 int call_stream(const char *name, int32_t device, mdist_gpu_stream *stream, MakeJob &&make_job) {
     const Fault fault = count_call(name);

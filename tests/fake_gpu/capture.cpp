@@ -21,7 +21,7 @@ uint64_t Capture::position(const mdist_gpu_stream *stream) {
 void Capture::join(const mdist_gpu_stream *stream, const mdist_gpu_stream *other, uint64_t position) {
     const std::lock_guard guard(lock_);
     streams_[other].joined = std::max(streams_[other].joined, position);
-    if (stream != origin_) ++streams_[stream].given; // whatever it waits for must be waited for, too
+    if (stream != origin_) ++streams_[stream].given; // the wait is work, too, for which another stream must wait
 }
 
 int Capture::spoil(int error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture: work that streams were given while it was recorded, instead of doing it. It began with one stream; others
-// join by waiting for an event of it, and must be joined again before it ends. Any thread.
+// Capture: records the work that streams are given, instead of doing it. It begins with one stream. Another stream
+// joins when it waits for an event of the capture. Before the capture ends, the first stream must wait for all others.
+// Any thread.
 #pragma once
 
 #include "streams.h"
@@ -20,22 +21,22 @@ class Capture {
     explicit Capture(const mdist_gpu_stream *origin) : origin_(origin) {}
 
     void add(const mdist_gpu_stream *stream, JobMaker job);
-    /// How far a stream has come: what an event recorded there stands for.
+    /// Returns how far a stream has come. An event that is recorded there stands for this position.
     uint64_t position(const mdist_gpu_stream *stream);
-    /// A stream of the capture waits until another one has come so far.
+    /// Records that `stream` waits until `other` has come to `position`.
     void join(const mdist_gpu_stream *stream, const mdist_gpu_stream *other, uint64_t position);
-    /// After what may not happen meanwhile; gives that error.
+    /// Makes the capture fail, because something forbidden happened. Returns `error`.
     int spoil(int error);
-    /// 0, or why nothing was recorded. `stream`: who ends it.
+    /// Ends the capture on `stream`. Returns 0, or why nothing was recorded.
     int end(const mdist_gpu_stream *stream);
     bool ended();
-    /// In an order in which no job comes before one that it depends on: that in which they were given.
+    /// The jobs in the order in which they were given. So no job comes before one that it depends on.
     const std::vector<JobMaker> &jobs() const { return jobs_; } // once it has ended
 
   private:
     struct Progress {
         uint64_t given = 0;
-        uint64_t joined = 0; // how far others wait for it
+        uint64_t joined = 0; // the last position for which another stream waits
     };
 
     const mdist_gpu_stream *const origin_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's errors: CUDA's numbers, and NCCL's for the other table.
+// Errors of the simulated GPU: CUDA's numbers, and NCCL's for NCCL's table.
 #pragma once
 
 #include "device/gpu/module.h"

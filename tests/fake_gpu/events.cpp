@@ -27,7 +27,7 @@ State &state() {
     return once;
 }
 
-/// With the lock held.
+/// Call it with the lock held.
 mdist_gpu_event *find(State &all, const mdist_gpu_event *event) {
     const auto found = all.events.find(event);
     if (found != all.events.end()) return found->second.get();
@@ -105,7 +105,7 @@ int event_destroy(int32_t device, mdist_gpu_event *event) {
 int event_query(int32_t device, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
     if (mark == nullptr) return kInvalidHandle;
-    const bool happened = mark->happened(); // asked first: what failed is told by the question that finds it done
+    const bool happened = mark->happened(); // before the error: a query that finds the mark done also reports a failure
     if (const int error = reported_error(device)) return error;
     if (mark->capture != nullptr) return mark->capture->ended() ? kCapturedEvent : mark->capture->spoil(kCapturedEvent);
     return happened ? kOk : kNotReady;

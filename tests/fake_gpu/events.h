@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of the fake: each recording makes a mark, which outlives the event if a stream still comes to it. Any thread.
+// Events of simulated GPUs. Each recording of an event makes a mark. The mark outlives the event if a stream has yet to
+// reach it. Any thread.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -15,7 +16,7 @@ class Capture;
 
 class Mark {
   public:
-    /// Of a stream that is recorded: how far it had come. Such a mark never happens.
+    /// For a mark in a capture: its stream, and how far that had come. Such a mark never happens.
     const std::shared_ptr<Capture> capture;
     const mdist_gpu_stream *const stream = nullptr;
     const uint64_t position = 0;
@@ -26,7 +27,7 @@ class Mark {
     void happen();
     void wait();
     bool happened();
-    std::chrono::steady_clock::time_point when(); // it has happened
+    std::chrono::steady_clock::time_point when(); // call it only after the mark has happened
 
   private:
     std::mutex lock_;
@@ -35,9 +36,10 @@ class Mark {
     std::chrono::steady_clock::time_point when_;
 };
 
-/// Of the last recording, one that has happened if there was none; null for what is no event.
+/// Returns the mark of the last recording. If there was none, it returns a mark that has happened; null if `event` is
+/// no event.
 std::shared_ptr<Mark> mark_of(mdist_gpu_event *event);
-/// Of a new recording on that GPU, in a capture perhaps; null for what is no event of it.
+/// Returns the mark of a new recording on that GPU, perhaps in a capture; null if `event` is no event of that GPU.
 std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event, const std::shared_ptr<Capture> &capture,
                                const mdist_gpu_stream *stream);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tests ask of the fake beside the GPU module's interface: a table, by the symbol FAKE_GPU_SYMBOL. Any thread.
+ * The controls that tests use beside the GPU module's interface: a table behind the symbol FAKE_GPU_SYMBOL. Any thread.
  */
 #ifndef FAKE_GPU_H
 #define FAKE_GPU_H
@@ -14,7 +14,7 @@ extern "C" {
 
 #define FAKE_GPU_SYMBOL "fake_gpu"
 
-/* What there is at the moment, of all devices. */
+/* What exists at the moment, over all devices. */
 typedef struct fake_gpu_live {
     uint64_t blocks, reservations, pinned; /* memory */
     uint64_t bytes;                        /* of blocks, and committed */
@@ -23,16 +23,16 @@ typedef struct fake_gpu_live {
 
 typedef struct fake_gpu_controls {
     void (*live)(fake_gpu_live *live);
-    /* How often the fake was used in a way that is not allowed; the first of them as lines of text, if wanted. */
+    /* Returns how often a caller did something forbidden. `text` may be NULL; it receives the first cases in lines. */
     uint64_t (*problems)(char *text, size_t capacity);
-    /* How often a function of the tables was called; "" for all; "job" for what streams did. */
+    /* Returns how often a function of the tables was called; "" counts all, "job" the jobs of streams. */
     uint64_t (*calls)(const char *name);
-    /* A fault, counted from now on, as the words of MDIST_FAKE_GPU: "copy@3", "job@1:fatal". 0 if it cannot be read. */
+    /* Plans a fault, counted from now on, in the words of MDIST_FAKE_GPU: "copy@3", "job@1:fatal". Returns 0 if the
+     * text cannot be read. */
     int32_t (*plan)(const char *fault);
-    /* No faults any more, sound GPUs, no problems; whoever hangs goes on. What is allocated stays. */
+    /* Forgets faults and problems, makes all GPUs work again, and releases whatever hangs. Allocated memory stays. */
     void (*reset)(void);
-    /* Where the fake touches device memory; NULL for an address that is none. For tests that look behind the curtain.
-     */
+    /* Returns where the host can read and write the device memory at `address`; NULL if that is no device memory. */
     void *(*behind)(const void *address, size_t bytes);
 } fake_gpu_controls;
 

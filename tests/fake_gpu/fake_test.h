@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of the fake itself: its tables, and shapes that many of them need.
+// For tests of the simulated GPU itself: its tables, and helpers that many of them need.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -35,7 +35,7 @@ struct Fake {
     const fake_gpu_controls &controls;
 };
 
-/// Loaded the first time. Set MDIST_FAKE_GPU before.
+/// Loads the module at the first call. Set MDIST_FAKE_GPU before that.
 inline const Fake &fake() {
     static const Fake once = [] {
         void *file = dlopen(MDIST_TEST_FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
@@ -54,7 +54,7 @@ inline const mdist_nccl_api &nccl() {
     return *table;
 }
 
-/// Until the stream has done everything; what it then says.
+/// Waits until the stream has done everything, and returns its error.
 inline int finish(int32_t device, mdist_gpu_stream *stream) {
     for (;;) {
         const int error = fake().gpu.stream_query(device, stream);
@@ -70,7 +70,7 @@ inline uint64_t problem_count() {
     return count;
 }
 
-/// A GPU's stream, and memory of it for `count` floats.
+/// A stream of a GPU, and GPU memory for `count` floats.
 struct Worker {
     int32_t device;
     mdist_gpu_stream *stream = nullptr;

@@ -16,7 +16,7 @@ namespace {
 struct Planned {
     std::string name;
     uint64_t at; // which call, counted from the library's load
-    bool onward; // and all behind it
+    bool onward; // and all later ones
     Fault fault;
 };
 
@@ -50,7 +50,7 @@ bool parse(const std::string &text, Planned &planned) {
     const auto found = kinds.find(kind);
     if (found == kinds.end() || planned.at == 0) return false;
     planned.fault = found->second;
-    // A question about what is under way fails of what went wrong there, which is for good.
+    // A query fails only because earlier work has failed, and such a failure is final.
     if (planned.name.ends_with("_query") && planned.fault != Fault::kHang) planned.fault = Fault::kFatal;
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that are asked for, calls counted, and what was done wrong with the fake. Any thread.
+// Planned faults, counts of calls, and the mistakes of callers. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@ namespace fake_gpu {
 
 enum class Fault { kNone, kFailed, kOutOfMemory, kInvalid, kFatal, kHang };
 
-/// Counts a call of that name, and says what shall come of it.
+/// Counts a call of that name, and returns the fault that is planned for it.
 Fault count_call(const char *name);
-/// How often that name was called; "" for all.
+/// Returns how often that name was called; "" counts all calls.
 uint64_t calls(const std::string &name);
-/// "NAME@N", "NAME@N+", either with ":KIND": of the calls from now on, the Nth (and all behind it). False if it cannot
-/// be read.
+/// Plans a fault: "NAME@N" for the Nth call from now on, "NAME@N+" for that and all later ones. ":KIND" may follow.
+/// Returns false if the text cannot be read.
 bool add_fault(const std::string &text);
 void forget_faults();
 
-/// Waits until a let_go() that came after the hang was begun, or until `released` says so.
+/// hang() returns after the first let_go() since begin_hang(), or when `released` returns true.
 uint64_t begin_hang();
 void hang(
     uint64_t begun, const std::function<bool()> &released = [] { return false; });
 void let_go();
 
-/// Somebody did what is not allowed: a sentence for the report.
+/// Records a sentence about something forbidden that a caller did.
 void note_problem(const std::string &sentence);
 std::string problems(uint64_t &count);
 void forget_problems();

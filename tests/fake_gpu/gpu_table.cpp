@@ -37,7 +37,7 @@ bool is_float(int32_t dtype) {
     return mdist::dtype_size(dtype) != 0 && !mdist::dtype_is_integer(dtype);
 }
 
-/// What no kernel could be found for.
+/// Refuses a call for which there is no kernel.
 int refuse(const char *what) {
     note_problem(std::string(what) + " was called with a dtype or an operation that it does not have");
     return kInvalidValue;
@@ -174,7 +174,7 @@ bool is_pageable(const void *address) {
     return memory_kind(address, &kind, &device) == kOk && kind == MDIST_GPU_MEMORY_HOST;
 }
 
-/// CUDA does not return from copies of pageable memory before their turn has come.
+/// Waits as CUDA does: a copy of pageable memory does not return before the stream has reached it.
 int copy(int32_t device, void *to, const void *from, size_t bytes, mdist_gpu_stream *stream) {
     if (is_device(device) && (is_pageable(to) || is_pageable(from))) wait_for_stream(device, stream);
     return call_stream("copy", device, stream, [&] { return copy_job(to, from, bytes); });

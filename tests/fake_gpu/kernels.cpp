@@ -25,7 +25,7 @@ void move(char *to, const char *from, std::size_t bytes) {
     if (to != from) std::memcpy(to, from, bytes);
 }
 
-/// A reduction with what its arrays held when it was given.
+/// A reduction with copies of its arrays of addresses, made when the stream was given the reduction.
 struct KeptReduction {
     reduce::Operation operation;
     std::vector<const void *> sources;
@@ -91,7 +91,7 @@ void store_double(int32_t dtype, char *data, uint64_t index, double number) {
     }
 }
 
-/// In float32, but where one of the two types is float64.
+/// Multiplies in float32, or in float64 if one of the two types is float64 (`wide`).
 double times(double number, double factor, bool wide) {
     return wide ? number * factor : static_cast<double>(static_cast<float>(number) * static_cast<float>(factor));
 }

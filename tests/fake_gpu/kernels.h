@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What streams of the fake do with memory, by the library's own code for the CPU, so that bits are the same. Arguments
-// are looked at when the job's turn comes. A memory that is no GPU's is an illegal address.
+// The jobs of simulated streams on memory. They use the library's own code for the CPU, so the bits are the same.
+// Addresses are checked when the job runs. Memory that belongs to no GPU is an illegal address.
 #pragma once
 
 #include "device/gpu/module.h"

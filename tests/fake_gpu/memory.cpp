@@ -20,26 +20,26 @@ namespace fake_gpu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kCanary = 256; // bytes on either side of an open block, which keep its alignment
+constexpr std::size_t kCanary = 256; // bytes on either side of an open block; a multiple of its alignment
 constexpr int kCanaryByte = 0xA5;
 constexpr int kUndefinedByte = 0xCD;
-constexpr std::size_t kMostMarked = std::size_t{1} << 20; // of a block's undefined content
-constexpr std::size_t kKept = 256;                        // released mappings whose addresses stay poison
+constexpr std::size_t kMostMarked = std::size_t{1} << 20; // bytes of a new block that are filled
+constexpr std::size_t kKept = 256;                        // released mappings whose addresses stay inaccessible
 
 enum class Sort { kBlock, kReservation, kPinned };
 
 struct Block {
     Sort sort;
-    int32_t device;        // -1: of the host
-    std::size_t bytes;     // that may be touched
-    std::ptrdiff_t behind; // from an address to where the fake touches it
+    int32_t device;        // -1: the host
+    std::size_t bytes;     // that may be accessed
+    std::ptrdiff_t behind; // distance from a public address to where the memory is
     char *mapping;
     std::size_t mapped;
 };
 
 struct State {
     std::mutex lock;
-    std::map<const char *, Block> blocks; // by where they begin
+    std::map<const char *, Block> blocks; // by first address
     std::deque<std::pair<char *, std::size_t>> released;
     std::map<int32_t, std::size_t> used;
 };
@@ -57,7 +57,7 @@ bool has_room(State &all, int32_t device, std::size_t bytes) {
     return bytes <= (options().memory_mb << 20) - all.used[device];
 }
 
-/// The block that an address lies in, or right behind.
+/// Returns the block that contains an address, or ends right before it.
 const std::pair<const char *const, Block> *block_of(const State &all, const void *address) {
     auto next = all.blocks.upper_bound(static_cast<const char *>(address));
     if (next == all.blocks.begin()) return nullptr;
@@ -76,7 +76,7 @@ char *map(std::size_t bytes) {
     return data == MAP_FAILED ? nullptr : static_cast<char *>(data);
 }
 
-/// Address space of a guarded block or of a reservation; nothing of it can be touched yet.
+/// Maps address space for a guarded block or a reservation. None of it can be accessed yet.
 bool map_block(Block &block, std::size_t bytes) {
     const std::size_t pages = rounded(bytes, kPage);
     block.mapped = options().guarded ? 2 * pages + kPage : pages;
@@ -89,7 +89,7 @@ void mark_undefined(char *data, std::size_t bytes) {
     std::memset(data, kUndefinedByte, std::min(bytes, kMostMarked));
 }
 
-/// Its addresses stay unusable for a while, so that whoever still has one is found out.
+/// Keeps the block's addresses inaccessible for a while, so that a later use of one crashes.
 void retire(State &all, const Block &block) {
     mmap(block.mapping, block.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     all.released.emplace_back(block.mapping, block.mapped);
@@ -98,7 +98,7 @@ void retire(State &all, const Block &block) {
     all.released.pop_front();
 }
 
-/// From the heap, with canaries, so that the sanitizers know it, too.
+/// Allocates from the heap, with canaries. So the sanitizers know the block, too.
 char *open_block(Block &block, std::size_t bytes) {
     block.mapped = rounded(bytes, kCanary) + 2 * kCanary;
     block.mapping = static_cast<char *>(std::aligned_alloc(kCanary, block.mapped));

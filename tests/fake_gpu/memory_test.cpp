@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the fake, guarded: what the host may not touch, what kernels may not leave, what is not given back.
+// Guarded memory of simulated GPUs: accesses by the host, accesses of kernels outside of their block, leaks.
 #include "fake_test.h"
 
 #include <sys/wait.h>
@@ -10,12 +10,12 @@ namespace {
 
 using namespace fake_gpu;
 
-/// The signal that ends a child that does this, 0 if none does.
+/// Runs this in a child process. Returns the signal that ended it; 0 if none did.
 template <typename Body>
 int signal_of(const Body &body) {
     const pid_t child = fork();
     if (child == 0) {
-        signal(SIGSEGV, SIG_DFL); // a sanitizer would tell of it
+        signal(SIGSEGV, SIG_DFL); // a sanitizer's handler would report it instead
         body();
         _exit(0);
     }
@@ -24,7 +24,7 @@ int signal_of(const Body &body) {
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/// Until GPU 0 has done this, and what it then says; the GPU is sound again afterwards.
+/// Waits until GPU 0 has done this, and returns its error. Afterwards the GPU works again.
 template <typename Give>
 int outcome_of(Worker &worker, const Give &give) {
     assert_int_equal(give(worker.stream), 0);
@@ -44,7 +44,7 @@ void the_host_cannot_touch_it(void **) {
     assert_int_equal(signal_of([&] { data[0] = 1; }), SIGSEGV);
     void *other = nullptr;
     assert_int_equal(fake().gpu.allocate(0, 400, &other), 0);
-    worker.data = static_cast<float *>(other); // given back by its owner
+    worker.data = static_cast<float *>(other); // its owner has released it
 }
 
 void what_is_new_is_undefined(void **) {

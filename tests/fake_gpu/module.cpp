@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libmdist-fake-gpu.so shows: the GPU module, and its controls for tests.
+// The symbols of libmdist-fake-gpu.so: the GPU module, and its controls for tests.
 #include "fake_gpu.h"
 
 #include "faults.h"

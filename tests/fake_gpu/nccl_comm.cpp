@@ -24,7 +24,7 @@ int Communicator::state() {
     return look();
 }
 
-/// Nothing is waited for any more but what has to come; with the lock held.
+/// Returns the state, after enough polls. Call it with the lock held.
 int Communicator::look() {
     if (!joined_) {
         if (!membership_->complete()) return kNcclInProgress;
@@ -86,7 +86,7 @@ void Communicator::put_on_stream(Waiting waiting) {
     if (push_made(side_.device, stream, make) != kOk) error_ = kNcclUnhandledCuda;
 }
 
-/// On a stream. Calls on several streams take turns, in the order in which they were made.
+/// Runs an operation on its stream. Operations on several streams run one after another, in the order of the calls.
 int Communicator::run(const Waiting &waiting, uint64_t number) {
     while (done_ != number && !aborted_) std::this_thread::sleep_for(std::chrono::microseconds(20));
     if (waiting.hang) hang(begin_hang(), [this] { return aborted_ || device_error(side_.device) != 0; });

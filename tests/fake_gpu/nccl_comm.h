@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator of the fake: what waits to begin, and how that went. Nothing begins in the call that asks for it, but
-// when the communicator has been asked for its state often enough, as NCCL's calls that do not block may be.
+// A communicator of the simulated NCCL: the operations that have not begun yet, and its state. As in a non-blocking
+// communicator of NCCL, no operation begins in the call that requests it. It begins after the state has been polled
+// often enough.
 #pragma once
 
 #include "nccl_work.h"
@@ -18,11 +19,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
     int32_t device() const { return side_.device; }
     int32_t ranks() const { return side_.ranks; }
 
-    /// 0, in progress, or what went wrong for good; what is ready to begin begins.
+    /// Returns 0, "in progress", or the final error. Begins operations that are ready.
     int state();
-    /// Whether a call may come now: 0, or what it gets.
+    /// Returns 0 if a call may be made now, else its error.
     int ready_for_call();
-    /// These begin soon, as one, on the stream. `hang`: and never end, until this is aborted.
+    /// Begins these calls later, as one operation on the stream. With `hang` it does not end until it is aborted.
     int begin(mdist_gpu_stream *stream, std::vector<NcclCall> calls, bool hang);
     int finalize();
     bool finalized();
@@ -42,15 +43,15 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
     const std::unique_ptr<Membership> membership_;
     std::atomic<bool> aborted_ = false;
-    NcclSide side_; // of whoever's turn it is
+    NcclSide side_; // used by one stream at a time
 
     std::mutex lock_;
     bool joined_ = false;
     bool finalizing_ = false;
-    uint64_t polls_; // until something begins
+    uint64_t polls_; // left before an operation begins
     int error_ = 0;
     std::vector<Waiting> waiting_;
-    std::atomic<uint64_t> given_ = 0; // to streams
+    std::atomic<uint64_t> given_ = 0; // operations given to streams
     std::atomic<uint64_t> done_ = 0;
 };
 

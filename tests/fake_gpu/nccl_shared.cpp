@@ -86,7 +86,7 @@ Membership::~Membership() {
 bool Membership::complete() {
     if (complete_) return true;
     if (shared_->joined.load() != (1u << ranks_) - 1) return false;
-    unlink(path_.c_str()); // whoever comes first
+    unlink(path_.c_str()); // the first rank to come here removes it
     return complete_ = true;
 }
 

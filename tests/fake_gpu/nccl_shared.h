@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a communicator of the fake have in common: a file that all of them map, in one process or in
+// The memory that the ranks of a simulated NCCL communicator share: a file that all of them map, in one process or in
 // several.
 //
-// Collectives go in phases: each rank posts what it has in its slot, and takes what it wants from the others' when all
-// have posted. Messages go by mailboxes, one for each pair and direction. Counters only grow.
+// Collectives go in phases. Each rank posts its data in its slot. When all have posted, each reads what it needs from
+// the others' slots. Messages go through mailboxes, one for each pair and direction. Counters only grow.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -21,7 +21,7 @@ constexpr std::size_t kMailBytes = std::size_t{32} << 10;
 
 enum class Collective : int32_t { kAllReduce = 1, kReduce, kBroadcast, kAllGather, kReduceScatter, kSend, kReceive };
 
-/// What all ranks must agree about.
+/// What must be the same on all ranks.
 struct CallHeader {
     Collective what = Collective::kAllReduce;
     int32_t dtype = 0;
@@ -35,7 +35,7 @@ struct CallHeader {
 struct alignas(64) Slot {
     std::atomic<uint64_t> posted;
     std::atomic<uint64_t> taken;
-    std::atomic<uint64_t> gpu; // of which process, and which: the same twice is refused
+    std::atomic<uint64_t> gpu; // process and GPU; two ranks may not have the same
     CallHeader call;
     char data[kSlotBytes];
 };
@@ -48,20 +48,20 @@ struct alignas(64) Mailbox {
 };
 
 struct Shared {
-    std::atomic<uint32_t> ranks;  // as the first has said
-    std::atomic<uint32_t> joined; // a bit for each
+    std::atomic<uint32_t> ranks;  // set by the first rank
+    std::atomic<uint32_t> joined; // a bit for each rank
     Slot slots[kMostRanks];
-    Mailbox mail[kMostRanks][kMostRanks]; // from, to
+    Mailbox mail[kMostRanks][kMostRanks]; // [from][to]
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
-/// A file of its own in shared memory, as an id. 0 or a number of NCCL's.
+/// Makes a file in shared memory, and an id that names it. Returns 0 or an error of NCCL.
 int make_id(unsigned char id[MDIST_GPU_ID_BYTES]);
 
-/// One rank's mapping. The file goes when all have it, or when one gives up.
+/// One rank's mapping of the file. The file is removed when all ranks have mapped it, or when one gives up.
 class Membership {
   public:
-    /// `error` is 0 or a number of NCCL's.
+    /// `error` receives 0 or an error of NCCL.
     Membership(const unsigned char id[MDIST_GPU_ID_BYTES], int32_t ranks, int32_t rank, int32_t device, int &error);
     ~Membership();
     Membership(const Membership &) = delete;
@@ -69,7 +69,7 @@ class Membership {
 
     Shared &shared() const { return *shared_; }
     bool complete();
-    /// Of a complete one: two ranks of this process have the same GPU.
+    /// Returns whether two ranks of this process have the same GPU. Call it only when all ranks have joined.
     bool has_duplicates() const;
 
   private:

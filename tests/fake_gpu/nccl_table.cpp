@@ -33,7 +33,7 @@ State &state() {
     return once;
 }
 
-/// Calls of this thread that wait for the end of their group.
+/// The calls of a group that has not ended yet.
 struct Grouped {
     Pointer communicator;
     mdist_gpu_stream *stream;
@@ -42,7 +42,7 @@ struct Grouped {
 };
 struct Group {
     int depth = 0;
-    int error = 0; // the first of its calls
+    int error = 0; // that of the first call that failed
     std::vector<Grouped> parts;
 };
 thread_local Group group;
@@ -81,7 +81,7 @@ int nccl_error_of(Fault fault, int32_t device) {
     return kNcclInternal;
 }
 
-/// What breaks for good breaks the communicator; a bad argument does nothing.
+/// Makes the communicator fail, unless the error is only a bad argument.
 int broken(Communicator &communicator, int error) {
     if (error != kNcclInvalidArgument) communicator.fail(error);
     return error;

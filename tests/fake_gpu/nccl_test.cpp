@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's NCCL, in one process and over several.
+// The simulated NCCL, in one process and in several.
 #include "fake_test.h"
 
 #include <sys/wait.h>
@@ -8,7 +8,7 @@ namespace {
 
 using namespace fake_gpu;
 
-/// 0 when a communicator is ready; what is wrong with it; -1 after a long time.
+/// Waits until a communicator is ready. Returns 0 or its error; -1 after a long time.
 int wait_for(mdist_gpu_comm *comm) {
     for (int turn = 0; turn < 200000; ++turn) {
         int error = 0;
@@ -93,7 +93,7 @@ void does_nothing_until_it_is_asked(void **) {
                      MDIST_GPU_NOT_READY);
     assert_int_equal(fake().gpu.copy(0, &got, other, sizeof got, stream), 0);
     assert_int_equal(finish(0, stream), 0);
-    assert_true(got == 2); // the copy came first, as nobody had asked
+    assert_true(got == 2); // the copy ran first, since nobody had polled
     assert_int_equal(wait_for(ranks.comms[0]), 0);
     assert_int_equal(fake().gpu.copy(0, &got, other, sizeof got, stream), 0);
     assert_int_equal(finish(0, stream), 0);
@@ -143,7 +143,7 @@ void moves_what_every_collective_should(void **) {
     assert_int_equal(problem_count(), 0);
 }
 
-/// A rank of several processes; what it says is its exit status.
+/// A rank in a process of its own. The result is the exit status.
 int rank_of_process(const Id &id, int32_t ranks, int32_t rank) {
     constexpr size_t kCount = 100000;
     Worker worker(rank % 2, kCount);
@@ -165,7 +165,7 @@ int rank_of_process(const Id &id, int32_t ranks, int32_t rank) {
     return problem_count() == 0 ? 0 : 6;
 }
 
-/// A process per rank, forked before this one has any thread.
+/// Forks one process per rank, before this process has any thread.
 void sums_over(int32_t ranks) {
     const Id id = new_id();
     std::vector<pid_t> children;

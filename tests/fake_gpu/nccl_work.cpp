@@ -18,7 +18,7 @@ namespace {
 
 namespace reduce = mdist::reduce;
 
-/// Until something is so, or the communicator is aborted (false).
+/// Waits for a condition. Returns false if the communicator is aborted first.
 template <typename Condition>
 bool await(const NcclSide &side, const Condition &condition) {
     for (int turn = 0; !condition(); ++turn) {
@@ -37,7 +37,7 @@ bool all_slots(const NcclSide &side, const Condition &condition) {
     return std::all_of(side.shared.slots, side.shared.slots + side.ranks, condition);
 }
 
-/// One phase: gives `bytes` to all, and looks at what the others gave before they may go on.
+/// Runs one phase: posts `bytes` for all ranks, and calls `take` while the others' posts stay unchanged.
 template <typename Take>
 Outcome phase(NcclSide &side, const CallHeader &call, const char *given, std::size_t bytes, const Take &take) {
     const uint64_t number = ++side.phase;
@@ -55,7 +55,8 @@ Outcome phase(NcclSide &side, const CallHeader &call, const char *given, std::si
     return Outcome::kDone;
 }
 
-/// One after another, from another rank for each chunk and with a rounding each time: not the library's order.
+/// Adds the slots one after another, and rounds each time. The chunk decides which rank is first. So the order differs
+/// from the library's.
 void reduce_slots(const NcclSide &side, const CallHeader &call, uint64_t first, uint64_t elements, char *to) {
     const reduce::FloatEnvironment environment;
     const reduce::Operation operation = {call.dtype, static_cast<reduce::Op>(call.op), 1};
@@ -69,7 +70,7 @@ void reduce_slots(const NcclSide &side, const CallHeader &call, uint64_t first, 
     }
 }
 
-/// A collective on resolved addresses. `parts`: how many stretches of `elements` are dealt with, one after another.
+/// A collective on resolved addresses. `parts`: how many ranges of `elements` it handles, one after another.
 class Run {
   public:
     Run(NcclSide &side, const CallHeader &call, const char *from, char *to)
@@ -152,7 +153,7 @@ Outcome do_collective(NcclSide &side, const NcclCall &call) {
     return Run(side, header, from, to).all();
 }
 
-/// A message under way, chunk by chunk. An empty one is one chunk.
+/// A message in progress, chunk by chunk. An empty message is one empty chunk.
 struct Message {
     const NcclCall &call;
     char *data;
@@ -163,7 +164,7 @@ struct Message {
     bool sends() const { return call.header.what == Collective::kSend; }
 };
 
-/// Moves a chunk if there is room or something has come; false for a message of another kind than was asked for.
+/// Moves a chunk if there is room for it or one has come. Returns false if a message of another kind has come.
 bool move_on(const NcclSide &side, Message &message) {
     const int32_t peer = message.call.header.root;
     Mailbox &box = message.sends() ? side.shared.mail[side.rank][peer] : side.shared.mail[peer][side.rank];
@@ -191,7 +192,7 @@ Outcome do_messages(const NcclSide &side, std::vector<Message> &messages) {
     bool mismatch = false;
     const auto all_done = [&] {
         bool done = true;
-        uint64_t busy[2] = {0, 0}; // mailboxes, by peer, in which an earlier message is still on its way
+        uint64_t busy[2] = {0, 0}; // bits of peers whose mailbox still holds an earlier message
         for (Message &message : messages) {
             const uint64_t peer = uint64_t{1} << message.call.header.root;
             uint64_t &earlier = busy[message.sends() ? 1 : 0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communicator of the fake does when a stream comes to it. By one thread at a time per communicator.
+// The work of a simulated NCCL operation, when its stream reaches it. One thread at a time per communicator.
 #pragma once
 
 #include "nccl_shared.h"
@@ -10,24 +10,24 @@
 namespace fake_gpu {
 
 struct NcclCall {
-    CallHeader header; // root: of messages, the peer
+    CallHeader header; // for messages, root is the peer
     const void *from = nullptr;
     void *to = nullptr;
 };
 
-/// One rank's side.
+/// One rank's part of a communicator.
 struct NcclSide {
     Shared &shared;
     int32_t device;
     int32_t ranks;
     int32_t rank;
     const std::atomic<bool> &aborted;
-    uint64_t phase = 0; // of collectives, so far
+    uint64_t phase = 0; // the last phase of collectives
 };
 
 enum class Outcome { kDone, kAborted, kMismatch, kIllegalAddress };
 
-/// Collectives one after another, then all messages at once. Waits for the others for as long as nobody aborts.
+/// Runs the collectives one after another, then all messages at once. Waits for the other ranks until somebody aborts.
 Outcome do_calls(NcclSide &side, const std::vector<NcclCall> &calls);
 
 } // namespace fake_gpu

@@ -19,11 +19,11 @@
 #include <thread>
 #include <vector>
 
-/// Shared by its handle and its thread.
+/// A stream's handle and its thread share it.
 struct mdist_gpu_stream {
     struct Entry {
         fake_gpu::Job job;
-        bool always; // also when the GPU has failed
+        bool always; // run it even if the GPU has failed
     };
 
     int32_t device = 0;
@@ -33,8 +33,8 @@ struct mdist_gpu_stream {
     std::deque<Entry> entries;
     uint64_t given = 0;
     uint64_t done = 0;
-    bool last = false;                          // no more will come
-    std::shared_ptr<fake_gpu::Capture> capture; // it is recorded
+    bool last = false;                          // no more entries will come
+    std::shared_ptr<fake_gpu::Capture> capture; // set while the stream is recorded
 };
 
 namespace fake_gpu {
@@ -45,10 +45,10 @@ using Shared = std::shared_ptr<mdist_gpu_stream>;
 struct State {
     std::mutex lock;
     std::condition_variable job_ended;
-    std::map<int32_t, uint64_t> running;                    // jobs, by GPU
-    std::map<int32_t, int> errors;                          // of GPUs
-    std::map<const mdist_gpu_stream *, Shared> streams;     // with a handle
-    std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // perhaps still at work
+    std::map<int32_t, uint64_t> running;                    // number of jobs, by GPU
+    std::map<int32_t, int> errors;                          // by GPU that has failed
+    std::map<const mdist_gpu_stream *, Shared> streams;     // those that have a handle
+    std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // they may still be running jobs
     uint64_t made = 0;
     uint64_t graphs = 0;
 };
@@ -84,7 +84,7 @@ int job_fault(int32_t device) {
     }
 }
 
-/// False of a GPU that has failed.
+/// Returns false if the GPU has failed.
 bool begin_job(int32_t device) {
     State &all = state();
     const std::lock_guard guard(all.lock);
@@ -141,7 +141,7 @@ std::shared_ptr<Capture> capture_of(const Shared &stream) {
     return stream->capture;
 }
 
-/// A wait for an event of that capture.
+/// Makes the stream wait for an event of a capture.
 int join(const Shared &stream, const Mark &mark) {
     {
         const std::lock_guard guard(stream->lock);
@@ -225,7 +225,7 @@ int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
 int stream_query(int32_t device, mdist_gpu_stream *handle) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
-    const bool done = is_done(*stream); // asked first: what failed is told by the question that finds it done
+    const bool done = is_done(*stream); // before the error: a query that finds the stream done also reports a failure
     if (const int error = reported_error(device)) return error;
     if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureUnsupported);
     return done ? kOk : kNotReady;

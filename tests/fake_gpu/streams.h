@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: threads that do their jobs in order; events between them; and GPUs, which fail for good. Any thread.
+// Streams: threads that run their jobs in order. Also the events between them, and the state of GPUs. Any thread.
 //
-// A job that fails takes its GPU with it: from then on jobs are not done any more, but events still happen, so that
-// whoever waits finds out. Threads are never joined; one ends with its stream's last job.
+// If a job fails, its GPU fails for good. From then on its jobs do not run. Its events still happen, so that a thread
+// that waits for one finds out. Threads are never joined; each ends after its stream's last job.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -12,15 +12,16 @@
 
 namespace fake_gpu {
 
-/// Gives 0, or the number of the error that its GPU has from then on.
+/// Returns 0, or the error with which its GPU fails.
 using Job = std::function<int()>;
 
-/// 0, or what its GPU has failed of.
+/// Returns 0, or the error with which the GPU has failed.
 int device_error(int32_t device);
-/// The same for who is told: what jobs had begun has ended then, as CUDA ends kernels before it says what is wrong.
+/// The same, for errors that are reported to the caller. First waits until all jobs that have begun have ended, since
+/// CUDA, too, ends kernels before it reports an error.
 int reported_error(int32_t device);
 void fail_device(int32_t device, int error);
-/// All sound again.
+/// Makes all GPUs work again.
 void mend_devices();
 
 int stream_create(int32_t device, mdist_gpu_stream **stream);
@@ -28,14 +29,14 @@ int stream_destroy(int32_t device, mdist_gpu_stream *stream);
 int stream_query(int32_t device, mdist_gpu_stream *stream);
 int stream_wait(int32_t device, mdist_gpu_stream *stream, mdist_gpu_event *event);
 int push(int32_t device, mdist_gpu_stream *stream, Job job);
-/// The same of a job that is another one each time it is launched, should it be recorded.
+/// The same for jobs with state. If it is recorded, each launch makes a new job.
 int push_made(int32_t device, mdist_gpu_stream *stream, std::function<Job()> make);
-/// Returns when all that a stream was given before is done.
+/// Returns when the stream has done everything that it was given before.
 void wait_for_stream(int32_t device, mdist_gpu_stream *stream);
 /// The same for all streams of a GPU.
 void wait_for_streams(int32_t device);
 
-/// What streams are given between the two is recorded, not done (capture.h).
+/// Work that streams are given between these two calls is recorded, not done (capture.h).
 int capture_begin(int32_t device, mdist_gpu_stream *stream);
 int capture_end(int32_t device, mdist_gpu_stream *stream, void **graph);
 int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, kernels and errors of the fake.
+// Streams, events, kernels and errors of simulated GPUs.
 #include "fake_test.h"
 
 namespace {
@@ -153,7 +153,7 @@ void errors_of_jobs_are_for_good(void **) {
     assert_int_equal(gpu.fill(0, worker.data, 1, 4, worker.stream), 0);
     assert_int_equal(gpu.kind(finish(0, worker.stream)), MDIST_GPU_FATAL);
     assert_int_equal(gpu.kind(gpu.copy(0, &host, worker.data, 4, worker.stream)), MDIST_GPU_FATAL);
-    assert_int_equal(gpu.copy(1, other.data, &host, 4, other.stream), 0); // another GPU goes on
+    assert_int_equal(gpu.copy(1, other.data, &host, 4, other.stream), 0); // another GPU still works
     assert_int_equal(finish(1, other.stream), 0);
     assert_true(host == 5);
     fake().controls.reset();
@@ -161,7 +161,7 @@ void errors_of_jobs_are_for_good(void **) {
     assert_int_equal(finish(0, worker.stream), 0);
 }
 
-/// However the question and the failure meet.
+/// Queries and failures in every order.
 void a_stream_that_is_done_tells_what_failed_on_it(void **) {
     const mdist_gpu_api &gpu = fake().gpu;
     Worker worker(0, 1);
@@ -275,7 +275,7 @@ void memory_that_is_out_of_reach_is_an_illegal_address(void **) {
     assert_int_equal(can, 0);
     assert_int_equal(gpu.can_reach(0, 0, &can), 0);
     assert_int_equal(can, 1);
-    assert_int_equal(gpu.copy(0, worker.data, other.data, 4, worker.stream), 0); // a copy gets there all the same
+    assert_int_equal(gpu.copy(0, worker.data, other.data, 4, worker.stream), 0); // copies need no access
     assert_int_equal(finish(0, worker.stream), 0);
     assert_int_equal(gpu.fill(0, other.data, 0, 4, worker.stream), 0);
     assert_int_equal(gpu.kind(finish(0, worker.stream)), MDIST_GPU_FATAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's two tables.
+// The two tables of the simulated GPU.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -7,7 +7,7 @@
 namespace fake_gpu {
 
 extern const mdist_gpu_api gpu_table;
-/// NCCL's, or null and why not.
+/// Returns NCCL's table, or null and the reason.
 const mdist_nccl_api *nccl_table(const char **reason);
 uint64_t live_comms();
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast kernels move memory, beside a plain copy on the same GPU: bytes read and written, the middle of 21 runs.
+// Measures how fast kernels read and write memory, beside a plain copy on the same GPU. Each figure is the median of 21
+// runs.
 //
-//     bandwidth [--most BYTES]      of an array; 512 MiB if not said
+//     bandwidth [--most BYTES]      size of the largest array; default 512 MiB
 #include <mdist/collective.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace mdist::gpu_test {
 namespace {
 
 constexpr int kRuns = 21;
-/// "4300", "12.5": three digits or more.
+/// Formats a rate with at least three digits: "4300", "12.5".
 std::string rounded(double number) {
     return number >= 100 ? text(std::llround(number)) : exact_text(std::round(10 * number) / 10);
 }
@@ -35,7 +36,7 @@ class Stopwatch {
     Stopwatch(const Stopwatch &) = delete;
     Stopwatch &operator=(const Stopwatch &) = delete;
 
-    /// Milliseconds of what is put on the stream, in the middle.
+    /// Returns the median time in ms of the work that this function puts on the stream.
     double measure(const std::function<int()> &put) const {
         std::vector<float> times(kRuns);
         for (int i = 0; i < 3; ++i) gpu_.require(put(), "warming up");
@@ -70,7 +71,7 @@ class Bandwidth {
         gpu_.checks().ok("bandwidth copy", text(rounded(copy_rate_), " GB/s of ", bytes_ >> 20, " MiB"));
     }
 
-    /// All-reduce of logical devices: all read, and all written.
+    /// An all-reduce of logical devices: all arrays are read, and all are written.
     void reduce(int32_t dtype, int32_t op, uint32_t count) {
         const std::vector<const void *> sources = addresses<const void *>(count);
         const std::vector<void *> destinations = addresses<void *>(count);
@@ -85,7 +86,7 @@ class Bandwidth {
                [&] { return gpu_.api().reduce(gpu_.device(), &reduction, 1, gpu_.stream()); });
     }
 
-    /// Tensors of a model into a bucket: most small, some large.
+    /// Packs the tensors of a model into a bucket: most are small, some large.
     void pack() {
         std::vector<mdist_gpu_stretch> stretches;
         std::size_t at = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs for a machine with a GPU share: a line for each check, a GPU by the module's table, memory of it.
+// Shared parts of the programs for a machine with a GPU: a line for each check, and a GPU and its memory through the
+// module's table.
 //
-// The module is the one the library finds ($MDIST_CUDA_MODULE); nothing of CUDA is linked. Exit status: 0 if all is
-// well, 1 if not, 77 where there is no GPU, 78 where there are fewer than it takes.
+// The module is the one that the library finds ($MDIST_CUDA_MODULE); the programs do not link CUDA. Exit status: 0 if
+// all checks pass, 1 if not, 77 if there is no GPU, 78 if there are fewer GPUs than the program needs.
 #pragma once
 
 #include "device/gpu/module.h"
@@ -17,14 +18,14 @@ namespace mdist::gpu_test {
 inline constexpr int kNoGpu = 77;
 inline constexpr int kTooFewGpus = 78;
 
-/// One line each: "ok NAME DETAIL", "not ok NAME DETAIL" or "skip NAME REASON".
+/// Each prints one line: "ok NAME DETAIL", "not ok NAME DETAIL" or "skip NAME REASON".
 class Checks {
   public:
     void ok(const std::string &name, const std::string &detail);
     void failed(const std::string &name, const std::string &detail);
     void skipped(const std::string &name, const std::string &reason);
     void check(bool right, const std::string &name, const std::string &detail);
-    /// The last line, "N ok, N failed, N skipped", and the exit status.
+    /// Prints the last line, "N ok, N failed, N skipped", and returns the exit status.
     int finish() const;
 
   private:
@@ -33,10 +34,10 @@ class Checks {
     int skipped_ = 0;
 };
 
-/// A GPU and a stream of it. What goes wrong ends the program with a line: hardly anything after it would be right.
+/// A GPU and a stream of it. An error prints a line and ends the program, since later results would be wrong, too.
 class Gpu {
   public:
-    /// Exits with 77 where there is none.
+    /// Exits with 77 if there is no such GPU.
     explicit Gpu(Checks &checks);
     ~Gpu();
     Gpu(const Gpu &) = delete;
@@ -52,10 +53,10 @@ class Gpu {
 
     void require(int error, const char *what) const;
     void require_nccl(const mdist_nccl_api &nccl, int error, const char *what) const;
-    /// Until all on the stream is done; two minutes at most.
+    /// Waits until the stream has done all its work, at most two minutes.
     void wait() const { wait(stream_); }
     void wait(mdist_gpu_stream *stream) const;
-    /// Keeps a card busy until its clocks are up, before what is timed.
+    /// Keeps a card busy until its clocks have risen. Call it before a measurement.
     void warm_up() const;
     void upload(void *to, const void *from, std::size_t bytes) const;
     void download(void *to, const void *from, std::size_t bytes) const;
@@ -91,7 +92,7 @@ class Memory {
     void *data_ = nullptr;
 };
 
-/// The value of "--NAME VALUE" among a program's arguments, or what it is if not said.
+/// Returns the value of "--NAME VALUE" in a program's arguments, or the default.
 uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise);
 
 } // namespace mdist::gpu_test

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of GPU memory on one card: logical devices against the CPU bit for bit, and NCCL with one rank from its
-// start to its end.
+// Collectives of GPU memory on one card: logical devices give the bits of the CPU, and NCCL with one rank starts, works
+// and ends.
 //
-//     collectives [--most ELEMENTS]      the largest arrays; 2^22 if not said
+//     collectives [--most ELEMENTS]      size of the largest arrays; default 2^22
 #include "comm/lanes_support.h"
 
 #include "checks.h"
@@ -93,7 +93,7 @@ void check_nccl(Checks &checks, std::size_t elements) {
     checks.ok("NCCL ends", "finalized");
 }
 
-/// Behind a kernel that takes two seconds, with a limit of a fifth of one.
+/// A collective after a kernel that takes 2 s, with a timeout of 0.2 s.
 void check_abort(Checks &checks) {
     std::string reason;
     if (nccl_api(reason) == nullptr) return checks.skipped("NCCL aborted in flight", reason);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An image of some of the GPU's memory: arrays with gaps between them, the same on the host and on the GPU. A kernel
-// changes one, the host's own code the other, and afterwards all bytes must be alike, those of the gaps too.
+// An image of GPU memory: arrays with gaps between them, once on the host and once on the GPU. A kernel changes one,
+// and the host's own code the other. Afterwards all bytes must be equal, also those of the gaps.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,8 @@
 
 namespace mdist::gpu_test {
 
-/// How arrays lie: on multiples of 256 bytes, all equally far behind such, multiples of their elements, or anywhere.
+/// Where arrays begin: at multiples of 256 bytes, all at the same distance after such a multiple, at multiples of their
+/// element size, or anywhere.
 enum class Lie { kAligned, kAlike, kElements, kAnywhere };
 inline constexpr Lie kLies[] = {Lie::kAligned, Lie::kAlike, Lie::kElements, Lie::kAnywhere};
 
@@ -21,7 +22,7 @@ class Image {
   public:
     Image(const Gpu &gpu, Random &random, Lie lie) : gpu_(gpu), random_(random), lie_(lie), alike_(random() % 16) {}
 
-    /// The number of the new array. Filled with elements that find what is wrong.
+    /// Adds an array and returns its number. Its elements are chosen to expose mistakes.
     std::size_t add(int32_t dtype, std::size_t elements) {
         const std::size_t size = dtype_size(dtype);
         std::size_t shift = 0;
@@ -44,7 +45,7 @@ class Image {
     char *on_gpu(std::size_t array) const { return memory_[0].data() + offsets_[array]; }
     unsigned char *on_host(std::size_t array) { return bytes_.data() + offsets_[array]; }
 
-    /// Waits for the stream. Where the two differ first, or "".
+    /// Waits for the stream. Returns where the two differ first; "" if they are equal.
     std::string difference() const {
         std::vector<unsigned char> found(bytes_.size());
         gpu_.download(found.data(), memory_[0].data(), found.size());

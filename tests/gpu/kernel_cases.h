@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single cases of kernels: each says what differs, or "".
+// Single cases of kernels. Each returns what differs, or "".
 #pragma once
 
 #include "image.h"
@@ -21,11 +21,12 @@ struct CastCase {
     Lie lie;
 };
 
-/// Two destinations, of which one is the last source.
+/// Two destinations; one of them is the last source.
 std::string reduction_difference(const Gpu &gpu, Random &random, const ReductionCase &one);
 std::string many_reductions_difference(const Gpu &gpu, Random &random, std::size_t count);
 std::string cast_difference(const Gpu &gpu, Random &random, const CastCase &one);
-/// Between places, and from run to run; from the CPU's sum by more than its order explains.
+/// Compares sums at different addresses, of different runs, and with the CPU's sum. From the last they may differ only
+/// as much as the order of summation explains.
 std::string squares_difference(const Gpu &gpu, Random &random, int32_t dtype, std::size_t elements);
 
 } // namespace mdist::gpu_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel of the GPU module against the library's arithmetic on the CPU, bit for bit.
 //
-//     kernels [--most ELEMENTS]      the largest arrays; 2^27 if not said, and 4096 on the fake
+//     kernels [--most ELEMENTS]      size of the largest arrays; default 2^27, on a simulated GPU 4096
 #include <mdist/collective.h>
 #include <mdist/variable.h>
 
@@ -28,7 +28,7 @@ constexpr struct {
     const char *name;
 } kOps[] = {{MDIST_SUM, "sum"}, {MDIST_MEAN, "mean"}, {MDIST_MIN, "min"}, {MDIST_MAX, "max"}, {MDIST_PROD, "prod"}};
 
-/// Sizes beside those where kernels change their ways.
+/// Sizes around those at which kernels change how they work.
 std::vector<std::size_t> sizes(Random &random, std::size_t most) {
     std::vector<std::size_t> all = {0, 1, 7, 15, 16, 17, 255, 1000 + random() % 64, 4096, 8191 + random() % 4};
     if (most > 100000) all.push_back(70000 + random() % 64);
@@ -132,7 +132,7 @@ void check_casts(const Gpu &gpu, Random &random) {
     }
 }
 
-/// The instructions that convert halves, on every half and on floats that lie between them.
+/// Checks the instructions that convert 16-bit floats: on all of them, and on floats between them.
 void check_every_half(const Gpu &gpu) {
     constexpr std::size_t kHalves = 0x10000;
     std::vector<uint16_t> halves(kHalves);
@@ -151,7 +151,7 @@ void check_every_half(const Gpu &gpu) {
         const double value = reduce::half_to_double(halves[i]);
         if (std::isnan(value) ? !std::isnan(wide[i]) : static_cast<double>(wide[i]) != value) ++wrong;
     }
-    for (int beside = -2; beside <= 2; ++beside) { // of the middle between a half and the next
+    for (int beside = -2; beside <= 2; ++beside) { // around the middle between a half and the next one
         for (std::size_t i = 0; i < kHalves; ++i) {
             const auto value = static_cast<float>(reduce::half_to_double(halves[i]));
             const uint32_t bits = cuda::same_bits<uint32_t>(value) + 0x1000 + static_cast<uint32_t>(beside);
@@ -198,7 +198,7 @@ void check_copies(const Gpu &gpu, Random &random) {
     }
 }
 
-/// Numbers of elements that 32 bits do not hold.
+/// Numbers of elements that do not fit in 32 bits.
 void check_beyond_32_bits(const Gpu &gpu, std::size_t most) {
     const char *const name = "reduce more than 2^32 elements";
     constexpr std::size_t kElements = (std::size_t{1} << 32) + 4099;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, memory, recorded work and NCCL with one rank, by the module's tables.
+// Streams, events, memory, recorded work and NCCL with one rank, through the module's tables.
 #include <mdist/collective.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void check_order(const Gpu &gpu) {
     gpu.checks().check(api.event_query(gpu.device(), events[0]) == 0, "event never recorded has happened", "");
     const Memory memory(gpu, kBytes);
     std::vector<unsigned char> found(kBytes);
-    // What is used for the first time may be loaded then, which waits for the GPU.
+    // CUDA may load a kernel at its first use, which waits for the GPU.
     gpu.require(api.fill(gpu.device(), memory.data(), 0, kBytes, gpu.stream()), "fill");
     gpu.require(api.spin(gpu.device(), 1, gpu.stream()), "spin");
     gpu.wait();
@@ -67,7 +67,7 @@ void check_kinds(const Gpu &gpu) {
     void *much = nullptr;
     const int error = api.allocate(gpu.device(), std::size_t{1} << 44, &much);
     gpu.checks().check(api.kind(error) == MDIST_GPU_OUT_OF_MEMORY && much == nullptr, "out of memory is told", "");
-    gpu.wait(); // and nothing else suffers
+    gpu.wait(); // nothing else has failed
 }
 
 void check_reservation(const Gpu &gpu) {
@@ -162,7 +162,7 @@ class Alone {
     Alone(const Alone &) = delete;
     Alone &operator=(const Alone &) = delete;
 
-    /// Until the last call is no longer in progress.
+    /// Waits until the last call is no longer in progress.
     void settle(const char *what) const {
         gpu_.poll(what, [&] {
             int error = 0;

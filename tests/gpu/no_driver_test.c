@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real GPU module where there is no driver: it loads, says why there are no GPUs, and leaves nothing behind. */
+/* The real GPU module without a driver: it loads, says why there are no GPUs, and leaves nothing behind. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <setjmp.h>

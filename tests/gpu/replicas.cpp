@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replicas of one GPU by the public API: collectives of device memory right and fast, graphs, and many steps that
-// leave nothing behind.
+// Replicas on one GPU, through the public API: results and speed of collectives of GPU memory, graphs, and many steps
+// without a leak.
 //
-//     replicas [--most BYTES] [--steps N]      of an array, 256 MiB if not said; 100000
+//     replicas [--most BYTES] [--steps N]      size of the largest array (default 256 MiB), steps (default 100000)
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kGoal = 0.8; // of a copy's rate
 
-/// Bytes read and written per second by copies of a replica's step.
+/// Returns the bytes per second that copies in a replica's step read and write.
 double copy_rate(std::size_t bytes) {
     constexpr int kTimes = 20;
     const Strategy strategy("gpu:0", "auto");
@@ -61,7 +61,7 @@ void check_rates(const Gpu &gpu, std::size_t bytes) {
     }
 }
 
-/// What a graph records: an addition of the module's, and a collective of the sum.
+/// The body of a graph: an addition with a kernel of the module, and a collective of the sum.
 struct Recorded {
     const Gpu &gpu;
     float *one, *sum, *result;
@@ -114,7 +114,7 @@ void check_graph(const Gpu &gpu, const char *implementation, const std::string &
     gpu.checks().check(wrong.empty(), name, wrong);
 }
 
-/// What a process has, to be compared with what it has later.
+/// The resources of this process, for a comparison with later.
 struct Holdings {
     uint64_t free_on_gpu;
     uint64_t resident;
@@ -132,7 +132,7 @@ Holdings holdings(const Gpu &gpu) {
             entries_of("/proc/self/task")};
 }
 
-/// Memory that comes and goes, a started all-reduce and one that is waited for, and a copy to the host.
+/// Allocates and frees memory, runs a started and a blocking all-reduce, and copies to the host.
 void busy_step(mdist_replica_t *replica, const Strategy &strategy, uint32_t r, const std::vector<Array> &arrays) {
     constexpr uint64_t kElements = 1000;
     const mdist_buffer_t buffer = {arrays[r].data(), kElements, MDIST_FLOAT32, 0};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// All GPUs of a machine in one process, by the public API: collectives by NCCL and by the library's own kernels, which
-// reach from one GPU into others; variables, whose memory is reserved, among their arrays; the rate of the links.
+// All GPUs of a machine in one process, through the public API: collectives by NCCL and by the library's own kernels,
+// which access the memory of other GPUs; also on variables, which lie in reserved memory; and the bandwidth of the
+// links.
 //
-//     several [--most BYTES]      of an array whose rate is measured; 256 MiB if not said
+//     several [--most BYTES]      size of the array for bandwidth; default 256 MiB
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -20,7 +21,7 @@ std::string all_gpus(int32_t count) {
     return devices;
 }
 
-/// What one GPU sends at most, in GB/s: NVLink of its generation. 0: not known.
+/// The most that one GPU can send, in GB/s, with the NVLink of its generation. 0: not known.
 int link_bound(const Gpu &gpu) {
     mdist_gpu_info info = {};
     gpu.require(gpu.api().device_info(gpu.device(), &info), "asking what the GPU is");
@@ -43,7 +44,7 @@ void measure(const Gpu &gpu, const Strategy &strategy, const std::string &name, 
                                                   " MiB; NVLink of such a GPU has ", link_bound(gpu), " each way"));
 }
 
-/// The sum of variables that hold 1, 2, ... on their replicas, in the memory that they have.
+/// Sums variables that hold 1, 2 ... on their replicas, in place.
 void add_variables(const Strategy &strategy) {
     constexpr std::size_t kElements = std::size_t{3} << 20; // more than one page
     std::vector<float> zeros(kElements);

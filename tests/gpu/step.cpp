@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step of one replica costs beside the same work put on a stream by hand: an empty one, a kernel that does
-// nothing much, and ten of them. The middle of many runs; both wait for their work in the same way.
+// Measures a step of one replica beside the same work put on a stream without the library: an empty step, a short
+// kernel, and ten of them. Figures are medians of many runs. Both wait for their work in the same way.
 #include <mdist/mdist.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
     const std::string name = text("step of ", work.kernels, work.kernels == 1 ? " kernel" : " kernels");
     const std::string detail = text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
                                     exact_text(std::round(100 * in_step / by_hand) / 100));
-    // A fake's threads need cores, so what it costs says nothing.
+    // The threads of a simulated GPU need cores, so their times mean nothing.
     gpu.checks().check(well && (gpu.is_fake() || in_step - by_hand <= kMostBesideUs), name, detail);
 }
 

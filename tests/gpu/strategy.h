@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies on GPUs, and memory of their replicas, by the public API alone. What goes wrong is thrown, in words.
+// Strategies on GPUs, and memory of their replicas, through the public API only. Errors are thrown with their message.
 #pragma once
 
 #include <mdist/mdist.h>
@@ -15,10 +15,10 @@
 
 namespace mdist::gpu_test {
 
-/// Throws what the error says, and frees it.
+/// Throws the error's message, and frees the error.
 void well(mdist_status_t status, mdist_error_t *error);
 
-/// Memory on the device of a replica.
+/// Memory on a replica's device.
 class Array {
   public:
     Array(mdist_strategy_t *strategy, uint32_t replica, std::size_t bytes);
@@ -36,7 +36,7 @@ class Array {
 
 class Strategy {
   public:
-    /// `implementation`: of communication, or "auto".
+    /// `implementation`: the value of communication.implementation.
     Strategy(const std::string &devices, const std::string &implementation);
     ~Strategy() { mdist_strategy_destroy(strategy_); }
     Strategy(const Strategy &) = delete;
@@ -45,7 +45,7 @@ class Strategy {
     mdist_strategy_t *get() const { return strategy_; }
     uint32_t replicas() const { return mdist_strategy_local_replica_count(strategy_); }
     Array allocate(uint32_t replica, std::size_t bytes) const { return {strategy_, replica, bytes}; }
-    /// One step, body(replica, its number) on each.
+    /// Runs one step: body(replica, its number) on each replica.
     using Body = std::function<void(mdist_replica_t *, uint32_t)>;
     void run(const Body &body) const;
 
@@ -53,16 +53,16 @@ class Strategy {
     mdist_strategy_t *strategy_ = nullptr;
 };
 
-/// One-dimensional, wherever the memory is.
+/// Describes memory as a tensor of one dimension, wherever the memory lies.
 mdist_tensor_t tensor_of(void *data, mdist_dtype_t dtype, std::size_t elements);
 void all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t &in, const mdist_buffer_t &out);
 
-/// A check for each type: every operation that has exact results, on all replicas, against what they must be. Then one
-/// of the exchanges.
+/// Makes a check for each type: all operations with exact results, on all replicas. Then a check of the collectives
+/// that only exchange data.
 void check_types(Checks &checks, const Strategy &strategy, const std::string &name);
 void check_exchanges(Checks &checks, const Strategy &strategy, const std::string &name);
 
-/// Bytes of one all-reduce of all replicas per second, counted once, the best of some steps of many.
+/// Returns the bytes per second of an all-reduce (the bytes of one replica), the best of several steps.
 double all_reduce_rate(const Strategy &strategy, mdist_dtype_t dtype, std::size_t bytes);
 
 } // namespace mdist::gpu_test

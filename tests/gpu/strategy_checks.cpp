@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of device memory by the public API, with numbers whose results are exact in every type and order.
+// Collectives of device memory through the public API, with numbers whose results are exact in every type and order.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -36,7 +36,7 @@ void encode(int32_t dtype, double number, unsigned char *to) {
     else if (dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16)
         std::memcpy(to, &half, sizeof half);
     else
-        std::memcpy(to, &whole, dtype_size(dtype)); // little-endian; what is too large wraps
+        std::memcpy(to, &whole, dtype_size(dtype)); // little-endian; a number that is too large wraps around
 }
 
 double combined(mdist_reduce_op_t op, double a, double b) {
@@ -90,7 +90,7 @@ Bytes int32s(const std::vector<int32_t> &values) {
     return bytes;
 }
 
-/// What each replica has: its number, then room for what all have twice over.
+/// The memory of a replica: its number, then room for the numbers of all replicas, twice.
 struct Exchange {
     Array own, all, turned;
 };

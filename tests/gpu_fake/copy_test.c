@@ -9,10 +9,10 @@ static unsigned char pattern(size_t at) {
 }
 
 typedef struct Side {
-    mdist_tensor_t all; // bytes, with room around
+    mdist_tensor_t all; // bytes, with spare room on both sides
 } Side;
 
-/// Pageable, page-locked, of gpu:0 and of gpu:1.
+/// Pageable memory, page-locked memory, memory of gpu:0 and of gpu:1.
 static Side side_of(mdist_strategy_t *strategy, int kind, unsigned char *pageable) {
     mdist_error_t *error = NULL;
     Side side;
@@ -98,7 +98,7 @@ static void copies_that_cannot_be_are_refused(void **state) {
     wrong = here;
     wrong.dtype = MDIST_INT32;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_tensor_copy(&there, &wrong, &error));
-    wrong = on_gpu(room, MDIST_FLOAT32, 8, 1); // what it is not
+    wrong = on_gpu(room, MDIST_FLOAT32, 8, 1); // it is not on gpu:1
     assert_int_equal(mdist_tensor_copy(&there, &wrong, &error), MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "from is said to lie on gpu:1, but its memory is the host's");
     mdist_error_free(error);
@@ -138,7 +138,7 @@ static void memory_of_a_replica_is_zero_and_of_its_gpu(void **state) {
         float numbers[1000];
         for (int i = 0; i < 1000; ++i) numbers[i] = 1;
         const mdist_tensor_t host = tensor_of(numbers, MDIST_FLOAT32, 1000);
-        OK(mdist_tensor_copy(&ones, &host, &error)); // for who gets it next
+        OK(mdist_tensor_copy(&ones, &host, &error)); // for the next test that gets this memory
         mdist_free(memory);
     }
     void *nothing = NULL;

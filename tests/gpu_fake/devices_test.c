@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices a strategy has, by its keys, where there are two GPUs.
+// The devices that a strategy gets from its keys, with two GPUs.
 #include "gpu_support.h"
 
 static void expect_devices(mdist_strategy_t *strategy, const char *const *names, uint32_t count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack with memory of GPUs: seen in place both ways, and not believed unless it is there.
+// DLPack with GPU memory: shared in both directions, and refused if the memory is not where the tensor says.
 #include "../api/dlpack_support.h"
 #include "gpu_support.h"
 

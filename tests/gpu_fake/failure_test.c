@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong on a GPU fails the run, with words; and what hangs there ends by a deadline. The last test leaves
-// GPUs that nothing can be done with any more.
+// A failure on a GPU fails the run with a message, and a hang ends at a deadline. After the last test the GPUs cannot
+// be used any more.
 #include "gpu_support.h"
 
 enum { kReplicas = 2 };
@@ -22,7 +22,7 @@ static void tear_down(World *world) {
     for (uint32_t local = 0; local < kReplicas; ++local) mdist_free(world->memory[local].data);
 }
 
-/// Replica 1 copies from one half of its memory to the other, and takes no notice of what comes of it.
+/// Replica 1 copies from one half of its memory to the other, and ignores errors.
 static int32_t copy_halves(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     const uint32_t local = mdist_replica_local_index(replica);
@@ -41,7 +41,7 @@ static void a_call_that_fails_names_the_gpu_and_cudas_error(void **state) {
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
     World world;
     set_up(&world, strategy, "copy@1");
-    OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error)); // the step lives with it
+    OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error)); // the step handles it
     assert_int_equal(world.status[1], MDIST_ERR_DEVICE);
     fake->reset();
     const mdist_tensor_t host = tensor_of((float[4]){1, 2, 3, 4}, MDIST_FLOAT32, 4);
@@ -104,7 +104,7 @@ static void what_hangs_ends_by_the_deadline_of_the_run(void **state) {
         assert_int_equal(mdist_error_replica(error), 1);
         mdist_error_free(error);
         error = NULL;
-        fake->reset(); // it goes on
+        fake->reset(); // releases what hangs
         world.fault = NULL;
         OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error));
         tear_down(&world);
@@ -112,7 +112,7 @@ static void what_hangs_ends_by_the_deadline_of_the_run(void **state) {
     }
 }
 
-/// Fills its stream with what hangs, for a moment.
+/// Gives its stream work that hangs for a moment.
 static int32_t hang(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     void *stream = NULL;
@@ -125,7 +125,7 @@ static int32_t nothing(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Behind what hangs, from the GPU to ordinary memory of the host.
+/// Copies from the GPU to ordinary host memory, after work that hangs.
 static int32_t copy_behind_a_hang(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     float numbers[1000];
@@ -154,7 +154,8 @@ static void a_copy_to_the_host_ends_by_the_deadline(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Outside of steps the strategy's own deadline counts, and for what belongs to none that of the most patient one.
+/// Outside of steps, the strategy's own deadline applies. For calls without a strategy, the longest deadline of any
+/// strategy applies.
 static void the_deadline_of_a_run_ends_with_it(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -190,7 +191,7 @@ static void the_deadline_of_a_run_ends_with_it(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
-/// What was given back then is known to be free when the hang is over, and given to CUDA where memory is short.
+/// Memory that was freed during the hang is reused after it, and goes back to CUDA when memory is short.
 static void memory_is_short_while_something_hangs(void **state) {
     (void)state;
     mdist_error_t *error = NULL;

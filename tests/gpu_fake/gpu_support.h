@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of strategies on GPUs need: the fake, whose memory the host cannot touch, and ways into such memory and
-// out of it. Steps put kernels on their streams by the fake's own table.
+// Helpers for tests of strategies on simulated GPUs, whose memory the host cannot access: ways to read and write such
+// memory. Steps put kernels on their streams through the simulated GPU's own table.
 #pragma once
 
 #include "mdist_test.h"
@@ -13,7 +13,7 @@
 extern const mdist_gpu_api *gpus;
 extern const fake_gpu_controls *fake;
 
-/// Before anything of the library: all of this process is on that fake. Called by GPU_TESTS.
+/// Makes this process use a simulated GPU with these options. GPU_TESTS calls it before anything of the library.
 void load_fake(const char *options);
 
 MDIST_TEST_HELPER mdist_config_t *gpu_config(const char *devices) {
@@ -24,7 +24,7 @@ MDIST_TEST_HELPER mdist_config_t *gpu_config(const char *devices) {
     return config;
 }
 
-/// A strategy by a config, which is destroyed.
+/// Makes a strategy from a config, and destroys the config.
 MDIST_TEST_HELPER mdist_strategy_t *strategy_by(mdist_config_t *config) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = NULL;
@@ -44,7 +44,7 @@ MDIST_TEST_HELPER mdist_tensor_t on_gpu(void *data, mdist_dtype_t dtype, uint64_
     return tensor;
 }
 
-/// New memory of a replica's GPU with these elements.
+/// Allocates memory on a replica's GPU with these elements.
 MDIST_TEST_HELPER mdist_tensor_t floats_on(mdist_strategy_t *strategy, uint32_t local, const float *from,
                                            uint64_t count, int32_t gpu) {
     mdist_error_t *error = NULL;
@@ -56,7 +56,7 @@ MDIST_TEST_HELPER mdist_tensor_t floats_on(mdist_strategy_t *strategy, uint32_t 
     return to;
 }
 
-/// What lies there, wherever that is.
+/// Reads the content of a tensor, wherever it lies.
 MDIST_TEST_HELPER void floats_of(const mdist_tensor_t *tensor, float *to) {
     mdist_error_t *error = NULL;
     mdist_tensor_t host = *tensor;
@@ -66,7 +66,7 @@ MDIST_TEST_HELPER void floats_of(const mdist_tensor_t *tensor, float *to) {
     OK(mdist_tensor_copy(&host, tensor, &error));
 }
 
-/// All elements of a tensor are that.
+/// Asserts that all elements of a tensor have this value.
 MDIST_TEST_HELPER void expect_floats(const mdist_tensor_t *tensor, float wanted) {
     float numbers[4096];
     const uint64_t count = mdist_tensor_elements(tensor);
@@ -79,7 +79,7 @@ MDIST_TEST_HELPER void expect_floats(const mdist_tensor_t *tensor, float wanted)
         }
 }
 
-/// The fake was not used in any way that is not allowed.
+/// Asserts that nobody used the simulated GPU in a forbidden way.
 MDIST_TEST_HELPER void expect_no_problems(void) {
     char text[1024] = "";
     if (fake->problems(text, sizeof text) == 0) return;
@@ -87,7 +87,7 @@ MDIST_TEST_HELPER void expect_no_problems(void) {
     fail();
 }
 
-/// main() of a test on a fake with these options.
+/// main() of a test on a simulated GPU with these options.
 #define GPU_TESTS(options, ...)                           \
     int main(void) {                                      \
         const struct CMUnitTest tests[] = {__VA_ARGS__};  \

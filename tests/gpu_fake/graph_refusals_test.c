@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be recorded is refused, or asked each time; and what fails in a recording leaves nothing.
+// Recording: calls that cannot be recorded are refused, layouts that cannot record call the body each time, and a
+// failed recording leaves nothing behind.
 #include "graph_world.h"
 
 static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
@@ -8,7 +9,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return 0;
 }
 
-/// Everything that would have to wait for what has not happened.
+/// Makes every call that would have to wait for recorded work, which has not run.
 static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
@@ -74,7 +75,7 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     tear_down(&world, strategy);
 }
 
-/// On every layout that records nothing.
+/// Checks the layouts in which nothing is recorded.
 static int32_t sum_by_graph(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     float one = 1;
@@ -117,7 +118,7 @@ static void elsewhere_the_body_is_called_each_time(void **state) {
     expect_no_problems();
 }
 
-/// Whatever of a recording or a launch fails, the next one works.
+/// Whichever call of a recording or a launch fails, the next recording works.
 static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
     (void)state;
     const char *const faults[] = {"capture_begin@1", "capture_end@1", "graph_launch@1", "event_record@2"};
@@ -130,7 +131,7 @@ static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
         assert_int_equal(fake->plan(faults[i]), 1);
         assert_int_not_equal(mdist_run(strategy, by_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
         mdist_error_free(error);
-        world.note.text[0] = '\0'; // where it came first differs
+        world.note.text[0] = '\0'; // which call failed first may differ
         fake->reset();
         world.wanted = MDIST_OK;
         const mdist_tensor_t ones = world.ones;

@@ -12,7 +12,7 @@ static void what_was_recorded_is_done_again(void **state) {
         assert_int_equal(world.calls, 1);
         expect_floats(&world.sum, (float)(1 + i));
     }
-    world.key = 7; // another one
+    world.key = 7; // another graph
     run(strategy, by_graph, &world);
     assert_int_equal(world.calls, 2);
     expect_floats(&world.sum, 22);
@@ -42,7 +42,7 @@ static void graphs_stand_in_line_with_other_work(void **state) {
     tear_down(&world, strategy);
 }
 
-/// Started before the graph, in it, and waited for in it and behind it.
+/// Collectives started before the graph and in it, and waited for in it and after it.
 static int32_t start_and_wait(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
@@ -152,7 +152,7 @@ static void a_graph_that_is_forgotten_is_recorded_anew(void **state) {
     run(strategy, by_graph, &world);
     world.body = NULL;
     run(strategy, by_graph, &world);
-    run(strategy, by_graph, &world); // of which there is none
+    run(strategy, by_graph, &world); // that graph is already forgotten
     expect_floats(&world.sum, 2);
     world.body = count_up;
     run(strategy, by_graph, &world);
@@ -162,7 +162,7 @@ static void a_graph_that_is_forgotten_is_recorded_anew(void **state) {
     tear_down(&world, strategy);
 }
 
-/// Gives its memory back when a kernel that writes there was put on the stream.
+/// Puts a kernel on the stream that writes to some memory, and frees that memory.
 static int32_t fill_and_free(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     ++world->calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of recorded steps have in common: one replica, numbers on its GPU, and a body that counts them up.
+// Shared parts of tests of recorded steps: one replica, numbers on its GPU, and a body that adds to them.
 #pragma once
 
 #include "gpu_support.h"
@@ -11,8 +11,8 @@ typedef struct World {
     mdist_tensor_t host;
     float room[kCount];
     uint64_t key;
-    int calls;    // of the body
-    int32_t code; // that it returns
+    int calls;    // how often the body was called
+    int32_t code; // what the body returns
     mdist_work_t *work;
     mdist_variable_t *variable;
     mdist_status_t wanted;

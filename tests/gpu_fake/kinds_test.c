@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's workers are all on the CPU or all on GPUs: who is not like worker 0 is told, and does not join.
+// All workers of a job are on CPUs, or all are on GPUs. A worker that differs from worker 0 gets an error and does not
+// join.
 #include "gpu_support.h"
 
 #include <arpa/inet.h>
@@ -7,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Free at this moment.
+/// Returns a port that is free at this moment.
 static uint16_t some_port(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -18,7 +19,7 @@ static uint16_t some_port(void) {
     return ntohs(address.sin_port);
 }
 
-/// Of a worker of two; 0 if it fails with that status and words.
+/// Runs one of two workers. Returns 0 if it fails with that status and message.
 static int joins_in_vain(int rank, const char *devices, uint16_t port, mdist_status_t status, const char *words) {
     char store[32];
     mdist_error_t *error = NULL;
@@ -40,7 +41,7 @@ static int joins_in_vain(int rank, const char *devices, uint16_t port, mdist_sta
 static void workers_of_two_kinds_form_no_job(void **state) {
     (void)state;
     const uint16_t port = some_port();
-    const pid_t other = fork(); // before anything of the library
+    const pid_t other = fork(); // before any call of the library
     assert_true(other >= 0);
     if (other == 0)
         _exit(joins_in_vain(1, "gpu:0", port, MDIST_ERR_CONFIG, "\"devices = cpu\" there, \"devices = gpu\" here"));

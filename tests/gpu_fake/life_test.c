@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies on GPUs come and go, side by side, and with work under way; nothing is left behind.
+// Strategies on GPUs are created and destroyed, several at once and with work under way. Nothing is left behind.
 #include "gpu_support.h"
 
 enum { kCount = 1000 };
@@ -17,7 +17,7 @@ typedef struct World {
     mdist_strategy_t *strategy;
 } World;
 
-/// Results set again and again: the library's memory for them comes and goes with the stream far behind.
+/// Sets results again and again. The library allocates and frees memory for them long before the stream uses it.
 static int32_t set_often(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
@@ -71,8 +71,8 @@ static void strategies_leave_nothing_behind(void **state) {
         if (i == 3) after_first = live;
         assert_int_equal(live.reservations, 0);
         if (i <= 3) continue;
-        assert_int_equal(live.streams, after_first.streams); // those of the GPUs themselves, for copies
-        assert_true(live.blocks <= after_first.blocks + 8);  // kept for the next
+        assert_int_equal(live.streams, after_first.streams); // the GPUs' own streams, for copies
+        assert_true(live.blocks <= after_first.blocks + 8);  // kept for later strategies
     }
     expect_no_problems();
 }
@@ -90,7 +90,7 @@ static void strategies_share_a_gpu(void **state) {
     expect_no_problems();
 }
 
-/// Destroys everything while the stream is still to use it.
+/// Destroys everything before the stream has used it.
 static int32_t destroy_early(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;

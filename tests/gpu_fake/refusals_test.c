@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be done where there are GPUs is refused in words: memory of a GPU where only the host's will do, whatever
-// its tensor says, and calls by another way than the strategy's.
+// Wrong calls in a process with GPUs fail with a message: GPU memory where only host memory works (whatever its tensor
+// says), and a call that asks for another implementation than the strategy's.
 #include "gpu_support.h"
 
 #include <unistd.h>
 
-/// In memory of gpu:0, of the library and of no strategy.
+/// A tensor in memory of gpu:0, allocated by the library, without a strategy.
 static void *room;
 
 static int make_room(void **state) {
@@ -52,7 +52,7 @@ static void datasets_take_memory_of_the_host(void **state) {
     REFUSED(mdist_dataset_padded_batch(rows, 3, 0, &padding, 1, &out, &error), "padding 0 lies on gpu:0");
     REFUSED(mdist_dataset_map(rows, leave_alone, NULL, NULL, &there, 1, &out, NULL, &error), "output 0 is said to lie");
     OK(mdist_dataset_map(rows, leave_alone, NULL, NULL, &unsaid, 1, &out, NULL,
-                         &error)); // whose memory nobody looks at
+                         &error)); // which never uses that memory
     mdist_dataset_destroy(out);
     mdist_dataset_destroy(rows);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step puts on its replica's stream is done in order, and done when the step is left.
+// Work that a step puts on its replica's stream runs in order, and is done when the run returns.
 #include "gpu_support.h"
 
 enum { kReplicas = 2, kCount = 1000 };
@@ -12,7 +12,7 @@ typedef struct World {
     Note notes[kReplicas];
 } World;
 
-/// Keeps a stream busy, and then fills memory with ones (of bytes).
+/// Keeps a stream busy, and then fills memory with bytes of value 1.
 static int late_ones(void *stream, const mdist_tensor_t *memory) {
     const int32_t gpu = memory->device_index;
     return gpus->spin(gpu, 5000, (mdist_gpu_stream *)stream) != 0 ||
@@ -125,7 +125,7 @@ static void a_merge_waits_for_all_streams(void **state) {
     tear_down(&world, strategy);
 }
 
-/// The library's copy goes behind what was given to its own stream, then to the caller's.
+/// The library's copy runs after the work on its own stream, and then after the work on the caller's stream.
 static int32_t change_streams(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     const uint32_t local = mdist_replica_local_index(replica);

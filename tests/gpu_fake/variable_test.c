@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables whose copies lie on GPUs: made, written and read there and through the host.
+// Variables whose copies lie on GPUs: creating, writing and reading them, there and through the host.
 #include "gpu_support.h"
 
 #include <sched.h>
@@ -70,7 +70,7 @@ static void variables_are_written_from_the_host_and_from_gpus(void **state) {
         assign(strategy, variable, MDIST_ASSIGN_SET, 9, there);
         expect_copies(strategy, variable, 9);
         mdist_variable_destroy(variable);
-        mdist_tensor_t nothing = tensor_of(NULL, MDIST_FLOAT32, kCount); // zeros, where 9 was
+        mdist_tensor_t nothing = tensor_of(NULL, MDIST_FLOAT32, kCount); // zeros, in place of the 9
         variable = variable_of(strategy, "v", &nothing, MDIST_AGGREGATION_MEAN);
         expect_copies(strategy, variable, 0);
         mdist_variable_destroy(variable);
@@ -85,7 +85,7 @@ typedef struct World {
     Note notes[4];
 } World;
 
-/// Late work on the stream makes what is then assigned, from the GPU and from the host.
+/// Assigns values that late work on the stream computes, from the GPU and from the host.
 static int32_t assign_in_step(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;

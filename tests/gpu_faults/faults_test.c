@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any call to CUDA or NCCL may fail, at any time: a training program then gets an error that says so, ends, leaves
-// nothing behind, and works when it is begun again. One process for each fault, drawn by chance: MDIST_TEST_TIER=long
-// draws 5000. `gpu_faults SEED` repeats one.
+// Any call to CUDA or NCCL may fail at any time. A training program then gets an error that says so. It ends, leaves
+// nothing behind, and works when it is started again. Each random fault has a process of its own; MDIST_TEST_TIER=long
+// makes 5000. `gpu_faults SEED` repeats one.
 #include "training.h"
 
 #include "fake_gpu.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Functions of the tables. What a training program may ask of the module.
+/// The functions of the tables that a training program may call.
 static const char *const functions[] = {
     "device_count",
     "device_info",
@@ -78,7 +78,7 @@ static const struct {
 static const char *const kinds[] = {"failed", "out_of_memory", "invalid", "fatal"};
 
 static char folder[100] = "/tmp/mdist-gpu-faults-XXXXXX"; // this process's
-/// How often each function is called by a program that goes well.
+/// How often a program without a failure calls each function.
 static uint64_t calls[kLayouts][2][kFunctions];
 
 static Training training_of(int layout, int blocking) {
@@ -90,7 +90,7 @@ static Training training_of(int layout, int blocking) {
     return t;
 }
 
-/// Runs it in a fresh process whose GPUs are these; its exit status, which is 0 if all is well.
+/// Runs the function in a fresh process with these GPUs. Returns its exit status, 0 for success.
 static int in_child(int (*body)(const void *), const void *argument, int layout, unsigned seed) {
     const pid_t child = fork();
     if (child == 0) {
@@ -111,7 +111,7 @@ typedef struct Count {
     int layout, blocking, pipe;
 } Count;
 
-/// A program without faults, and how often it called what.
+/// Runs the program without faults, and counts its calls.
 static int count_calls(const void *argument) {
     const Count *count = argument;
     Training t = training_of(count->layout, count->blocking);
@@ -142,7 +142,7 @@ typedef struct Injection {
     char fault[80];
 } Injection;
 
-/// Always the same of a seed.
+/// A random number that depends only on the seed.
 static unsigned draw(unsigned *state, uint64_t below) {
     *state = *state * 1664525u + 1013904223u;
     return (unsigned)((*state >> 8) % below);
@@ -165,7 +165,7 @@ static Injection injection_of(unsigned seed) {
     return injection;
 }
 
-/// Whether an error is one that a program can be shown.
+/// Whether an error is a good one for a program to get.
 static const char *complaint(const Training *t) {
     if (t->status == MDIST_OK) return NULL;
     if (t->status == MDIST_ERR_INTERNAL) return "an internal error, or a wrong result";
@@ -181,7 +181,7 @@ static int fails(const char *what, const Injection *injection, const Training *t
     return 1;
 }
 
-/// The program once, whatever comes of it; 0 if that is all right.
+/// Runs the program once with the fault. Returns 0 if it behaves as it should.
 static int run_with_fault(const Injection *injection) {
     char problems[2000] = "";
     controls()->plan(injection->fault);
@@ -194,7 +194,7 @@ static int run_with_fault(const Injection *injection) {
     return 0;
 }
 
-/// And again without the fault.
+/// Runs it again, without the fault.
 static int run_without_fault(const Injection *injection) {
     char problems[2000] = "";
     controls()->reset();
@@ -211,8 +211,8 @@ static int has_more(const fake_gpu_live *now, const fake_gpu_live *before) {
            now->graphs > before->graphs;
 }
 
-/// Both by turns until one of them leaves no more than the one before; what keeps growing is a leak. (Pools grow until
-/// there is enough for every order in which things happen.) A GPU that is gone, or a count of GPUs, cannot be mended.
+/// Alternates the two until a round leaves no more than the round before. Memory that keeps growing is a leak. (Pools
+/// grow until they have enough for every order of events.) A GPU that is lost, or a failed count of GPUs, stays so.
 static int inject(const void *argument) {
     enum { kTurns = 12 };
     const Injection *injection = argument;
@@ -239,7 +239,7 @@ static int try_seed(unsigned seed) {
     return 1;
 }
 
-/// Every kSlices-th seed, in a process of its own.
+/// Runs every kSlices-th seed, each in a process of its own.
 static pid_t start_slice(unsigned first, unsigned count) {
     const pid_t child = fork();
     if (child != 0) return child;

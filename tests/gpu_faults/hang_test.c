@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU that never ends what it has begun: the training program is told in time, and can be ended.
+// A GPU whose work never ends: the training program gets an error in time, and can end.
 #include "training.h"
 
 #include <sys/wait.h>
@@ -14,11 +14,11 @@ static void plan_hang(void) {
     if (!controls()->plan(fault)) _exit(99);
 }
 
-/// The program, in whose first step a stream's job number `at` hangs; 0 if it ended as it should. In a child.
+/// Runs the program in a child. Job number `at` of a stream hangs in its first step. Returns 0 if it ends as it should.
 static int hang_at(const char *devices, unsigned at) {
     setenv("MDIST_FAKE_GPU", "devices=2", 1);
     setenv("MDIST_CUDA_MODULE", MDIST_TEST_FAKE_GPU, 1);
-    alarm(60); // whoever hangs, too
+    alarm(60); // in case the test itself hangs
     quiet_log();
     Training t = {0};
     t.devices = devices;
@@ -28,7 +28,7 @@ static int hang_at(const char *devices, unsigned at) {
     t.before_step = plan_hang;
     hangs_at = at;
     training_run(&t);
-    // What the step waited for itself is its own failure.
+    // If the step itself waited for the work, the failure is the step's.
     const int good = t.status == MDIST_ERR_TIMEOUT || t.status == MDIST_ERR_ABORTED || t.status == MDIST_ERR_CALLBACK;
     if (!good)
         fprintf(stderr, "%s, job %u: at %s: %s: %s\n", devices, at, t.at == NULL ? "the end" : t.at,

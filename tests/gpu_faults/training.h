@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small training program on GPUs that uses most of what they are used for, and checks what comes out. It goes on to
-// its end whatever fails, so that nothing is left.
+// A small training program that uses most of the library's functions for GPUs, and checks the results. After any
+// failure it still runs its clean-up, so nothing is left behind.
 #pragma once
 
 #include "mdist_test.h"
@@ -13,7 +13,7 @@
 enum { kParameters = 300, kMostReplicas = 2, kSteps = 2 };
 
 typedef struct Training {
-    const char *devices; // of one replica, or two
+    const char *devices; // for one replica or two
     const char *folder;  // for checkpoints
     const char *blocking;
     const char *timeout;
@@ -28,7 +28,7 @@ typedef struct Training {
     mdist_error_t *error;
 } Training;
 
-/// Of the fake, which is loaded.
+/// The controls of the simulated GPU, which is loaded already.
 MDIST_TEST_HELPER const fake_gpu_controls *controls(void) {
     void *file = dlopen(MDIST_TEST_FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
     void *symbol = file == NULL ? NULL : dlsym(file, FAKE_GPU_SYMBOL);
@@ -44,13 +44,13 @@ MDIST_TEST_HELPER const fake_gpu_controls *controls(void) {
         const mdist_status_t try_status = (call);                     \
         if (try_status != MDIST_OK) return t->at = #call, try_status; \
     } while (0)
-/// For what was computed: a wrong result is an error of the library.
+/// Checks a result. A wrong one counts as an error of the library.
 #define EXPECT(condition)                                                \
     do {                                                                 \
         if (!(condition)) return t->at = #condition, MDIST_ERR_INTERNAL; \
     } while (0)
 
-/// Recorded, where a replica is alone; changes nothing, as all have the same.
+/// Recorded if the replica is alone. It changes nothing, since all replicas have the same data.
 MDIST_TEST_HELPER int32_t mean_of_scratch(mdist_replica_t *replica, void *user_data) {
     const Training *t = user_data;
     mdist_tensor_t scratch;
@@ -59,7 +59,7 @@ MDIST_TEST_HELPER int32_t mean_of_scratch(mdist_replica_t *replica, void *user_d
     return mdist_all_reduce(replica, MDIST_MEAN, &device, &device, 1, NULL, NULL);
 }
 
-/// Every replica adds what all have given in three ways: gradients, a buffer of its GPU, a buffer of the host.
+/// Every replica adds the contributions of all in three ways: gradients, a buffer on its GPU, a buffer on the host.
 MDIST_TEST_HELPER int32_t training_step(mdist_replica_t *replica, void *user_data) {
     const Training *t = user_data;
     const uint32_t local = mdist_replica_local_index(replica);
@@ -111,7 +111,7 @@ MDIST_TEST_HELPER mdist_status_t training_begin(Training *t) {
     return MDIST_OK;
 }
 
-/// One step, and what all replicas gave, in the host's memory: each 1, so 2 in sum, on two replicas 4; one alone 1.
+/// Runs one step, and checks the sums of all contributions in host memory.
 MDIST_TEST_HELPER mdist_status_t training_round(Training *t) {
     float data[kParameters];
     mdist_tensor_t tensor;
@@ -146,7 +146,7 @@ MDIST_TEST_HELPER mdist_status_t training_end(Training *t) {
     return MDIST_OK;
 }
 
-/// What it says is in t: status, error, at.
+/// The result is in `t`: status, error, at.
 MDIST_TEST_HELPER void training_run(Training *t) {
     t->status = training_begin(t);
     for (int step = 0; step < kSteps && t->status == MDIST_OK; ++step) t->status = training_round(t);

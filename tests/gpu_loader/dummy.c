@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU modules that do not fit, each built from this file with one DUMMY_...: what the loader has to refuse.
+// GPU modules that the loader must refuse. Each is built from this file with one DUMMY_... macro.
 #include "device/gpu/module.h"
 
 #ifndef DUMMY_ABI
@@ -15,7 +15,7 @@
 #define DUMMY_VERSION "0.2.0"
 #endif
 
-// No function in it may be called: they are all missing.
+// No function in it may be called, since all are missing.
 static const mdist_gpu_api table = {.kind_size = (uint32_t)DUMMY_TABLE_SIZE};
 static const mdist_gpu_module module = {
     .abi = DUMMY_ABI,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a GPU module that is missing, broken, of another build, or finds no GPU: the library has no GPUs,
-// says why, and leaves nothing behind. Each case is a process of its own, as a module is loaded once.
+// A GPU module that is missing, broken, from another build, or finds no GPU. The library then has no GPUs, says why,
+// and leaves nothing behind. Each case has a process of its own, since a module is loaded once.
 #include "mdist_test.h"
 
 #include <dirent.h>
@@ -15,8 +15,8 @@ typedef struct Case {
     const char *module; // MDIST_CUDA_MODULE; NULL: not set
     const char *fake;   // MDIST_FAKE_GPU, or NULL
     uint32_t count;
-    const char *says;  // part of the text
-    const char *lacks; // no part of it, or NULL
+    const char *says;  // the text must contain this
+    const char *lacks; // the text must not contain this; may be NULL
     int nccl;
 } Case;
 
@@ -28,7 +28,7 @@ static int entries_of(const char *folder) {
     return count;
 }
 
-/// 0, or the line that was wrong. In a child.
+/// Runs in a child. Returns 0, or the number of the line that failed.
 static int try_case(const Case *wanted) {
     char text[kText] = "unset";
     uint32_t count = 7;

@@ -285,7 +285,7 @@ class End(Case):
         result = launch("-n", "2", "--quiet-ranks", "0-", "--grace", "0.1",
                         *shell('[ "$MDIST_RANK" = 0 ] && exec sleep 1000; seq 7 >&2; exit 3'))
         self.assertEnds(result, 3)
-        self.assertIn("  rank 1 said last:\n    3\n    4\n    5\n    6\n    7\n", result.stderr)
+        self.assertIn("  last lines of rank 1 on stderr:\n    3\n    4\n    5\n    6\n    7\n", result.stderr)
         self.assertNotIn("rank 0 said", result.stderr)
 
     def test_who_does_not_follow_a_failure_is_ended(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives between hosts give what they must, started by mdist launch. Usage: collectives_test.py MDIST SUMS, in
+"""Collectives between hosts give the right results, started by mdist launch. Usage: collectives_test.py MDIST SUMS, in
 hosts.sh"""
 import json
 import os
@@ -25,7 +25,7 @@ def launch(hosts, replicas_per_worker, *command):
 
 
 def bench(hosts, *arguments):
-    """Every collective, each result checked; worker 0's report."""
+    """Runs every collective and checks each result. Returns worker 0's report."""
     return json.loads(launch(hosts, 2, MDIST, "bench", "--workers", "--quick", "--json", *arguments))
 
 
@@ -45,7 +45,7 @@ class Collectives(unittest.TestCase):
         self.check(bench("host1:1,host3:2", "--max", "4KiB", "--factor", "1000"), 3)
 
     def test_sums_have_the_bits_of_one_process(self):
-        # Hosts that hold whole subtrees and others that do not, as many workers on each and not, ranks by turns.
+        # Hosts with complete subtrees and without; the same number of workers on each host or not; interleaved ranks.
         layouts = [("host1:2,host2:2", 2), ("host1:3,host2:3", 1), ("host1:2,host2:1", 2),
                    ("host1:1,host2:1,host1:1,host2:1", 1)]
         if LONG:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of tests/support/hosts.sh are hosts: reached by address and name, apart in all else. To be run by it."""
+"""The hosts of tests/support/hosts.sh can be reached by address and name, and share nothing else. Run by hosts.sh."""
 import os
 import subprocess
 import sys
@@ -8,9 +8,9 @@ import unittest
 
 HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "hosts.sh")
 BYTES = 4 << 20
-LIMIT = 120  # of what is not to hang; nothing takes so long on the busiest machine
+LIMIT = 120  # seconds; even on the busiest machine nothing takes so long, unless it hangs
 
-# Sends back how many bytes came, to one who asks; says first where it listens.
+# Prints where it listens. Then accepts one client and tells it how many bytes came.
 SERVER = """
 import socket
 server = socket.create_server(("0.0.0.0", 0))
@@ -30,7 +30,7 @@ server.shutdown(socket.SHUT_WR)
 print(server.recv(100).decode())
 """
 
-# Whether a port with nobody behind it answers: "refused", or what went wrong.
+# Connects to a port at which nobody listens: prints "refused", or the error.
 KNOCK = """
 import socket, sys
 try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that are cut off in the midst of collectives. Usage: losses_test.py MULTI_LOSSES, in hosts.sh"""
+"""Hosts are cut off during collectives. Usage: losses_test.py MULTI_LOSSES, in hosts.sh"""
 import functools
 import os
 import re
@@ -12,9 +12,9 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3
-LIMIT_S = 60  # the heartbeat's, where it is not to run out on the busiest machine
-LIMITS_S = (2, 10, 30)  # and where it is: one after another, until nobody else is late
-PATIENCE_S = 180  # with a worker that is not to hang
+LIMIT_S = 60  # heartbeat timeout for tests in which it must not expire, even on the busiest machine
+LIMITS_S = (2, 10, 30)  # for tests in which it must expire: tried one after another, until no other worker is late
+PATIENCE_S = 180  # after this time, a worker hangs
 STORE_PORT = "7000"
 
 
@@ -47,7 +47,7 @@ def in_time(test):
 
 
 def start_and_join(scenario, victim, limit_s=LIMIT_S):
-    """A worker on each host; returns when all have joined."""
+    """Starts a worker on each host. Returns when all have joined."""
     workers = start(scenario, victim, limit_s=limit_s)
     for worker in workers:
         assert worker.stdout.readline() == "joined\n", worker.communicate(timeout=PATIENCE_S)
@@ -59,7 +59,7 @@ def cable(arguments, state):
 
 
 def connections(rank, peer):
-    """Of two workers with each other, by how much has gone over them: (own port, the peer's port)."""
+    """Returns the connections between two workers, sorted by the bytes that they have carried: (own port, peer's port)."""
     listing = subprocess.run(["on_host", str(rank + 1), "ss", "-tinHO", "state", "established", "dst", f"10.78.0.{peer + 1}"],
                              check=True, capture_output=True, text=True).stdout.splitlines()
     found = []
@@ -71,14 +71,14 @@ def connections(rank, peer):
 
 
 def reset(rank, own_port, port):
-    """Whether the kernel has done it."""
+    """Closes a connection. Returns whether the kernel did it."""
     return subprocess.run(["on_host", str(rank + 1), "ss", "-KtnH", "sport", "=", own_port, "dport", "=", port],
                           check=True, capture_output=True, text=True).stdout != ""
 
 
 class Losses(unittest.TestCase):
     def await_all(self, workers, killed=None):
-        """What each has said at its end."""
+        """Returns the last output of each worker."""
         said = []
         try:
             for rank, worker in enumerate(workers):
@@ -93,11 +93,11 @@ class Losses(unittest.TestCase):
         return said
 
     def break_connection(self, one, other, which):
-        """A connection of these two: all must name one of them. Each blames the other, and whoever is told first agrees."""
+        """Closes a connection of two workers. All workers must name one of the two: each of them blames the other."""
         workers = start_and_join("one_connection_breaks", 0)
         try:
             found = connections(one, other)
-            while len(found) != 2 or found[1][0] < 1000000:  # by now it is clear which is the one for data
+            while len(found) != 2 or found[1][0] < 1000000:  # until it is clear which connection carries data
                 found = connections(one, other)
             if not reset(one, *found[which][1:]):
                 self.skipTest("this kernel resets no connections for ss -K (CONFIG_INET_DIAG_DESTROY)")
@@ -137,7 +137,7 @@ class Losses(unittest.TestCase):
 
     @in_time
     def test_a_stopped_worker_of_another_host(self, limit_s):
-        """Its kernel still takes what is sent to it, on both paths."""
+        """Stops a worker. Its kernel still accepts what is sent to it, over TCP and UDP."""
         workers = start_and_join("one_is_cut_off", 1, limit_s)
         try:
             workers[1].send_signal(signal.SIGSTOP)
@@ -153,7 +153,7 @@ class Losses(unittest.TestCase):
         workers = start_and_join("one_is_cut_off_for_a_while", 1, limit_s)
         try:
             cable(port, "down")
-            time.sleep(limit_s / 4)  # what is tested is that this does not matter
+            time.sleep(limit_s / 4)  # the test shows that this pause does not matter
         finally:
             cable(port, "up")
         self.await_all(workers)

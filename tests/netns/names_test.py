@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Name services that do not answer, or not yet, while a job forms. Usage: names_test.py MULTI_FAILURES, in hosts.sh"""
+"""Name services that do not answer, or answer late, while a job forms. Usage: names_test.py MULTI_FAILURES, in hosts.sh"""
 import os
 import socket
 import subprocess
@@ -14,7 +14,7 @@ HOST = b"\x0achief-host\x07example\x00"  # as a question spells it
 
 
 def answer(question):
-    """To one for an IPv4 address: host1's; to others: there is none."""
+    """Returns the answer to a question: host1's address if an IPv4 address is asked for, else no address."""
     wanted = question[12:12 + len(HOST)].lower() == HOST and question[12 + len(HOST):][:2] == b"\x00\x01"
     record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04" + socket.inet_aton("10.78.0.1")
     count = b"\x00\x01" if wanted else b"\x00\x00"
@@ -23,7 +23,7 @@ def answer(question):
 
 
 class NameService:
-    """Listens, and answers all questions but the first few."""
+    """Listens, and answers all questions except the first few."""
 
     def __init__(self, silent_for):
         self.silent_for = silent_for
@@ -52,7 +52,7 @@ class NameService:
 
 
 def replace(path, text, folder):
-    """In the private mount namespace of hosts.sh."""
+    """Replaces a file by a text, in the private mount namespace of hosts.sh."""
     source = os.path.join(folder, os.path.basename(path))
     with open(source, "w", encoding="ascii") as file:
         file.write(text)
@@ -66,7 +66,7 @@ class Names(unittest.TestCase):
             if not os.path.exists(path):
                 raise unittest.SkipTest(f"no {path} to put another in the place of")
         cls.folder = tempfile.TemporaryDirectory()
-        # Each question is given up after a second, so that the library has to ask again.
+        # The resolver gives up each question after a second, so the library has to ask again.
         replace("/etc/resolv.conf", "nameserver 10.78.0.254\noptions timeout:1 attempts:1\n", cls.folder.name)
         replace("/etc/nsswitch.conf", "hosts: files dns\n", cls.folder.name)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that are dropped for a while, in the midst of collectives: no job is lost, the collectives take as long as TCP needs.
+"""Packets are dropped for a while during collectives. No job is lost, and the collectives take as long as TCP needs.
 Usage: outages_test.py MULTI_LOSSES, in hosts.sh with 3 hosts for each job that runs beside others. OUTAGES=2:100,10:20
 says how many there are, by the heartbeat timeout in seconds."""
 import os
@@ -15,7 +15,7 @@ JOBS = int(os.environ["TEST_HOSTS"]) // PER_JOB
 LONG = os.environ.get("MDIST_TEST_TIER") == "long"
 PLAN = os.environ.get("OUTAGES", "2:16,10:4" if LONG else f"4:{JOBS}")
 SHARE = 0.75  # of the heartbeat timeout
-BOUND = 0.79  # what a job is promised to live through, less a round trip
+BOUND = 0.79  # the share that a job survives by the documentation, less a round trip
 TOO_LONG = "too long"
 # Who cannot send to whom, among the three hosts of a job.
 PATTERNS = {
@@ -29,7 +29,7 @@ PATTERNS = {
 
 
 def drop(hosts, ways):
-    """What they send goes to an address of the wire that nobody has; nothing tells the sender."""
+    """Sends their packets to a hardware address that nobody has. The sender gets no error."""
     for a, b in ways:
         subprocess.run(["ip", "-n", f"host{hosts[a]}", "neighbor", "replace", f"10.78.0.{hosts[b]}", "lladdr", "02:00:00:00:00:01",
                         "dev", "eth0", "nud", "permanent"], check=True)
@@ -57,7 +57,7 @@ def start(hosts, limit_s):
 
 
 def outage(hosts, limit_s, ways):
-    """What went wrong, or nothing."""
+    """Returns what went wrong; None if nothing did."""
     workers = start(hosts, limit_s)
     try:
         for worker in workers:
@@ -67,7 +67,7 @@ def outage(hosts, limit_s, ways):
         drop(hosts, ways)
         try:
             dropping = time.monotonic() - begun  # mending takes about as long
-            time.sleep(max(0, SHARE * limit_s - 2 * dropping))  # what is tested is that this does not matter
+            time.sleep(max(0, SHARE * limit_s - 2 * dropping))  # the test shows that this pause does not matter
             ended = [worker.poll() is not None for worker in workers]
         finally:
             mend(hosts, ways)
@@ -98,7 +98,7 @@ def run(job, limit_s, numbers, lived, failures, again):
         except (subprocess.SubprocessError, OSError) as error:
             wrong = str(error)
         if wrong == TOO_LONG:
-            if again:  # another one in its place, but not for ever
+            if again:  # tries it once more
                 again.pop()
                 numbers.append(number)
         elif wrong:
@@ -109,7 +109,7 @@ def run(job, limit_s, numbers, lived, failures, again):
 
 
 def live_through(limit_s, count):
-    """How many jobs were lost."""
+    """Returns how many jobs were lost."""
     numbers, lived, failures, again = list(range(count)), [], [], list(range(count))
     threads = [threading.Thread(target=run, args=(job, limit_s, numbers, lived, failures, again)) for job in range(JOBS)]
     for thread in threads:

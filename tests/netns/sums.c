@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints one line with a digest of what many all-reduces gave, the same on every worker of every layout of as many
-// replicas. The status is 1, with the reason, if anything failed or local replicas differ.
+// Prints a line with a digest of the results of many all-reduces. For the same number of replicas, it is the same on
+// every worker in every layout. The status is 1, with the reason, if anything failed or local replicas differ.
 #include <mdist/mdist.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static uint64_t next(uint64_t *state) {
     return *state >> 32;
 }
 
-// Of ordinary size, so that every order of a sum rounds otherwise.
+// Numbers of ordinary size, so that every order of a sum rounds differently.
 static void fill(char *to, size_t type, uint64_t elements, uint64_t *state) {
     for (uint64_t i = 0; i < elements; ++i) {
         const double value = (double)next(state) / 4294967296.0 + 0.5;

@@ -91,7 +91,7 @@ MDIST_TEST_HELPER int32_t note(Note *self, mdist_status_t wanted, mdist_status_t
     return wrong;
 }
 
-/// Tells whether the tests run on GPUs (logical devices of a fake one). Suite gpu runs them again that way.
+/// Tells whether the tests run on GPUs (logical devices of a simulated one). Suite gpu runs them again that way.
 MDIST_TEST_HELPER int on_gpus(void) {
     const char *device = getenv("MDIST_TEST_DEVICE");
     return device != NULL && strcmp(device, "gpu") == 0;

@@ -98,7 +98,7 @@ void tasks_that_cannot_be_are_refused(void **) {
     assert_refused(outcome_of([&] { parse_task_type("master"); }), "\"master\" is not a valid task type");
     assert_refused(outcome_of([&] { two.add({kWorker, 0}, "x:1"); }), "worker 0 is given twice");
     assert_refused(outcome_of([&] { two.add({kWorker, 9}, "x"); }), "worker 9: the address \"x\" has no port");
-    assert_refused(outcome_of([&] { two.add({kWorker, kMostTasks}, "x:1"); }), "an index is less than 65536");
+    assert_refused(outcome_of([&] { two.add({kWorker, kMostTasks}, "x:1"); }), "an index must be less than 65536");
 }
 
 void an_address_is_asked_for_by_task(void **) {

@@ -146,7 +146,7 @@ void clusters_that_cannot_be_are_refused(void **) {
          "\"\" is not a valid task type; use chief, worker, evaluator or ps"},
         {R"({"cluster":{"worker":["a:b"]}})", "worker 0: the address \"a:b\" has no port; write host:port"},
         {R"({"cluster":{"worker":{"0":"a:1","00":"b:1"}}})", "worker 0 is given twice, as \"a:1\" and \"b:1\""},
-        {R"({"cluster":{"worker":{"65536":"a:1"}}})", "worker 65536: an index is less than 65536"},
+        {R"({"cluster":{"worker":{"65536":"a:1"}}})", "worker 65536: an index must be less than 65536"},
     };
     for (const auto &c : cases) assert_refused(c.json, "bad_cluster", c.words);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arena: memory of a segment that is given out, and regions in it.
+// The arena allocates memory of a segment, and makes regions in it.
 #include "shm_support.h"
 
 #include "comm/shm/arena.h"

@@ -38,13 +38,13 @@ struct Message {
     }
 };
 
-/// Everybody sends everybody `count` messages whose content both ends can work out, some at a time.
+/// Each worker sends each other one `count` messages, some at a time. Both ends can compute the content.
 std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count) {
     End end(board, rank);
     Link &link = *end.link;
     std::mt19937 engine(rank);
     for (uint32_t number = 0; number < count;) {
-        const uint32_t batch = std::min<uint32_t>(count - number, 1 + number % 5); // alike on all
+        const uint32_t batch = std::min<uint32_t>(count - number, 1 + number % 5); // the same on all workers
         std::vector<Message> sent;
         std::vector<Message> expected;
         std::vector<std::vector<unsigned char>> got;
@@ -228,7 +228,7 @@ void a_doorbell_wakes_its_owner_and_harms_nobody_when_that_has_ended(void **) {
     bell->silence();
     assert_int_equal(poll(&rung, 1, 0), 0);
     bell.reset();
-    for (int i = 0; i < 70'000; ++i) theirs.ring(); // more than a pipe takes, and no signal
+    for (int i = 0; i < 70'000; ++i) theirs.ring(); // more than a pipe holds; no signal comes
     try {
         const MateDoorbell no_pipe(mate, own.fd());
         assert_true(false);
@@ -249,8 +249,8 @@ void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void 
     assert_int_equal(per_host({"1010", "0101", "1010", "0101"}), 1);              // in turns
     assert_int_equal(per_host({"11100", "11100", "11100", "00011", "00011"}), 1); // 3 + 2
     assert_int_equal(per_host({"10000", "01111", "01111", "01111", "01111"}), 1); // 1 + 4
-    assert_int_equal(per_host({"1100", "0100", "0011", "0011"}), 1);              // one way only
-    assert_int_equal(per_host({"1100", "1100", "0011"}), 1);                      // somebody said nothing
+    assert_int_equal(per_host({"1100", "0100", "0011", "0011"}), 1);              // in one direction only
+    assert_int_equal(per_host({"1100", "1100", "0011"}), 1);                      // one worker sent nothing
     assert_int_equal(per_host({"110000", "110000", "001111", "001111", "001111", "001111"}), 1);
 }
 

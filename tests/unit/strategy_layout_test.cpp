@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of an arena against the plainest model there is: an array of units, each free or somebody's.
+// Compares the layout of an arena with the plainest model: an array of units, each free or in use.
 #include "mdist_test.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t first_fit(const std::vector<bool> &taken, std::size_t count) {
         run = taken[i] ? 0 : run + 1;
         if (run == count) return i + 1 - count;
     }
-    return taken.size() - run; // at the end, where what is free counts
+    return taken.size() - run; // at the end, after the free units there
 }
 
 void a_layout_does_as_an_array_of_units(void **) {

@@ -9,8 +9,8 @@
 // its marks have happened, its time is up, NCCL reports an error, or the job has failed. In the last three cases all
 // communicators are aborted, which ends their kernels.
 //
-// Only the watching thread aborts and destroys communicators. If that does not return within 10 s, the thread is left
-// behind with what it holds. One thread at a time calls issue(); any thread calls the others.
+// Only the watching thread aborts and destroys communicators. If that does not return within 20 s, the destructor leaves
+// the thread behind with what it holds. One thread at a time calls issue(); any thread calls the others.
 #pragma once
 
 #include "comm/device/lanes.h"

@@ -14,8 +14,8 @@ class Records {
   public:
     virtual ~Records() = default;
     /// Reads the next record into `record`, as uint8 [length]. Returns false at the end. Throws DATA_LOSS for a corrupt
-    /// record. The next call goes on behind it if that place is known; otherwise it returns false. So a loop of calls
-    /// ends in any case.
+    /// record. If the place after that record is known, the next call continues there; otherwise it returns false. So a
+    /// loop of calls always ends.
     virtual bool next(Tensor &record) = 0;
 };
 

@@ -13,8 +13,8 @@ Failure wrong_thread(Replica &replica, const char *function) {
         Failure(
             MDIST_ERR_WRONG_CONTEXT,
             text(function, ": this thread does not run the step of replica ", replica.id(),
-                 ". Call it on the thread that called the step function; or open the run by mdist_run_begin (step.h),"
-                 " which lets any thread work for a replica"))
+                 ". Call it on the thread on which the step runs, or open the run with mdist_run_begin (step.h), which"
+                 " lets any thread work for a replica"))
             .replica(replica.id());
     replica.last_failure.note(failure.message());
     return failure;

@@ -15,7 +15,7 @@ from launch import Skipped, free_port
 HERE = pathlib.Path(__file__).resolve().parent
 RSH = str(HERE.parents[1] / "support" / "host_rsh")
 
-# Buffers that MPI takes and gives back in each call stay with the process.
+# Buffers that MPI allocates and frees in each call stay with the process.
 HEAP_KEPT = {"MALLOC_TOP_PAD_": str(1 << 29), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
 NO_CMA = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 RING = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": "4"}
@@ -55,7 +55,7 @@ def variants(between_hosts):
 
 
 def compile_lines(program, target, build):
-    """The compiler's command lines; raises Skipped where something is missing."""
+    """Returns the compiler's command lines. Raises Skipped if something is missing."""
     loop = str(HERE / "loop.c")
     if program in ("openmpi", "mpich"):
         return [[f"mpicc.{program}", "-O3", str(HERE / "mpi.c"), loop, "-o", target]]
@@ -73,7 +73,7 @@ def compile_lines(program, target, build):
 
 
 def make(program, folder, build):
-    """Builds it into `folder`; raises Skipped with the reason and what to install."""
+    """Builds the contestant into `folder`. Raises Skipped with the reason and what to install."""
     install = f" (apt-get install {PACKAGES[program]})" if program in PACKAGES else ""
     try:
         for line in compile_lines(program, str(folder / program), build):
@@ -97,7 +97,7 @@ def openmpi(place, command, variables, _scratch):
     line += ["--host", place.hosts(), "--mca", "plm_rsh_agent", RSH, "--mca", "plm_rsh_no_tree_spawn", "1",
              "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0",
              "--mca", "oob_tcp_if_include", "10.78.0.0/24"]
-    # It counts the cores of one host where all share them: without this it spins, and 4 KiB takes a time slice.
+    # Open MPI sees the cores of one host, but all hosts share them. Without this it spins, and 4 KiB takes a time slice.
     line += ["--mca", "mpi_yield_when_idle", "1"]
     for name, value in variables.items():
         line += ["-x", name] if not name.startswith("OMPI_MCA_") else ["--mca", name[len("OMPI_MCA_"):], value]
@@ -129,7 +129,7 @@ STARTERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo, "mdist": mdist}
 
 
 def commands(variant, place, folder, sizes, seconds):
-    """What to start: (arguments, variables) for each process; folder has what make() built, and takes what they leave."""
+    """Returns (arguments, variables) for each process. `folder` has what make() built, and takes the processes' files."""
     command = [str(folder / variant.program), "--sizes", ",".join(map(str, sizes)), "--seconds", str(seconds),
                *variant.arguments]
     return STARTERS[variant.program](place, command, dict(variant.variables), folder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gloo's own all-reduces: PEER_RANK of PEER_SIZE, meeting in the folder PEER_STORE, over the address PEER_ADDRESS.
+// Gloo's own all-reduces. The ranks (PEER_RANK of PEER_SIZE) meet in the folder PEER_STORE, and connect at
+// PEER_ADDRESS.
 #include "loop.h"
 
 #include <cstdio>
@@ -22,7 +23,7 @@ namespace {
 
 using Options = gloo::AllreduceOptions;
 
-/// What is kept from call to call: an algorithm object of the older kind, or options of the newer.
+/// State that is kept between calls: an algorithm object of Gloo's old interface, or options of the new one.
 struct State {
     std::shared_ptr<gloo::rendezvous::Context> context;
     std::string algorithm;

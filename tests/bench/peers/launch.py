@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch: starts a contestant's processes once, somewhere, and reads what they measured."""
+"""Launch: starts a contestant's processes once, on one host or several, and reads their figures."""
 import dataclasses
 import os
 import re
@@ -14,11 +14,11 @@ SKIPPED = 77
 
 
 class Skipped(Exception):
-    """A contestant that cannot take part here; says why."""
+    """A contestant cannot take part here; the message says why."""
 
 
 class Failed(Exception):
-    """A contestant that should have but did not."""
+    """A contestant failed."""
 
 
 class TooLong(Failed):
@@ -35,7 +35,7 @@ class Place:
         return f"10.78.0.{rank + 1}" if self.between_hosts else "127.0.0.1"
 
     def start(self, rank):
-        """What a command line starts with to run there."""
+        """Returns the beginning of a command line that runs there."""
         return ["on_host", str(rank + 1)] if self.between_hosts else []
 
     def hosts(self):
@@ -49,13 +49,13 @@ def free_port():
 
 
 def clean_environment():
-    """This one, less what would reach into the contestants."""
+    """Returns this environment without the variables that would affect the contestants."""
     reaching = ("MDIST_", "PEER_", "OMPI_", "MALLOC_", "TF_CONFIG", "UCX_", "GLOO_", "MPIR_")
     return {name: value for name, value in os.environ.items() if not name.startswith(reaching)}
 
 
 def end(processes):
-    """Ends those still running, with all they started."""
+    """Ends the processes that still run, and all that they started."""
     for patience, number in ((5, signal.SIGTERM), (5, signal.SIGKILL)):
         deadline = time.monotonic() + patience
         for process in processes:
@@ -74,7 +74,7 @@ def last_line(text):
 
 
 def launch(commands, limit):
-    """Runs (arguments, variables) side by side; returns {bytes: ns} as rank 0 printed it."""
+    """Runs the processes (arguments, variables) at the same time. Returns {bytes: ns} as rank 0 printed it."""
     environment = clean_environment()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         processes = []

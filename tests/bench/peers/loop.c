@@ -12,7 +12,7 @@ enum { kMostSamples = 1001, kLeastSamples = 3, kMostBatch = 10000 };
 
 static const double kTrialSeconds = 5e-3;
 static const double kBatchSeconds = 1e-4;
-static const double kLongSeconds = 0.5; // of what takes so long, one sample says enough
+static const double kLongSeconds = 0.5; // if an operation takes this long, one sample is enough
 
 typedef struct run {
     const contestant_t *who;
@@ -60,7 +60,7 @@ static int compare(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/// Seconds per operation.
+/// Returns the seconds per operation of a batch.
 static double timed(const run_t *run, unsigned batch) {
     const double start = now();
     for (unsigned i = 0; i < batch; ++i) run->who->all_reduce(run->who->state, run->input, run->output, run->elements);
@@ -78,7 +78,7 @@ static double check(const run_t *run) {
     return run->who->largest(run->who->state, wrong);
 }
 
-/// Seconds per operation, roughly, and everything warm; the same number on all ranks.
+/// Warms everything up, and returns roughly the seconds per operation, the same number on all ranks.
 static double trial(const run_t *run) {
     for (unsigned batch = 1;; batch *= 4) {
         const double each = run->who->largest(run->who->state, timed(run, batch));
@@ -93,7 +93,8 @@ static double clamp(double value, double low, double high) {
 /// Returns the number of wrong elements.
 static double measure(const run_t *run, double seconds) {
     const double wrong = check(run);
-    // Sums taken in place over and over end in infinity, which takes as long as any number; zeros and denormals do not.
+    // Repeated sums in place end in infinity. Adding infinities takes as long as adding other numbers, unlike
+    // denormals.
     for (size_t i = 0; i < run->elements; ++i) run->input[i] = 1;
     const double each = trial(run);
     const unsigned batch = (unsigned)clamp(kBatchSeconds / each, 1, kMostBatch);

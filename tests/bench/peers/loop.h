@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loop: what every contestant runs, so that all are timed alike. Each rank times batches of all-reduces (float32, sum),
- * long enough for its clock; the figure of a size is the median of its batches, and of that the largest of all ranks.
- * Rank 0 prints, a line per size: "bytes=4096 ns=1234.5 samples=101 wrong=0".
+ * Loop: the program that every contestant runs, so that all are measured in the same way. Each rank times batches of
+ * all-reduces (float32, sum) that are long enough for its clock. The figure of a size is the median of a rank's
+ * batches, and the largest of these over all ranks. Rank 0 prints one line per size: "bytes=4096 ns=1234.5 samples=101
+ * wrong=0".
  */
 #ifndef MDIST_TEST_PEERS_LOOP_H
 #define MDIST_TEST_PEERS_LOOP_H
@@ -18,28 +19,28 @@ enum { kMostSizes = 32 };
 typedef struct options {
     size_t sizes[kMostSizes]; // bytes
     int size_count;
-    double seconds;        // to spend on one size, about
-    int separate;          // output apart from the input, instead of in place
-    const char *algorithm; // contestants that have several; "" is their default
-    const char *memory;    // "ordinary", or "library" where a contestant has its own
+    double seconds;        // roughly, for one size
+    int separate;          // whether output and input are separate, instead of in place
+    const char *algorithm; // for contestants that have several; "" is their default
+    const char *memory;    // "ordinary", or "library" for a contestant's own memory
 } options_t;
 
 typedef struct contestant {
     void *state;
     int rank;
     int size;
-    /// Memory of this kind for this many bytes, zeroed or not; NULL: there is none. Never freed.
+    /// Allocates memory of this kind, zeroed or not. It is never freed. Returns NULL if there is none.
     void *(*allocate)(void *state, size_t bytes);
-    /// May be NULL. Told by all ranks before all_reduce is called with these.
+    /// May be NULL. All ranks call it before they call all_reduce with these buffers.
     void (*prepare)(void *state, float *input, float *output, size_t elements);
     void (*all_reduce)(void *state, float *input, float *output, size_t elements);
-    /// The largest value of all ranks, on all ranks.
+    /// Returns the largest value of all ranks, on all ranks.
     double (*largest)(void *state, double value);
 } contestant_t;
 
-/// Reads the command line; explains itself and returns 2 if it cannot.
+/// Reads the command line. If it is wrong, prints the usage and returns 2.
 int read_options(int argc, char **argv, options_t *options);
-/// Plain memory on a page of its own.
+/// Allocates plain memory on pages of its own.
 void *allocate_ordinary(void *state, size_t bytes);
 /// Returns the exit status: 1 if memory is short or a sum was wrong.
 int run_loop(const contestant_t *contestant, const options_t *options);

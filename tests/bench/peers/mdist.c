@@ -15,7 +15,7 @@ typedef struct worker {
     mdist_replica_t *replica;
 } worker_t;
 
-// Nothing to be done about it inside of a timed loop: the others are told by the connection's end.
+// A timed loop cannot handle an error. The others notice the end of the connection.
 static void require_ok(mdist_status_t status, mdist_error_t *error, const char *what) {
     if (status == MDIST_OK) return;
     fprintf(stderr, "%s: %s: %s\n", what, mdist_status_name(status), mdist_error_message(error));

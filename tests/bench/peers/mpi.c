@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Allreduce, of whichever MPI this is compiled with.
+// MPI_Allreduce of the MPI that this is compiled with.
 #include "loop.h"
 
 #include <mpi.h>

@@ -33,10 +33,10 @@ def speedup_text(row, family):
 
 
 def wire_text(row):
-    """How much of the wire's bound the library reaches, or the peers where it is not there."""
+    """Returns how much of the wire's bound the library reaches, or the best peer if the library was not measured."""
     own = [entry["ns"] for family, entry in row["times"].items() if family.startswith("libmdist")]
     fastest = min(own or [entry["ns"] for entry in row["times"].values()], default=None)
-    # The shaping lets short bursts through, so that small messages beat what they are shaped to.
+    # The shaping lets short bursts through, so small messages are faster than the shaped rate.
     if fastest is None or not row["bound_ns"] or row["bytes"] < 1 << 20:
         return "-"
     return f"{100 * row['bound_ns'] / fastest:.0f} % of {time_text(row['bound_ns'])}"

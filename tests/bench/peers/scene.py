@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scene: all contestants at one place, in turns, and what comes of it."""
+"""Scene: measures all contestants at one place, in turns, and evaluates the figures."""
 import dataclasses
 import statistics
 import sys
@@ -9,7 +9,7 @@ from contestants import commands, variants
 from launch import Failed, Place, Skipped, TooLong, launch
 
 OWN = ("libmdist", "libmdist, own memory")
-WORTH = 1.3  # variants that took longer than the family's fastest by this, in the first round, are left out
+WORTH = 1.3  # variants that took this many times as long as the family's fastest in the first round are left out
 
 
 @dataclasses.dataclass
@@ -25,7 +25,7 @@ class Plan:
         return f"{self.place.workers} " + ("hosts, a worker each" if self.place.between_hosts else "workers, one host")
 
     def bound_ns(self, size):
-        """What the wire takes for the bytes of a ring, without headers."""
+        """Returns the time that the wire needs for the bytes of a ring, without headers."""
         n = self.place.workers
         return 2 * (n - 1) / n * size * 8 / self.rate_bits * 1e9 if self.rate_bits else None
 
@@ -34,7 +34,7 @@ class Scene:
     def __init__(self, plan, folder, missing, wanted):
         self.plan, self.folder = plan, folder
         self.samples = {}  # (variant, size) -> {round: ns}
-        self.reasons = {}  # family -> why it is not here, or not in some round
+        self.reasons = {}  # family -> why it is missing, or missing in some round
         self.variants = []
         self.too_long = set()  # families that did not end in time: not worth waiting for again
         for variant in variants(plan.place.between_hosts):
@@ -58,7 +58,7 @@ class Scene:
         return self.result()
 
     def take(self, variant, sizes, number):
-        """Returns whether it is to come again."""
+        """Returns whether the variant runs in later rounds."""
         if variant.family in self.too_long:
             return False
         limit = 30 + len(sizes) * (10 if not self.plan.place.between_hosts else 30)
@@ -83,10 +83,10 @@ class Scene:
         return mine is not None and mine <= WORTH * min(family)
 
     def best_of(self, family, size):
-        """The variant of the family that is fastest at this size, or None."""
+        """Returns the variant of the family that is fastest at this size, or None."""
         own = [(statistics.median(by_round.values()), variant.name, variant)
                for (variant, of), by_round in self.samples.items() if variant.family == family and of == size]
-        # One that was left out after the first round has nothing to be compared by.
+        # A variant that was left out after the first round has too few samples.
         most = max((len(self.samples[variant, size]) for _, _, variant in own), default=0)
         own = [entry for entry in own if 2 * len(self.samples[entry[2], size]) >= most]
         return min(own)[2] if own else None
@@ -108,7 +108,7 @@ class Scene:
                 "between_hosts": self.plan.place.between_hosts, "rows": rows, "not_here": self.reasons}
 
     def judged(self, row):
-        """{family: {text, holds}} of those that have a goal."""
+        """Returns {family: {text, holds}} for the families that have a goal."""
         judged = {}
         for own, speedup in row["speedup"].items():
             own_ns, peer_ns = row["times"][own]["ns"], row["times"][row["best_peer"]]["ns"]
@@ -122,7 +122,7 @@ class Scene:
 
 
 def compared(times, best):
-    """The fastest peer, and how many times as fast as it the library is: the median of the rounds' ratios."""
+    """Returns the fastest peer, and how many times as fast the library is: the median of the rounds' ratios."""
     peers = {family: entry["ns"] for family, entry in times.items() if family not in OWN}
     if not peers:
         return {"best_peer": None, "speedup": {}}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake's own controls, in a program that runs on it.
+// The controls of the simulated GPU, for a program that runs on it.
 #pragma once
 
 #include "../../fake_gpu/fake_gpu.h"

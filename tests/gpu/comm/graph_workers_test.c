@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that were recorded, on workers with a GPU each: NCCL's operations in graphs, which all must launch alike; and
-// the loss of a worker while they are under way.
+// Recorded steps on workers with one GPU each. The graphs contain NCCL's operations, and all workers must launch the
+// same graphs. Also the loss of a worker while a graph runs.
 #include "multi.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@ typedef struct Self {
     mdist_strategy_t *strategy;
     uint64_t key;
     int32_t numbers[ELEMENTS], sums[ELEMENTS];
-    int calls; // of the body
+    int calls; // how often the body was called
 } Self;
 
 static int32_t body(mdist_replica_t *replica, void *user_data) {

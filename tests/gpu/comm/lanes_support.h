@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parties on GPUs beside parties on the CPU, each a thread, that are given the same calls with the same elements.
+// Parties on GPUs beside parties on the CPU. Each is a thread. Both make the same calls with the same elements.
 #pragma once
 
 #include "comm/collectives.h"
@@ -15,7 +15,7 @@
 
 constexpr uint64_t kTimeout_ns = 60'000'000'000;
 
-/// What a party was told: "" if all went well.
+/// The error that each party got; "" if there was none.
 using Told = std::vector<std::string>;
 
 /// Runs body(party) on a thread for each party.
@@ -35,7 +35,7 @@ Told on_all(uint32_t parties, Body body) {
     return told;
 }
 
-/// Parties on `physical` GPUs by turns: party i on gpu:(i mod physical).
+/// Distributes parties over `physical` GPUs: party i is on gpu:(i mod physical).
 struct GpuParties {
     GpuParties(uint32_t parties, uint32_t physical)
         : gpus(make(parties, physical)), lanes(pointers(gpus)), group(parties, mdist::Patience{}, kTimeout_ns) {
@@ -61,10 +61,10 @@ struct GpuParties {
     mdist::Executors executors{group};
 };
 
-/// One buffer of one replica: elements on the host, and where they lie on a GPU.
+/// One buffer of one replica: its elements on the host, and their place on a GPU.
 struct Twin {
     std::vector<char> host;
-    mdist::Memory device; // with a gap before, so that not all addresses are even
+    mdist::Memory device; // begins with a gap, so that some addresses are odd
     std::size_t gap = 0;
 
     char *on_gpu() const { return static_cast<char *>(device.get()) + gap; }

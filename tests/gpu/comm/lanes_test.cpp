@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of GPU memory against the same ones on the CPU: equal bits for every kind, type, operation and layout, in
-// place and not; with nothing waited for but the streams.
+// Collectives of GPU memory give the same bits as on the CPU, for every kind, type, operation and layout, in place and
+// not. The tests wait only for the streams.
 #include "device/gpu/overdue.h"
 #include "fake.h"
 #include "lanes_support.h"
@@ -24,7 +24,7 @@ bool has_parts(CallKind kind) {
     return kind != &calls::kAllReduce && kind != &calls::kReduceToRoot && kind != &calls::kBroadcast;
 }
 
-/// A call of all replicas: for each buffer a whole and a part, or both as long.
+/// A call of all replicas. Each buffer has a whole and a part, which may have the same length.
 class Scene {
   public:
     Scene(std::mt19937_64 &random, GpuParties &world, CallKind kind)
@@ -57,7 +57,7 @@ class Scene {
                 for (const Twin *twin : {&wholes_[r][b], &pieces_[r][b]}) twin->to_gpu(*world_.gpus[r]);
     }
 
-    /// The call of replica r with its buffers here or there.
+    /// The call of replica r, with its buffers on the host or on the GPU.
     struct Own {
         std::vector<mdist_buffer_t> inputs, outputs;
         Call call;
@@ -91,7 +91,7 @@ class Scene {
 
     bool reduces() const { return kind_ == &calls::kAllReduce || kind_ == &calls::kReduceToRoot; }
 
-    /// All memory of all replicas, here and there, is alike.
+    /// Asserts that all memory of all replicas is the same on the host and on the GPUs.
     bool alike() const {
         for (uint32_t r = 0; r < parties_; ++r)
             for (std::size_t b = 0; b < count_; ++b)
@@ -179,7 +179,8 @@ void several_gpus_give_the_bits_of_the_cpu(void **) {
     try_layout(8, 4);
 }
 
-/// Each step's result is the next one's input, on the streams alone: so the end shows any wait that is missing.
+/// Each step's result is the input of the next one, and only the streams order them. So a missing wait changes the
+/// result.
 void nobody_waits_for_a_stream(void **) {
     constexpr std::size_t kElements = 3000;
     constexpr int kSteps = 40;
@@ -218,7 +219,7 @@ void nobody_waits_for_a_stream(void **) {
     }
 }
 
-/// Started in a row, waited for in another order; each result is read behind its own wait alone.
+/// Starts collectives in one order and waits for them in another. Reads each result right after its own wait.
 void started_operations_are_ordered_where_they_are_waited_for(void **) {
     constexpr uint32_t kParties = 4;
     constexpr std::size_t kCount = 12;
@@ -308,7 +309,7 @@ void host_and_gpu_do_not_meet(void **) {
     }
 }
 
-/// Where the lanes' streams cannot be marked, whoever leads waits for them; the first job of a lane hangs.
+/// If the lanes' streams cannot be marked, the leader waits for them. Here the first job of a lane hangs.
 void what_cannot_be_marked_is_waited_for_in_time(void **) {
     GpuParties world(2, 1);
     std::vector<Twin> values(2);
@@ -317,7 +318,7 @@ void what_cannot_be_marked_is_waited_for_in_time(void **) {
         values[r].to_gpu(*world.gpus[r]);
     }
     assert_true(fake_gpu()->plan("job@1:hang"));
-    assert_true(fake_gpu()->plan("event_record@3")); // behind those of the parties
+    assert_true(fake_gpu()->plan("event_record@3")); // after those of the parties
     const Told told = on_all(2, [&](uint32_t r) {
         const mdist_buffer_t buffer = {values[r].on_gpu(), 16, MDIST_FLOAT32, 0};
         Call call;
@@ -332,7 +333,7 @@ void what_cannot_be_marked_is_waited_for_in_time(void **) {
     fake_gpu()->reset();
 }
 
-/// A lane may end before its stream has come to the end: nobody gets its memory before that.
+/// A lane may be destroyed before its stream has done its work. Its memory is not reused before that.
 void scratch_memory_is_used_to_its_end(void **) {
     PhysicalGpu &gpu = PhysicalGpu::at(0);
     constexpr std::size_t kBytes = std::size_t{1} << 20;
@@ -343,7 +344,7 @@ void scratch_memory_is_used_to_its_end(void **) {
         assert_true(fake_gpu()->plan("job@1:hang"));
         assert_int_equal(gpu.api().fill(0, scratch, 1, kBytes, lane.stream()), 0);
         assert_false(lane.finish(1'000'000));
-        not_done(gpu, lane.stream(), "a collective", 1'000'000); // or the lane would wait
+        not_done(gpu, lane.stream(), "a collective", 1'000'000); // otherwise the lane would wait
     }
     std::vector<Memory> others;
     for (int i = 0; i < 20; ++i) {

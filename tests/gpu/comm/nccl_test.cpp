@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL in one process: every kind of collective, errors of its own, ranks that hang, and its end, within their times.
+// NCCL in one process: every kind of collective, NCCL's errors, ranks that hang, and ending NCCL, each within its
+// timeout.
 #include "fake.h"
 #include "lanes_support.h"
 #include "strategy/job/call_functions.h"
@@ -18,7 +19,7 @@ using namespace mdist;
 constexpr uint32_t kParties = 4;
 constexpr std::size_t kElements = 1000;
 
-/// Parties with a GPU each, and NCCL.
+/// Parties with one GPU each, and NCCL.
 struct NcclParties : GpuParties {
     explicit NcclParties(uint32_t parties = kParties) : GpuParties(parties, parties) {
         lanes.set_nccl(start_nccl(&calls::kCreateStrategy, group, nullptr, lanes.lanes(), kTimeout_ns, obstacle));
@@ -26,7 +27,7 @@ struct NcclParties : GpuParties {
     std::string obstacle;
 };
 
-/// The same number in all elements of a buffer, or another one for each part.
+/// Fills a buffer with one number, or with one number for each part.
 Twin filled(Gpu &gpu, const std::vector<int32_t> &numbers) {
     Twin twin;
     twin.allocate(gpu, numbers.size() * sizeof(int32_t), 0);
@@ -46,7 +47,7 @@ mdist_buffer_t buffer_of_twin(const Twin &twin, uint64_t elements) {
     return {elements == 0 ? nullptr : twin.on_gpu(), elements, MDIST_INT32, 0};
 }
 
-/// One call of party r, from one buffer to another.
+/// A call of party r, from one buffer to another.
 void call(Executors &executors, uint32_t r, CallKind kind, int32_t op, const mdist_buffer_t &in,
           const mdist_buffer_t &out, uint32_t root = 0, uint64_t timeout_ns = kTimeout_ns) {
     Call call;
@@ -131,7 +132,7 @@ void sums_and_means(void **) {
     }
 }
 
-/// Part r has r + 1 elements (or as many as all) of 100 * r and up.
+/// Part r has r + 1 elements, or all parts have the same number. Its elements are 100 * r, 100 * r + 1 ...
 struct Pieces {
     std::vector<std::vector<int32_t>> parts;
     std::vector<int32_t> whole;
@@ -211,7 +212,7 @@ void transposes_broadcasts_and_reduces_to_a_root(void **) {
     assert_int_equal(numbers_of(in[0], *world.gpus[0])[1], 21);
 }
 
-/// Whatever goes wrong in it ends the group for ever, in words, and everything can be taken down.
+/// Any failure in it ends the group for good, with a message. Everything can still be destroyed.
 void expect_failure(const char *fault, uint64_t timeout_ns, const char *words) {
     fake_gpu()->reset();
     {
@@ -225,7 +226,7 @@ void expect_failure(const char *fault, uint64_t timeout_ns, const char *words) {
             try {
                 gpu->finish();
             } catch (const Failure &) {
-                // Of the GPU itself; what counts is that it ends.
+                // The error is the GPU's own. It only matters that the call ends.
             }
         }
         while (!world.group.failed() && monotonic_clock().now_ns() - begin < kTimeout_ns) std::this_thread::yield();
@@ -261,13 +262,13 @@ void a_start_that_fails_is_an_obstacle(void **) {
         assert_false(world.lanes.uses_nccl());
         assert_false(world.obstacle.empty());
         fake_gpu()->reset();
-        std::vector<Twin> twins = ones(world); // without it
+        std::vector<Twin> twins = ones(world); // now without NCCL
         expect_well(reduce_all(world, twins));
         assert_int_equal(numbers_of(twins[1], *world.gpus[1])[3], kParties);
     }
 }
 
-/// Communicators of two GPUs, and what went wrong there.
+/// Communicators of two GPUs, and the failure that they report.
 struct Watched : GpuParties {
     Watched() : GpuParties(2, 2) {
         std::string reason;

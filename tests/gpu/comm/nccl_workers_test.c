@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL over worker processes: every kind of collective, blocking and started, in one order; and the loss of a worker,
-// which everybody hears of in time.
+// NCCL over worker processes: every kind of collective, blocking and started, in one order. If a worker is lost, all
+// others get an error in time.
 #include "multi.h"
 
 #include <signal.h>

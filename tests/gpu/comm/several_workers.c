@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker processes with a GPU each, by the public API: sums of memory on the GPUs, by NCCL and by way of the host, and
-// what the others are told when a worker is killed.
+// Worker processes with one GPU each, through the public API: sums of GPU memory, by NCCL and through the host, and the
+// error that the others get when a worker is killed.
 #include "multi.h"
 
 #include <dlfcn.h>
@@ -12,9 +12,9 @@ enum { ELEMENTS = 1 << 18, ROUNDS = 20, NO_GPU = 77, TOO_FEW_GPUS = 78, MOST_SEC
 static uint32_t gpu_count;
 
 typedef struct Self {
-    void *memory; // of the replica
+    void *memory; // on the replica's GPU
     int dies;
-    double seconds; // until the failure
+    double seconds; // time until the failure
 } Self;
 
 static double now(void) {
@@ -50,7 +50,8 @@ static int32_t rounds(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// A worker leaves GPUs of others alone: a context takes hundreds of MiB there. NCCL's are its own affair.
+/// Checks that a worker uses no memory on other workers' GPUs, where a context would take hundreds of MiB. (Contexts
+/// that NCCL makes do not count.)
 static void require_no_other_context(void) {
     void *const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     int (*state_of)(int device, unsigned *flags, int *active) = NULL;
@@ -81,7 +82,7 @@ static void sums(void) {
     mdist_strategy_destroy(strategy);
 }
 
-// What is copied back behind a sum that is given up is not looked at: kernels of NCCL that were ended wrote anything.
+// Do not check data that is copied back after an aborted sum: NCCL's kernels may have written anything.
 static int32_t until_lost(mdist_replica_t *replica, void *user_data) {
     Self *const self = user_data;
     const double begin = now();

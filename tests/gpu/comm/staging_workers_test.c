@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of GPU memory over worker processes without NCCL, by way of page-locked memory: operations that were
-// started in a row share it.
+// Collectives of GPU memory over worker processes without NCCL. They go through page-locked memory, which started
+// operations share.
 #include "multi.h"
 
 enum { ELEMENTS = 500, ROUNDS = 20 };
@@ -11,7 +11,8 @@ static int all_are(const int32_t *numbers, size_t count, int32_t wanted) {
     return 1;
 }
 
-/// A small one, then a large one, which fetches to where the results of the small one are taken from.
+/// Starts a small operation, then a large one. The large one's inputs go to the memory that holds the small one's
+/// results.
 static const char *small_and_large(mdist_replica_t *replica, int32_t round) {
     int32_t small[ELEMENTS], large[2 * ELEMENTS];
     for (size_t i = 0; i < 2 * ELEMENTS; ++i) small[i / 2] = large[i] = round;

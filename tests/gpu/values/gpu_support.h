@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies on GPUs beside their twins on the CPU: what both do with the same numbers has the same bits.
+// Strategies on GPUs, each with a twin on the CPU. With the same numbers, both must give the same bits.
 #pragma once
 
 #include "gpu_memory.h"
@@ -15,7 +15,7 @@ enum { DEVICES = sizeof kDevices / sizeof kDevices[0] };
 typedef struct Twins {
     mdist_strategy_t *gpu, *cpu;
     uint32_t replicas;
-    int is_gpu; // of the one at hand
+    int is_gpu; // whether the current strategy is the one on GPUs
 } Twins;
 
 MDIST_TEST_HELPER mdist_strategy_t *strategy_with(const char *devices, const char *key, const char *value) {
@@ -50,7 +50,7 @@ MDIST_TEST_HELPER size_t bytes_of(const mdist_tensor_t *tensor) {
     return mdist_tensor_elements(tensor) * mdist_dtype_size((mdist_dtype_t)tensor->dtype);
 }
 
-/// A copy on the host, to be freed.
+/// Returns a copy on the host. The caller frees it.
 MDIST_TEST_HELPER void *host_bytes(const mdist_tensor_t *tensor) {
     mdist_error_t *error = NULL;
     mdist_tensor_t copy = *tensor;
@@ -71,7 +71,7 @@ MDIST_TEST_HELPER void expect_same_tensor(const mdist_tensor_t *a, const mdist_t
     free(second);
 }
 
-/// Of one kind, with tensors alike, bit for bit; rows and structures too.
+/// Asserts that two values have the same kind and the same tensors, bit for bit. Works for rows and structures, too.
 MDIST_TEST_HELPER void expect_same_value(const mdist_value_t *a, const mdist_value_t *b) {
     mdist_error_t *error = NULL;
     assert_int_equal(mdist_value_kind(a), mdist_value_kind(b));
@@ -100,14 +100,14 @@ MDIST_TEST_HELPER void expect_same_value(const mdist_value_t *a, const mdist_val
     }
 }
 
-/// Both are destroyed.
+/// The same. Destroys both values.
 MDIST_TEST_HELPER void expect_twins(mdist_value_t *a, mdist_value_t *b) {
     expect_same_value(a, b);
     mdist_value_destroy(a);
     mdist_value_destroy(b);
 }
 
-/// Tensor `index` lies on the host (-1) or on that GPU.
+/// Asserts that tensor `index` lies on the host (-1) or on that GPU.
 MDIST_TEST_HELPER void expect_place(const mdist_value_t *value, size_t index, int32_t gpu) {
     mdist_error_t *error = NULL;
     mdist_tensor_t tensor;
@@ -116,17 +116,18 @@ MDIST_TEST_HELPER void expect_place(const mdist_value_t *value, size_t index, in
     assert_int_equal(tensor.device_index, gpu < 0 ? 0 : gpu);
 }
 
-/// Each replica's tensor lies on its GPU.
+/// Asserts that each replica's tensor lies on its GPU.
 MDIST_TEST_HELPER void expect_on_replicas(const mdist_strategy_t *strategy, const mdist_value_t *value) {
     for (uint32_t i = 0; i < mdist_value_count(value); ++i) expect_place(value, i, gpu_of_replica(strategy, i));
 }
 
-/// Numbers that are not exact in sums, by replica.
+/// Fills `numbers` with numbers that differ by replica and whose sums are rounded.
 MDIST_TEST_HELPER void fill_numbers(float *numbers, size_t count, uint32_t replica) {
     for (size_t i = 0; i < count; ++i) numbers[i] = (float)((i * 37 + replica * 101) % 1009) * 0.137F - 31.7F;
 }
 
-/// A per-replica value of such numbers, [rows(i), columns]; `longer`: each replica has a row more than the one before.
+/// Makes a per-replica value of such numbers, [rows, columns]. With `longer`, each replica has one row more than the
+/// one before.
 MDIST_TEST_HELPER mdist_value_t *numbers_of_replicas(mdist_strategy_t *strategy, uint64_t rows, uint64_t columns,
                                                      int longer) {
     mdist_error_t *error = NULL;

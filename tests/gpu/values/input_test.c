@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed datasets of strategies on GPUs: each replica's part lies on its GPU, made ahead or not, and is what it is
-// on the CPU.
+// Distributed datasets of strategies on GPUs, prefetched or not. Each replica's part lies on its GPU, and has the same
+// content as on the CPU.
 #include "gpu_support.h"
 
 enum { ROWS = 22, WIDTH = 3 };
@@ -37,7 +37,7 @@ static mdist_iterator_t *iterator_on(mdist_strategy_t *strategy, int32_t fetch) 
     return iterator;
 }
 
-/// The next elements of both, up to `most`; how many there were.
+/// Takes the next elements of both, up to `most`, and compares them. Returns how many there were.
 static int expect_same_elements(Twins *twins, mdist_iterator_t *gpu, mdist_iterator_t *cpu, int most, int on_gpus) {
     mdist_error_t *error = NULL;
     for (int count = 0; count < most; ++count) {
@@ -73,7 +73,7 @@ static void each_part_lies_on_its_replicas_gpu(void **state) {
 static void check_prefetched(Twins *twins) {
     mdist_iterator_t *const gpu = iterator_on(twins->gpu, 0), *const cpu = iterator_on(twins->cpu, 0);
     assert_int_equal(expect_same_elements(twins, gpu, cpu, 3, 1), 3);
-    mdist_iterator_destroy(gpu); // with elements under way
+    mdist_iterator_destroy(gpu); // while elements are being copied
     mdist_iterator_destroy(cpu);
 }
 
@@ -86,7 +86,7 @@ static void the_configuration_prefetches_onto_gpus(void **state) {
     }
 }
 
-// ---- A dataset for each replica, and one for all in turn.
+// ---- One dataset for each replica, and one for all replicas in turn.
 
 static int32_t range_of_pipeline(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     (void)user_data;

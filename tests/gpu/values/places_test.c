@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where values lie: those of a strategy on its replicas' GPUs, others where their memory is; and how they are fetched.
+// Where values lie: values of a strategy lie on its replicas' GPUs, others where their memory is. Also fetching them.
 #include "gpu_support.h"
 
 enum { COUNT = 100 };
@@ -46,7 +46,7 @@ static void values_lie_where_their_memory_is(void **state) {
     const float none[COUNT] = {0};
     expect_numbers(zeros, 0, none);
 
-    // Saying which GPU it is must be right.
+    // A GPU that the tensor names must be the right one.
     mdist_value_t *wrong = NULL;
     tensor.device_kind = MDIST_DEVICE_GPU;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_create(&tensor, &wrong, &error));
@@ -91,7 +91,7 @@ static void check_values_of_replicas(Twins *twins) {
         expect_numbers(mirrored, i, numbers[1]);
         expect_numbers(again, i, numbers[2]);
         expect_numbers(made, i, numbers[i]);
-        expect_place(made, i, -1); // as the function made them
+        expect_place(made, i, -1); // where the function made them
     }
     expect_on_replicas(twins->gpu, per_replica);
     expect_on_replicas(twins->gpu, mirrored);
@@ -110,7 +110,7 @@ static void values_of_a_strategy_lie_on_its_gpus(void **state) {
 
 // ---- Fetching.
 
-/// Gives its source, as it is; notes where that lies.
+/// Returns its source unchanged, and records where it lies.
 static int32_t same(const mdist_tensor_t *source, mdist_value_t **result, void *user_data) {
     *(int32_t *)user_data = source->device_kind == MDIST_DEVICE_GPU ? source->device_index : -1;
     return mdist_value_create(source, result, NULL) == MDIST_OK ? 0 : 1;

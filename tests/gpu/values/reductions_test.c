@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and gathers of values on GPUs: the bits of the CPU, and results in the memory that was asked for.
+// Reductions and gathers of values on GPUs have the bits of the CPU, and their results lie in the requested memory.
 #include "gpu_support.h"
 
 static const mdist_reduce_op_t kOps[] = {MDIST_SUM, MDIST_MEAN, MDIST_MIN, MDIST_MAX, MDIST_PROD};
@@ -16,7 +16,7 @@ static mdist_value_t *whole(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     return out;
 }
 
-/// Large enough for all threads on the CPU.
+/// Large enough that the CPU uses all threads.
 static mdist_value_t *whole_and_large(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 300, 333, 0);
@@ -86,7 +86,7 @@ static void reductions_have_the_bits_of_the_cpu(void **state) {
     on_all_devices(check_all);
 }
 
-// ---- Many at once, where they go to different places.
+// ---- Many reductions at once, to different places.
 
 static void batch(mdist_strategy_t *strategy, mdist_value_t **out) {
     enum { COUNT = 9 };
@@ -123,7 +123,7 @@ static void a_batch_of_reductions_goes_to_its_places(void **state) {
     }
 }
 
-// ---- Buffers of the caller's own.
+// ---- The caller's own buffers.
 
 static void check_buffers(Twins *twins) {
     enum { COUNT = 1000 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps compute from tensors on GPUs: losses, rows, results, elements of a map, outputs of a loop, checkpoints.
+// Steps with tensors on GPUs: losses, rows, results, elements of a map, outputs of a loop, checkpoints.
 #include "gpu_support.h"
 
 #include <unistd.h>
 
 enum { COUNT = 12 };
 
-/// What a step of either twin notes; one per strategy.
+/// What the steps of a twin record; one per strategy.
 typedef struct Step {
     mdist_variable_t *variable;
     mdist_loop_t *loop;
@@ -65,7 +65,7 @@ static int32_t assigns_rows(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t rows, all;
     mdist_value_t *sum = NULL;
     int64_t numbers[] = {2, 0, 2};
-    const mdist_tensor_t indices = tensor_of(numbers, MDIST_INT64, 3); // of the host, and rows of the GPU
+    const mdist_tensor_t indices = tensor_of(numbers, MDIST_INT64, 3); // on the host; the rows lie on the GPU
     if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &rows, &error), &error, "argument")) return 1;
     note(notes, MDIST_OK, mdist_all_reduce_rows(replica, MDIST_MEAN, &indices, &rows, &sum, NULL, &error), &error,
          "rows");

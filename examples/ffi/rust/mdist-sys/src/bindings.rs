@@ -1177,10 +1177,9 @@ pub type mdist_step_fn = ::std::option::Option<
 extern "C" {
     #[doc = " Runs @p step on every local replica and returns when all have returned."]
     #[doc = ""]
-    #[doc = " A failure never interrupts your code. It releases the replicas that wait in a collective."]
-    #[doc = ""]
-    #[doc = " The first failure is what this call returns: a step that returned non-zero, threw or ended its thread, or a"]
-    #[doc = " collective in it that failed. The failure releases all replicas that wait in a collective."]
+    #[doc = " If steps fail, this call returns the first failure: a step that returned non-zero, threw or ended its thread, or a"]
+    #[doc = " collective in it that failed. A failure releases all replicas that wait in a collective. It never interrupts your"]
+    #[doc = " code."]
     #[doc = " - One worker: you can use the strategy again, unless a collective ended by timeout or abort."]
     #[doc = " - Several workers: a failed run ends the job's collectives on all of them, since they may have come to different"]
     #[doc = "   places. The others get MDIST_ERR_ABORTED with the same message. To go on, all workers create a new strategy."]
@@ -1195,8 +1194,8 @@ extern "C" {
     #[doc = "                   is 0."]
     #[doc = " @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with"]
     #[doc = "                   one local replica, else per-replica; NULL if no replica set it. If only some set it:"]
-    #[doc = "                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica"]
-    #[doc = "                   sets the same paths."]
+    #[doc = "                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same"]
+    #[doc = "                   paths."]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back step, as its type says   @since 0.1"]
     pub fn mdist_run(
@@ -1636,12 +1635,14 @@ extern "C" {
     #[doc = "   a new iterator."]
     #[doc = " - In a step of mdist_run the call fails with MDIST_ERR_WRONG_CONTEXT: pass elements as arguments instead."]
     #[doc = ""]
+    #[doc = " If the workers take the elements of a distributed dataset together (input.h says when), this is a call of all"]
+    #[doc = " workers:"]
+    #[doc = " - Its place among the other calls that all workers make together must be the same on all workers."]
+    #[doc = " - While another thread works with the strategy, it fails with MDIST_ERR_FAILED_PRECONDITION, reason `busy`."]
+    #[doc = ""]
     #[doc = " @param count  must be mdist_dataset_component_count"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
-    #[doc = "             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread"]
-    #[doc = "             works with the strategy"]
-    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
     pub fn mdist_iterator_next(
         iterator: *mut mdist_iterator_t,
         out: *mut *mut mdist_value_t,
@@ -1656,10 +1657,7 @@ extern "C" {
     #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
     #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
     #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset; where they take elements together (input.h), in one order with"]
-    #[doc = "             all else that they do together, and MDIST_ERR_FAILED_PRECONDITION, reason `busy`, while another thread"]
-    #[doc = "             works with the strategy"]
-    #[doc = " @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
     pub fn mdist_iterator_next_value(
         iterator: *mut mdist_iterator_t,
         out: *mut *mut mdist_value_t,
@@ -1686,7 +1684,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Saves the position of an iterator, behind the last element that it gave, as one line of printable text."]
+    #[doc = " Saves the position of an iterator, after the last element that it gave, as one line of printable text."]
     #[doc = ""]
     #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get. The text says how many elements were taken, which"]
     #[doc = " orders the reshuffling shuffles have, and what the dataset is made of. For a distributed dataset one element is a"]
@@ -1768,7 +1766,7 @@ extern "C" {
     #[doc = "   iterator calls the free functions."]
     #[doc = " - If some source or map was given no free function, this call waits for the function under way. Otherwise nobody"]
     #[doc = "   could tell when your memory is out of use."]
-    #[doc = " @thread any   @blocks no, but for what is said above   @collective no"]
+    #[doc = " @thread any   @blocks no, except as said above   @collective no"]
     #[doc = " @calls-back free functions given to its sources   @since 0.1"]
     pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
 }
@@ -1818,7 +1816,7 @@ extern "C" {
     #[doc = " - MEAN does the same and divides the rows by the number of replicas."]
     #[doc = " - Any other operation is MDIST_ERR_UNSUPPORTED."]
     #[doc = ""]
-    #[doc = " Replicas may have different numbers of rows, and none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
+    #[doc = " Replicas may have different numbers of rows, or none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
     #[doc = " @param indices  int64 [k]"]
     #[doc = " @param values   [k, ...]: the same shape on all replicas, except for k"]
     #[doc = " @param out      receives a plain value of rows, which you own, with the same content on every replica"]
@@ -1849,8 +1847,8 @@ extern "C" {
     #[doc = " Joins the inputs of all replicas in replica order and writes the result to every replica's output."]
     #[doc = ""]
     #[doc = " Inputs may have different lengths on different replicas. Output i is as long as all inputs i together. If you do not"]
-    #[doc = " know the lengths, gather them first, as one uint64 each. In place: the input is that part of the output where it"]
-    #[doc = " belongs."]
+    #[doc = " know the lengths, gather them first, as one uint64 each. To work in place, pass as input this replica's part of the"]
+    #[doc = " output."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_all_gather(
         replica: *mut mdist_replica_t,
@@ -1865,7 +1863,7 @@ extern "C" {
     #[doc = " Reduces like mdist_all_reduce, but gives each replica only its own part of the result."]
     #[doc = ""]
     #[doc = " The parts lie in the input in replica order. Each part is as long as that replica's output; these lengths may differ."]
-    #[doc = " In place: the output is that part of the input where it belongs."]
+    #[doc = " To work in place, pass as output this replica's part of the input."]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_reduce_scatter(
         replica: *mut mdist_replica_t,
@@ -1926,7 +1924,7 @@ extern "C" {
     #[doc = " Gives each replica its part of the inputs of replica @p root."]
     #[doc = ""]
     #[doc = " The parts lie in the root's input in replica order. Each part is as long as that replica's output; these lengths may"]
-    #[doc = " differ. In place at the root: its output is its part of the input."]
+    #[doc = " differ. The root may work in place: its output is then its part of the input."]
     #[doc = " @param inputs  used on replica @p root only; may be NULL on the others"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
     pub fn mdist_scatter(
@@ -2005,12 +2003,13 @@ extern "C" {
 extern "C" {
     #[doc = " Reduces per-replica values to devices: value i goes to destination i and gives out i."]
     #[doc = ""]
-    #[doc = " - (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.) Plain and mirrored values, and structures, work as in"]
-    #[doc = "   mdist_strategy_reduce."]
-    #[doc = " - Either all succeed, or none."]
-    #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves they have. All"]
+    #[doc = " - Plain and mirrored values, and structures, work as in mdist_strategy_reduce."]
+    #[doc = " - Either all reductions succeed, or none."]
+    #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves there are. All"]
     #[doc = "   values that go to single devices are another one. @p options or the config can cut both into packs."]
     #[doc = " - Small results share memory, up to 4 MiB. That memory is freed with the last of them."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.)"]
     #[doc = " @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or \"\": the"]
     #[doc = "                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the"]
     #[doc = "                      name of one device of this strategy; the result is a plain value there."]
@@ -2074,11 +2073,12 @@ extern "C" {
 extern "C" {
     #[doc = " Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory."]
     #[doc = ""]
-    #[doc = " (TensorFlow: Strategy.gather.)"]
     #[doc = " - Lengths along the axis may differ. Rank, dtype and the other dimensions must be the same."]
     #[doc = " - A plain or mirrored value counts once per replica."]
     #[doc = " - A structure is gathered leaf by leaf."]
-    #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: use SUM, which joins them."]
+    #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: reduce them with SUM, which joins them."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: Strategy.gather.)"]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
     #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_strategy_gather(
@@ -3058,8 +3058,9 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Makes a dataset of int64 scalars: @p start, @p start + @p step ... They all lie before @p stop, or above it if the"]
-    #[doc = " step is negative."]
+    #[doc = " Makes a dataset of int64 scalars: @p start, @p start + @p step ... up to @p stop, which is not included."]
+    #[doc = ""]
+    #[doc = " A negative step counts down."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_range(
         start: i64,
@@ -3619,8 +3620,8 @@ extern "C" {
     #[doc = ""]
     #[doc = " The first call loads the module and asks CUDA. Do not make it before a fork() whose child uses GPUs: CUDA does not"]
     #[doc = " survive a fork."]
-    #[doc = " @param text    may be NULL; receives one line for each GPU and one about NCCL, which is loaded for that; or the"]
-    #[doc = "                reason why there are no GPUs. The text is cut off at @p capacity bytes and always terminated"]
+    #[doc = " @param text    may be NULL; receives one line for each GPU and one about NCCL (the call loads NCCL for this), or the"]
+    #[doc = "                reason why there are no GPUs. The text is cut off at @p capacity bytes and always ends in NUL"]
     #[doc = " @param needed  may be NULL; receives the size of the full text in bytes, NUL included"]
     #[doc = " @thread any   @blocks until CUDA has answered, once   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gpu_count(
@@ -3635,7 +3636,7 @@ extern "C" {
     #[doc = " Gives the stream of a replica (a cudaStream_t), for kernels of its step. It is NULL for a replica on the CPU."]
     #[doc = ""]
     #[doc = " The stream stays the same for the life of the strategy, unless mdist_replica_use_stream sets another."]
-    #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_stream(
         replica: *mut mdist_replica_t,
         stream: *mut *mut ::std::os::raw::c_void,
@@ -3647,7 +3648,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Work on it begins behind everything that the library's stream has been given so far. NULL returns to the library's"]
     #[doc = " own stream, behind what is on yours. Destroy your stream only after the step."]
-    #[doc = " @thread the replica's, in its step   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_use_stream(
         replica: *mut mdist_replica_t,
         stream: *mut ::std::os::raw::c_void,
@@ -3670,7 +3671,7 @@ extern "C" {
     #[doc = " Copies a tensor in a step, behind everything that the replica's stream has been given."]
     #[doc = ""]
     #[doc = " If one of the two lies on the host, the copy is done on return. Otherwise it is done in its turn on the stream."]
-    #[doc = " @thread the replica's, in its step   @blocks for a copy from or to the host   @collective no   @calls-back never"]
+    #[doc = " @thread replica   @blocks for a copy from or to the host   @collective no   @calls-back never"]
     #[doc = " @since 0.1"]
     pub fn mdist_replica_copy(
         replica: *mut mdist_replica_t,
@@ -3702,7 +3703,7 @@ extern "C" {
     #[doc = " @param key   any number; there is one graph for each key"]
     #[doc = " @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to"]
     #[doc = "              fail, which mdist_error_native then gives. NULL: forgets the graph"]
-    #[doc = " @thread the replica's, in its step   @blocks no, but with other workers until they have come   @collective yes"]
+    #[doc = " @thread replica   @blocks until the other workers have come, if there are any   @collective all workers"]
     #[doc = " @calls-back body, on this thread   @since 0.1"]
     pub fn mdist_replica_graph(
         replica: *mut mdist_replica_t,
@@ -4591,7 +4592,8 @@ extern "C" {
     #[doc = " ignored. (A freed address may be allocated again.)"]
     #[doc = ""]
     #[doc = " It works as a mdist_free_fn. Pass it, with the memory as user_data, to functions that keep memory. The library then"]
-    #[doc = " frees the memory without a call into your language. (Several arrays of one dataset must then lie in one such memory.)"]
+    #[doc = " frees the memory without a call into your language. (If a dataset has several arrays, they must then lie in one"]
+    #[doc = " allocation.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
 }
@@ -5213,7 +5215,7 @@ extern "C" {
 extern "C" {
     #[doc = " Frees a work."]
     #[doc = ""]
-    #[doc = " If the operation is not done, it depends on whether all replicas have come:"]
+    #[doc = " If the operation is not done, the effect depends on whether all replicas have come:"]
     #[doc = " - If they have, and there is one worker, this call finishes the operation."]
     #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
     #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
