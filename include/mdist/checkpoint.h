@@ -143,10 +143,10 @@ MDIST_API mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, u
  * A failure is the same on all workers, and nothing has changed then:
  * - MDIST_ERR_NOT_FOUND, reason `no_checkpoint`: there is no such checkpoint.
  * - MDIST_ERR_DATA_LOSS: the file is damaged; the message says what is wrong.
- * - MDIST_ERR_MISMATCH, reason `different_variables`: the message names variables that are not in the file, tensors of
- *   the file that belong to no variable, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL, variables
- *   that are not in the file stay as they are, and tensors that belong to no variable are ignored. Another dtype or
- *   shape still fails.
+ * - MDIST_ERR_MISMATCH, reason `different_variables`: the file and the checkpoint object do not fit. The message names
+ *   variables that are not in the file, tensors of the file that belong to no variable, and those of another dtype or
+ *   shape. With MDIST_RESTORE_PARTIAL, variables that are not in the file stay as they are, and tensors that belong to
+ *   no variable are ignored. Another dtype or shape still fails.
  *
  * Exception: some variables may have changed if the file can be read once but not again, or if workers are lost
  * meanwhile.

@@ -29,8 +29,8 @@
  * - IO, with reason `permission` if access is denied.
  * - INVALID_ARGUMENT: it is no regular file.
  * - RESOURCE: there are no file descriptors left.
- * - DATA_LOSS, reason `corrupt`: the file is cut off, shrank, fails its checksum, or has a record that claims to be
- *   longer than allowed. mdist_read_options_t sets that limit.
+ * - DATA_LOSS, reason `corrupt`: the file is cut off, shrank, fails its checksum, or has a record that is too long.
+ *   mdist_read_options_t sets that limit.
  */
 #ifndef MDIST_DATASET_SOURCES_H
 #define MDIST_DATASET_SOURCES_H

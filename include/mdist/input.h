@@ -24,7 +24,7 @@
  * - AUTO: FILE if every branch of the dataset reads records from files, whatever transforms follow; otherwise DATA. If
  *   there are too few files for all workers, that is an error. AUTO does not switch to DATA.
  *
- * If workers have different numbers of replicas (N in all), FILE and HINT share out in proportion: item i goes to the
+ * If workers have different numbers of replicas (N in all), FILE and HINT share out in proportion. Item i goes to the
  * worker that has replica i mod N.
  *
  * 2. How many rows each replica gets (N is the number of replicas in the job)
@@ -55,9 +55,9 @@
  *
  * - Policies under which workers do not share every batch: the workers exchange a short message before each element. It
  *   also tells them when one of them has failed.
- * - Policy DATA with split batches: each worker knows all it needs from the data, so the workers exchange nothing and
- *   do not learn of a failure before they wait in a collective. A worker that fails must call
- *   mdist_strategy_abort, or end.
+ * - Policy DATA with split batches: each worker knows all it needs from the data, so the workers exchange nothing. The
+ *   others learn of a failure only when they wait in a collective. A worker that fails must call mdist_strategy_abort,
+ *   or end.
  */
 #ifndef MDIST_INPUT_H
 #define MDIST_INPUT_H

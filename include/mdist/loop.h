@@ -78,10 +78,12 @@ MDIST_API mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_itera
 /**
  * Sets the output at @p path from outside of steps.
  *
- * The value may be of any kind. With aggregation NONE it is kept. Otherwise it is reduced when the loop is over, as
- * mdist_strategy_reduce does, and the same values are refused: a plain value has no sum over several replicas unless it
- * is 0. A structure sets its leaves as outputs below the path. After the loop it fails with
- * MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`. (TensorFlow: MultiStepContext.set_last_step_output.)
+ * - The value may be of any kind. A structure sets its leaves as outputs below the path.
+ * - With aggregation NONE the value is kept. Otherwise it is reduced when the loop is over, as mdist_strategy_reduce
+ *   does. The same values are refused: a plain value has no sum over several replicas unless it is 0.
+ * - After the loop it fails with MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`.
+ *
+ * (TensorFlow: MultiStepContext.set_last_step_output.)
  * @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_loop_set_output(mdist_loop_t *loop, const char *path, const mdist_value_t *value,

@@ -11,10 +11,10 @@
  *     mdist_average_loss(replica, &per_example, NULL, &global_batch, &loss, NULL, NULL);
  *     assert(global_batch == 4 && loss == 1); // (1 + 3) / 4; the sum over both replicas is the mean loss, 2
  *
- * Replicas sum their gradients, so each must divide its loss by the number of examples of all replicas together. It is
- * wrong to divide by the replica's own number and take the mean over replicas: if batches differ in size, an example on
- * a replica with few of them counts for more. These functions divide by the true numbers. So a sum over replicas
- * (MDIST_SUM, of losses or gradients) is the mean over all examples.
+ * Replicas sum their gradients, so each must divide its loss by the number of examples of all replicas together.
+ * Dividing by the replica's own number and taking the mean over replicas is wrong. If replicas have different numbers
+ * of examples, an example on a replica with few of them would count for more. These functions divide by the true
+ * numbers. So a sum over replicas (MDIST_SUM, of losses or gradients) is the mean over all examples.
  */
 #ifndef MDIST_LOSS_H
 #define MDIST_LOSS_H

@@ -120,7 +120,7 @@ MDIST_API int64_t mdist_error_native(const mdist_error_t *error);
  *
  * Your function is a step, or any other function that the library calls and that returns 0 or a number. If it then
  * returns a number other than 0, mdist_error_message contains the number and @p why, on all workers that hear of the
- * failure: "the step of replica 2 returned 7: the loss is NaN at batch 41".
+ * failure. An example is "the step of replica 2 returned 7: the loss is NaN at batch 41".
  *
  * - The library copies @p why, at most 511 bytes. "..." replaces what is cut off. Bytes that are not UTF-8 are written
  *   as numbers.

@@ -2,9 +2,9 @@
 /**
  * Step: a run on your own threads, without callbacks.
  *
- * This header is for languages that should not be called from foreign threads (goroutines, Julia's tasks, scoped
- * threads), and for programs that already have their threads. mdist_run does everything in one call. Here it takes
- * four.
+ * This header is for programs that already have their threads. It is also for languages whose functions should not be
+ * called on foreign threads (goroutines, Julia's tasks, scoped threads). mdist_run does everything in one call. Here it
+ * takes four.
  *
  * Example:
  *
@@ -25,9 +25,8 @@
  * collective waits for itself, until the timeout. The key `executor` has no effect here: with `executor: caller` the
  * library has no replica threads at all.
  *
- * The library does not know which threads run such a step. Inside such a step, a function that takes a strategy finds
- * the strategy busy (MDIST_ERR_FAILED_PRECONDITION, reason `busy`), and the message says what to call instead.
- * mdist_iterator_next works.
+ * The library does not know which threads run such a step. Inside it, functions that take a strategy find the strategy
+ * busy: MDIST_ERR_FAILED_PRECONDITION, reason `busy`. The message says what to call instead. mdist_iterator_next works.
  */
 #ifndef MDIST_STEP_H
 #define MDIST_STEP_H

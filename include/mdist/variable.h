@@ -13,7 +13,7 @@
  *     mdist_run(strategy, add, total, NULL, 0, NULL, 0, NULL, &error); // now total is three times numbers
  *
  * - A mirrored variable (synchronization ON_WRITE) with aggregation SUM, MEAN or ONLY_FIRST_REPLICA stays equal on all
- *   replicas: a write inside a step reduces what the replicas write, and applies the result to every copy. With NONE,
+ *   replicas. A write inside a step reduces what the replicas write, and applies the result to every copy. With NONE,
  *   the default, a write inside a step changes only the replica's own copy.
  * - A sync-on-read variable (ON_READ) lets copies differ. Reading it outside of steps aggregates them.
  *

@@ -39,7 +39,7 @@ install_packages() {
     say "installing $why from Debian: ${missing[*]}"
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3
         -o DPkg::Lock::Timeout=120)
-    "${apt[@]}" update >&2 </dev/null || say 'apt-get update failed for some source; trying with what is known'
+    "${apt[@]}" update >&2 </dev/null || say 'apt-get update failed for some source; continuing with the package lists that are there'
     "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2 </dev/null ||
         die "apt-get could not install: ${missing[*]} (its messages are above; Debian 12 and later have them)"
 }
@@ -65,7 +65,7 @@ build_is_usable() {
 reset_build() {
     [[ -e $1 ]] || return 0
     if [[ -d $1/meson-private || -d $1/meson-info || -z $(ls -A "$1") ]]; then
-        say "$1 is no usable build folder of this checkout: starting it anew"
+        say "$1 is not a usable build folder of this checkout; setting it up again"
         rm -rf -- "$1"
     else
         die "$1 is in the way and does not look like a build folder; remove it or choose another"

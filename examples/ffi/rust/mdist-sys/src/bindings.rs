@@ -137,7 +137,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Your function is a step, or any other function that the library calls and that returns 0 or a number. If it then"]
     #[doc = " returns a number other than 0, mdist_error_message contains the number and @p why, on all workers that hear of the"]
-    #[doc = " failure: \"the step of replica 2 returned 7: the loss is NaN at batch 41\"."]
+    #[doc = " failure. An example is \"the step of replica 2 returned 7: the loss is NaN at batch 41\"."]
     #[doc = ""]
     #[doc = " - The library copies @p why, at most 511 bytes. \"...\" replaces what is cut off. Bytes that are not UTF-8 are written"]
     #[doc = "   as numbers."]
@@ -2708,10 +2708,10 @@ extern "C" {
     #[doc = " A failure is the same on all workers, and nothing has changed then:"]
     #[doc = " - MDIST_ERR_NOT_FOUND, reason `no_checkpoint`: there is no such checkpoint."]
     #[doc = " - MDIST_ERR_DATA_LOSS: the file is damaged; the message says what is wrong."]
-    #[doc = " - MDIST_ERR_MISMATCH, reason `different_variables`: the message names variables that are not in the file, tensors of"]
-    #[doc = "   the file that belong to no variable, and those of another dtype or shape. With MDIST_RESTORE_PARTIAL, variables"]
-    #[doc = "   that are not in the file stay as they are, and tensors that belong to no variable are ignored. Another dtype or"]
-    #[doc = "   shape still fails."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_variables`: the file and the checkpoint object do not fit. The message names"]
+    #[doc = "   variables that are not in the file, tensors of the file that belong to no variable, and those of another dtype or"]
+    #[doc = "   shape. With MDIST_RESTORE_PARTIAL, variables that are not in the file stay as they are, and tensors that belong to"]
+    #[doc = "   no variable are ignored. Another dtype or shape still fails."]
     #[doc = ""]
     #[doc = " Exception: some variables may have changed if the file can be read once but not again, or if workers are lost"]
     #[doc = " meanwhile."]
@@ -2771,6 +2771,262 @@ pub const MDIST_TASK_PS: mdist_task_type = 4;
 pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
 pub type mdist_task_type = ::std::os::raw::c_int;
 pub use self::mdist_task_type as mdist_task_type_t;
+#[doc = " What mdist_cluster_describe tells of a cluster."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_cluster_info {
+    pub struct_size: u32,
+    pub task_counts: [u32; 5usize],
+    pub task_type: i32,
+    pub task_index: u32,
+    pub leader_type: i32,
+    pub leader_index: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_cluster_info() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_cluster_info>(),
+        40usize,
+        concat!("Size of: ", stringify!(mdist_cluster_info))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_cluster_info>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_cluster_info))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_task_counts() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).task_counts) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(task_counts)
+            )
+        );
+    }
+    test_field_task_counts();
+    fn test_field_task_type() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).task_type) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(task_type)
+            )
+        );
+    }
+    test_field_task_type();
+    fn test_field_task_index() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).task_index) as usize - ptr as usize
+            },
+            28usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(task_index)
+            )
+        );
+    }
+    test_field_task_index();
+    fn test_field_leader_type() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).leader_type) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(leader_type)
+            )
+        );
+    }
+    test_field_leader_type();
+    fn test_field_leader_index() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_cluster_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).leader_index) as usize - ptr as usize
+            },
+            36usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_cluster_info),
+                "::",
+                stringify!(leader_index)
+            )
+        );
+    }
+    test_field_leader_index();
+}
+#[doc = " What mdist_cluster_describe tells of a cluster."]
+pub type mdist_cluster_info_t = mdist_cluster_info;
+#[doc = " What mdist_cluster_describe_task tells of a task. No text is NULL."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_task_info {
+    pub struct_size: u32,
+    pub is_chief: i32,
+    pub worker: u32,
+    pub worker_count: u32,
+    pub address: *const ::std::os::raw::c_char,
+    pub master: *const ::std::os::raw::c_char,
+}
+#[test]
+fn bindgen_test_layout_mdist_task_info() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_task_info>(),
+        32usize,
+        concat!("Size of: ", stringify!(mdist_task_info))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_task_info>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_task_info))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_is_chief() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).is_chief) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(is_chief)
+            )
+        );
+    }
+    test_field_is_chief();
+    fn test_field_worker() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).worker) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(worker)
+            )
+        );
+    }
+    test_field_worker();
+    fn test_field_worker_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).worker_count) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(worker_count)
+            )
+        );
+    }
+    test_field_worker_count();
+    fn test_field_address() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).address) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(address)
+            )
+        );
+    }
+    test_field_address();
+    fn test_field_master() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).master) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task_info),
+                "::",
+                stringify!(master)
+            )
+        );
+    }
+    test_field_master();
+}
+#[doc = " What mdist_cluster_describe_task tells of a task. No text is NULL."]
+pub type mdist_task_info_t = mdist_task_info;
 extern "C" {
     #[doc = " Makes a cluster without tasks. (TensorFlow: SimpleClusterResolver, together with the next two functions.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -2861,118 +3117,41 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Counts the tasks of @p type. MDIST_TASK_NONE counts the tasks of all types."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_task_count(
+    #[doc = " Counts the tasks of a cluster, and tells which of them this process and the leader are."]
+    #[doc = ""]
+    #[doc = " - The leader has rank 0 where this process trains: the chief, or else the first worker. (TensorFlow:"]
+    #[doc = "   multi_worker_util.collective_leader)"]
+    #[doc = " - It fails with MDIST_ERR_CONFIG if the cluster has two chiefs or two evaluators."]
+    #[doc = " - The caller sets struct_size, and sets all other fields to 0."]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_cluster_describe(
         cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        out: *mut u32,
+        out: *mut mdist_cluster_info_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reads the address of a task. The address is \"\" if the launcher gives none."]
+    #[doc = " Describes one task. MDIST_TASK_NONE means the own task of this process; @p index is then ignored."]
     #[doc = ""]
-    #[doc = " It fails with MDIST_ERR_NOT_FOUND if there is no such task."]
+    #[doc = " - It fails with MDIST_ERR_CONFIG if the cluster has no such task. An evaluator need not be in the cluster."]
+    #[doc = " - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and was not set."]
+    #[doc = " - The caller sets struct_size, and sets all other fields to 0."]
+    #[doc = " - The texts of @p out live until the cluster changes or is destroyed."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: multi_worker_util.is_chief, worker_count, id_in_cluster; ClusterResolver.master)"]
+    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_cluster_describe_task(
+        cluster: *const mdist_cluster_t,
+        type_: mdist_task_type_t,
+        index: u32,
+        out: *mut mdist_task_info_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes, in lines for people, what was found and from where, and what was ignored and why."]
     #[doc = " @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off"]
     #[doc = " @param needed  receives the full size in bytes, NUL included; may be NULL"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_address(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Tells which task this process is. It gives MDIST_TASK_NONE and 0 if that was not set."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_task(
-        cluster: *const mdist_cluster_t,
-        type_: *mut mdist_task_type_t,
-        index: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Tells whether a task is the chief."]
-    #[doc = ""]
-    #[doc = " A chief and an evaluator are. Without a chief, the first worker is. Here and in the functions below, MDIST_TASK_NONE"]
-    #[doc = " means the own task of this process, and @p index is ignored. (TensorFlow: multi_worker_util.is_chief)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_is_chief(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        out: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Counts the tasks that train together with a task of this type."]
-    #[doc = ""]
-    #[doc = " It fails with MDIST_ERR_CONFIG for a parameter server, which does not train. (TensorFlow:"]
-    #[doc = " multi_worker_util.worker_count)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_worker_count(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        out: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives the rank of a task among those that train together, in the order of indices. (TensorFlow:"]
-    #[doc = " multi_worker_util.id_in_cluster)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_cluster_worker(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        out: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Finds the task that has rank 0 where this process trains: the chief, or else the first worker."]
-    #[doc = ""]
-    #[doc = " It gives MDIST_TASK_NONE and 0 for an evaluator, and if there are no tasks. (TensorFlow:"]
-    #[doc = " multi_worker_util.collective_leader)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_leader(
-        cluster: *const mdist_cluster_t,
-        type_: *mut mdist_task_type_t,
-        index: *mut u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reads what TensorFlow calls the master of a task. @p text, @p capacity and @p needed work as in"]
-    #[doc = " mdist_cluster_address."]
-    #[doc = ""]
-    #[doc = " The master is the first of these that applies:"]
-    #[doc = " - `session_master` of TF_CONFIG"]
-    #[doc = " - \"\" in a cluster of one task"]
-    #[doc = " - the address of the task, with \"`rpc_layer`://\" in front if TF_CONFIG has one"]
-    #[doc = ""]
-    #[doc = " (TensorFlow: ClusterResolver.master)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_master(
-        cluster: *const mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Describes, in lines for people, what was found and from where, and what was ignored and why. @p text, @p capacity and"]
-    #[doc = " @p needed work as in mdist_cluster_address."]
     #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_explain(
         cluster: *const mdist_cluster_t,
@@ -4444,10 +4623,12 @@ extern "C" {
 extern "C" {
     #[doc = " Sets the output at @p path from outside of steps."]
     #[doc = ""]
-    #[doc = " The value may be of any kind. With aggregation NONE it is kept. Otherwise it is reduced when the loop is over, as"]
-    #[doc = " mdist_strategy_reduce does, and the same values are refused: a plain value has no sum over several replicas unless it"]
-    #[doc = " is 0. A structure sets its leaves as outputs below the path. After the loop it fails with"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`. (TensorFlow: MultiStepContext.set_last_step_output.)"]
+    #[doc = " - The value may be of any kind. A structure sets its leaves as outputs below the path."]
+    #[doc = " - With aggregation NONE the value is kept. Otherwise it is reduced when the loop is over, as mdist_strategy_reduce"]
+    #[doc = "   does. The same values are refused: a plain value has no sum over several replicas unless it is 0."]
+    #[doc = " - After the loop it fails with MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: MultiStepContext.set_last_step_output.)"]
     #[doc = " @thread any, in cross-replica context   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_loop_set_output(
         loop_: *mut mdist_loop_t,
