@@ -46,7 +46,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
     try {
         body();
     } catch (const Failure &failure) {
-        if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
+        if (failure.status() == MDIST_ERR_PEER_LOST && failure.reason() != "left") workers_.await_cause();
         fail(failure);
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
@@ -68,7 +68,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         do {
             const uint64_t left_ns = check(begin, long_wait);
             if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
-                workers_.membership().announce();
+                workers_.announce();
                 announced = true;
             }
             link().wait(std::min(left_ns, std::max<uint64_t>(long_ns, 1)));
@@ -78,7 +78,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
 
 /// Throws the job's first cause, which may differ from `cause`.
 void WorkerOperation::fail(const Failure &cause) {
-    workers_.fail(cause);
+    workers_.fail(workers_.layout() == nullptr ? cause : Failure(cause).about(workers_.label()));
     link().close();
     throw workers_.membership().failure().value_or(cause);
 }
@@ -87,10 +87,23 @@ void WorkerOperation::fail(const Failure &cause) {
 uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
+    if (workers_.layout() != nullptr) require_members();
     const uint64_t waited_ns = monotonic_clock().now_ns() - begin_ns;
     if (waited_ns >= timeout_ns_) throw late();
     if (begin_ns + waited_ns >= long_wait.next_ns()) long_wait.look([this] { return waiting(); });
     return timeout_ns_ - waited_ns;
+}
+
+/// Throws PEER_LOST if a worker of a group of replicas has left the job without coming to this operation. (In the job's
+/// own operations the membership notices.) In a doubling of more than two, not every worker tells this one that it has
+/// come.
+void WorkerOperation::require_members() const {
+    if (doubling_ && workers_.count() > 2) return;
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
+        if (worker != workers_.self() && workers_.membership().has_left(workers_.rank(worker)) && !has_come(worker))
+            throw Failure(MDIST_ERR_PEER_LOST, text(workers_.name(worker), " has left the job"))
+                .worker(workers_.rank(worker))
+                .reason("left");
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
@@ -99,7 +112,7 @@ uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
 bool WorkerOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
     if (messages_) return messages_->has_come(worker);
-    if (doubling_) return doubling_->has_come(worker) || workers_.membership().entered(worker) >= header_.sequence;
+    if (doubling_) return doubling_->has_come(worker) || workers_.has_entered(worker, header_.sequence);
     const ShmGroup *const shared = workers_.shared();
     return shared != nullptr && shared->has_come(worker);
 }
@@ -108,8 +121,7 @@ bool WorkerOperation::has_come(uint32_t worker) const {
 /// others.
 bool WorkerOperation::somebody_waits() const {
     for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self() && !doubling_->has_come(worker) &&
-            workers_.membership().entered(worker) >= header_.sequence)
+        if (worker != workers_.self() && !doubling_->has_come(worker) && workers_.has_entered(worker, header_.sequence))
             return true;
     return false;
 }
@@ -119,17 +131,19 @@ WaitText WorkerOperation::waiting() const {
     std::string whom;
     for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
         if (has_come(worker)) continue;
-        whom += text(whom.empty() ? "" : "; ", workers_.name(worker), ", which has entered ",
-                     std::min(membership.entered(worker), header_.sequence - 1));
+        whom += text(whom.empty() ? "" : "; ", workers_.name(worker));
+        if (workers_.layout() == nullptr)
+            whom += text(", which has entered ", std::min(membership.entered(worker), header_.sequence - 1));
     }
-    return {workers_.name(workers_.self()), text(header_.text(), ", operation ", header_.sequence, " of the job,"),
+    return {workers_.name(workers_.self()),
+            text(header_.text(), ", operation ", header_.sequence, " of ", workers_.label(), ","),
             whom.empty() ? "the others' bytes" : std::move(whom)};
 }
 
 Failure WorkerOperation::late() const {
     uint32_t first = MDIST_NONE;
     for (uint32_t worker = workers_.count(); worker-- > 0;)
-        if (!has_come(worker)) first = worker;
+        if (!has_come(worker)) first = workers_.rank(worker);
     const WaitText wait = waiting();
     return Failure(MDIST_ERR_TIMEOUT,
                    text(wait.who, " waited ", waited_text(timeout_ns_), " in ", wait.where, " for ", wait.whom))

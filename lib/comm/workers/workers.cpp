@@ -61,12 +61,19 @@ class Workers::Thread {
 Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans)
     : group_(std::move(membership), std::move(links), spans) {}
 
+Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
+    : group_(job.group_, std::move(links), std::move(layout)) {}
+
 Workers::~Workers() {
     leave();
 }
 
-void Workers::leave() noexcept {
+void Workers::stop_thread() noexcept {
     thread_.reset();
+}
+
+void Workers::leave() noexcept {
+    stop_thread();
     group_.leave();
 }
 

@@ -115,6 +115,35 @@ Workers *Job::other_workers() {
     return workers_.get();
 }
 
+std::vector<std::shared_ptr<ReplicaGroup>> Job::groups() const {
+    std::vector<std::shared_ptr<ReplicaGroup>> all;
+    const std::lock_guard lock(groups_mutex_);
+    for (const std::weak_ptr<ReplicaGroup> &each : groups_)
+        if (std::shared_ptr<ReplicaGroup> group = each.lock()) all.push_back(std::move(group));
+    return all;
+}
+
+void Job::add(const std::shared_ptr<ReplicaGroup> &group) {
+    const std::lock_guard lock(groups_mutex_);
+    std::erase_if(groups_, [](const auto &each) { return each.expired(); });
+    groups_.push_back(group);
+    has_groups_.store(true, std::memory_order_release);
+}
+
+void Job::retire(std::unique_ptr<Workers> workers) noexcept {
+    const std::lock_guard lock(groups_mutex_);
+    try {
+        retired_.push_back(std::move(workers));
+    } catch (const std::bad_alloc &) {
+        workers.reset(); // others may lose it in the middle of their last operation, and say so
+    }
+}
+
+void Job::drop_retired() noexcept {
+    const std::lock_guard lock(groups_mutex_);
+    retired_.clear();
+}
+
 void Job::fail_workers(const char *function, const Failure &failure) noexcept {
     if (worker_count() == 1 || group_.failed()) return;
     try {
