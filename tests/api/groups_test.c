@@ -214,6 +214,8 @@ static void check_plan(const Plan *plan, int c) {
             fail_msg("call %d, form %d, op %d, dtype %d, %u members: position %u (replica %u) has other bits", c,
                      (int)plan->form, plan->op, (int)plan->dtype, (unsigned)plan->members->count, (unsigned)p,
                      (unsigned)plan->members->list[p]);
+    }
+    for (uint32_t p = 0; p < plan->members->count; ++p) {
         free(plan->in[p]);
         free(plan->out[p]);
     }

@@ -187,7 +187,7 @@ void Group::complete(uint64_t print) noexcept {
     advance(round_);
 }
 
-void Group::check_pieces() const {
+void Group::check_pieces() const try {
     const CallLengths lengths(calls());
     check_lengths(lengths, call_of(0));
     for (uint32_t party = 0; party < parties_; ++party) {
@@ -195,6 +195,8 @@ void Group::check_pieces() const {
         if (has_root(call.kind->pattern()) && party != call.root) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b) check_place(call, party, b, lengths.offset(party, b));
     }
+} catch (const Failure &failure) {
+    throw name_.empty() ? failure : Failure(failure).about(name_);
 }
 
 std::string Group::in_name() const {
