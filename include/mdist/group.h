@@ -12,7 +12,7 @@
  *
  *     float x = (float)(mdist_replica_id(replica) + 1), both[2];
  *     const mdist_buffer_t in = {&x, 1, MDIST_FLOAT32, 0}, out = {both, 2, MDIST_FLOAT32, 0};
- *     mdist_call_options_t options = {sizeof options, 0, 0, 0, 0, 0, group};
+ *     const mdist_call_options_t options = {.struct_size = sizeof options, .group = group};
  *     mdist_all_gather(replica, &in, &out, 1, &options, NULL);
  *     assert(both[0] == 2 && both[1] == 1);             // in the group's order
  *
@@ -29,8 +29,8 @@
  *
  * These take a group: mdist_all_reduce, mdist_all_reduce_rows, mdist_broadcast, mdist_all_gather, mdist_reduce_scatter,
  * mdist_all_to_all, mdist_reduce_to_root, mdist_gather_to_root, mdist_scatter, mdist_barrier, and their `_start` forms.
- * Any other function answers MDIST_ERR_UNSUPPORTED, reason `group`. A collective in mdist_replica_graph does not take
- * one.
+ * Any other function answers MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph a collective with a group
+ * is MDIST_ERR_WRONG_CONTEXT.
  *
  * Failures name the group, as in "group {0, 2}". What ends the step or the job for one replica ends it for all, members
  * or not, as without groups.

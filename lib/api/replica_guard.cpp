@@ -57,7 +57,7 @@ void need_no_group(const mdist_call_options_t *options) {
     throw Failure(MDIST_ERR_UNSUPPORTED,
                   "options.group is set, but this function is for all replicas. Only the "
                   "collectives of a step take a group. Set it to NULL")
-        .reason("group");
+        .reason("no_group");
 }
 
 uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group) {

@@ -56,8 +56,9 @@ ReplicaGroup::~ReplicaGroup() {
 void ReplicaGroup::agree(Job &job) const {
     Workers *const others = job.other_workers();
     if (others == nullptr) return;
-    std::string mine = "the list";
-    for (const uint32_t id : layout_.ids) mine += text(" ", id);
+    std::string mine; // in full, unlike name()
+    for (const uint32_t id : layout_.ids) mine += text(mine.empty() ? "group {" : ", ", id);
+    mine += "}";
     Call call;
     call.kind = &calls::kCreateGroup;
     std::vector<std::string> lists;
