@@ -373,10 +373,6 @@ void Membership::announce() noexcept {
     body_->announce();
 }
 
-bool Membership::has_left(uint32_t rank) const {
-    return body_->with_peers([&](Peers &peers) { return peers.has_left(rank); });
-}
-
 uint64_t Membership::entered(uint32_t rank) const {
     return body_->with_peers([&](Peers &peers) { return peers.entered(rank); });
 }

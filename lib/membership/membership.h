@@ -74,8 +74,6 @@ class Membership {
     void announce() noexcept;
     /// The number of operations that a worker last reported.
     uint64_t entered(uint32_t rank) const;
-    /// Whether that worker has said goodbye. It has then finished every operation that it entered.
-    bool has_left(uint32_t rank) const;
 
   private:
     class Body;

@@ -73,8 +73,6 @@ class Peers {
         return sequence > first_departure_.load(std::memory_order_seq_cst);
     }
     uint64_t entered(uint32_t rank) const;
-    /// Whether that worker has said goodbye.
-    bool has_left(uint32_t rank) const { return others_[rank].left; }
     /// Sends a heartbeat to all now.
     void announce();
     /// Fails if a worker has left that this one needs now. By default it needs all workers; with `sequence` it needs

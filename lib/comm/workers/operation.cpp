@@ -46,7 +46,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
     try {
         body();
     } catch (const Failure &failure) {
-        if (failure.status() == MDIST_ERR_PEER_LOST && failure.reason() != "left") workers_.await_cause();
+        if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
         fail(failure);
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
@@ -87,23 +87,10 @@ void WorkerOperation::fail(const Failure &cause) {
 uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
-    if (workers_.layout() != nullptr) require_members();
     const uint64_t waited_ns = monotonic_clock().now_ns() - begin_ns;
     if (waited_ns >= timeout_ns_) throw late();
     if (begin_ns + waited_ns >= long_wait.next_ns()) long_wait.look([this] { return waiting(); });
     return timeout_ns_ - waited_ns;
-}
-
-/// Throws PEER_LOST if a worker of a group of replicas has left the job without coming to this operation. (In the job's
-/// own operations the membership notices.) In a doubling of more than two, not every worker tells this one that it has
-/// come.
-void WorkerOperation::require_members() const {
-    if (doubling_ && workers_.count() > 2) return;
-    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self() && workers_.membership().has_left(workers_.rank(worker)) && !has_come(worker))
-            throw Failure(MDIST_ERR_PEER_LOST, text(workers_.name(worker), " has left the job"))
-                .worker(workers_.rank(worker))
-                .reason("left");
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is

@@ -54,7 +54,6 @@ class WorkerOperation {
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     uint64_t check(uint64_t begin_ns, LongWait &long_wait) const;
-    void require_members() const;
     bool has_come(uint32_t worker) const;
     bool somebody_waits() const;
     WaitText waiting() const;

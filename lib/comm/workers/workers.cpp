@@ -69,7 +69,11 @@ Workers::~Workers() {
 }
 
 void Workers::stop_thread() noexcept {
-    thread_.reset();
+    std::unique_ptr<Thread> thread; // ends without the lock
+    {
+        const std::lock_guard lock(thread_mutex_);
+        thread = std::move(thread_);
+    }
 }
 
 void Workers::leave() noexcept {

@@ -130,18 +130,14 @@ void Job::add(const std::shared_ptr<ReplicaGroup> &group) {
     has_groups_.store(true, std::memory_order_release);
 }
 
-void Job::retire(std::unique_ptr<Workers> workers) noexcept {
+void Job::keep(const std::shared_ptr<Workers> &workers) {
     const std::lock_guard lock(groups_mutex_);
-    try {
-        retired_.push_back(std::move(workers));
-    } catch (const std::bad_alloc &) {
-        workers.reset(); // others may lose it in the middle of their last operation, and say so
-    }
+    group_workers_.push_back(workers);
 }
 
-void Job::drop_retired() noexcept {
+void Job::drop_unused() noexcept {
     const std::lock_guard lock(groups_mutex_);
-    retired_.clear();
+    std::erase_if(group_workers_, [](const auto &each) { return each.use_count() == 1; });
 }
 
 void Job::fail_workers(const char *function, const Failure &failure) noexcept {
@@ -183,6 +179,10 @@ void Job::stop_if_free() noexcept {
         team = std::move(team_);
     }
     if (workers_) workers_->leave();
+    {
+        const std::lock_guard groups_lock(groups_mutex_);
+        for (const auto &workers : group_workers_) workers->leave();
+    }
     stopped();
 }
 

@@ -119,10 +119,11 @@ class Job : public std::enable_shared_from_this<Job> {
     std::vector<std::shared_ptr<ReplicaGroup>> groups() const;
     bool has_groups() const { return has_groups_.load(std::memory_order_acquire); }
     void add(const std::shared_ptr<ReplicaGroup> &group);
-    /// Keeps the workers of a group that is gone: others may still be in its last operation, and read what is theirs.
-    void retire(std::unique_ptr<Workers> workers) noexcept;
-    /// Drops them. Call it when all workers have met since.
-    void drop_retired() noexcept;
+    /// Keeps the workers of a group, longer than the group: others may still be in its last operation, and read what is
+    /// theirs. Their links are closed when the job is left.
+    void keep(const std::shared_ptr<Workers> &workers);
+    /// Drops those of groups that are gone. Call it when all workers have met since.
+    void drop_unused() noexcept;
     /// The job's other workers; nullptr if there are none, or if view() covers the whole job. Needs the turn. Throws as
     /// require_open() and require_sound() do.
     Workers *workers();
@@ -193,7 +194,7 @@ class Job : public std::enable_shared_from_this<Job> {
     mutable std::mutex groups_mutex_;
     std::vector<std::weak_ptr<ReplicaGroup>> groups_;
     std::atomic<bool> has_groups_{false};
-    std::vector<std::unique_ptr<Workers>> retired_;
+    std::vector<std::shared_ptr<Workers>> group_workers_;
 
     std::atomic<bool> busy_{false};      // some thread or open run has the turn
     std::atomic<uint32_t> open_runs_{0}; // nested, counted

@@ -48,8 +48,6 @@ ReplicaGroup::ReplicaGroup(Job &job, GroupLayout layout)
 
 ReplicaGroup::~ReplicaGroup() {
     if (workers_) workers_->stop_thread(); // it uses the meeting
-    meeting_.reset();
-    if (workers_) job_->retire(std::move(workers_));
 }
 
 /// Compares the list with those of the other workers.
@@ -65,14 +63,22 @@ void ReplicaGroup::agree(Job &job) const {
     for (const std::vector<char> &blob : others->gather(call, mine.data(), mine.size(), job.timeout_or_own(0)))
         lists.emplace_back(blob.begin(), blob.end());
     require_same_texts(*others, lists, "all workers must make the same groups, in the same order");
-    job.drop_retired(); // all workers are here, so none is in an operation of a group that this worker has destroyed
+    job.drop_unused(); // all workers are here, so none is in an operation of a group that this worker has destroyed
 }
 
 void ReplicaGroup::link(Job &job) {
     Workers &others = *job.other_workers();
     WorkerLinks links =
         make_links(others.membership(), job.link_settings(), job.local_replica_count(), layout_.spans, &layout_.ranks);
-    if (!locals_.empty()) workers_ = std::make_unique<Workers>(others, std::move(links), layout_);
+    if (!locals_.empty()) {
+        workers_ = std::make_shared<Workers>(others, std::move(links), layout_);
+        job.keep(workers_);
+    }
+    // Nobody may leave the job while others still make their links.
+    Call call;
+    call.kind = &calls::kCreateGroup;
+    call.subject_text = "links, ";
+    others.meet(call, job.timeout_or_own(0));
 }
 
 void ReplicaGroup::meet(Job &job) {

@@ -69,7 +69,7 @@ class ReplicaGroup {
     const GroupLayout layout_;
     const std::string name_;
     std::vector<uint32_t> locals_; // by party
-    std::unique_ptr<Workers> workers_;
+    std::shared_ptr<Workers> workers_;
     std::unique_ptr<GpuGroup> gpus_;
     std::unique_ptr<Meeting> meeting_; // nullptr: no local members
 };
