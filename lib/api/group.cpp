@@ -49,12 +49,16 @@ using namespace mdist;
 
 mdist_status_t mdist_group_create(mdist_strategy_t *strategy, const uint32_t *replicas, size_t count,
                                   mdist_group_t **out, mdist_error_t **error) {
-    return shared_call_guard("mdist_group_create", strategy, "it before the run", error, [&](Strategy &self) {
-        need_array(replicas, count, "replicas");
-        need(out, "out");
-        self.require_no_commands("mdist_group_create", "its replicas have no groups; use strategy: multi_worker");
-        *out = publish<mdist_group_t>(ReplicaGroup::create(self, std::vector<uint32_t>(replicas, replicas + count)));
-    });
+    return shared_call_guard(
+        "mdist_group_create", strategy, "it before the run", error, [&](Strategy &self, bool &others_wait) {
+            others_wait = false; // the servers of an in-graph job do not call this
+            self.require_no_commands("mdist_group_create", "its replicas have no groups; use strategy: multi_worker");
+            others_wait = true;
+            need_array(replicas, count, "replicas");
+            need(out, "out");
+            *out =
+                publish<mdist_group_t>(ReplicaGroup::create(self, std::vector<uint32_t>(replicas, replicas + count)));
+        });
 }
 
 uint32_t mdist_group_size(const mdist_group_t *group) {
