@@ -11,8 +11,8 @@
  *     loop        many steps over an iterator                  serve       one program drives all workers
  *     checkpoint  saving variables and iterators in files      preemption  saving when a worker is told to stop
  *     cluster     the workers of the job                       context     the current strategy of a thread
- *     gpu         GPUs and their streams                       status      statuses and errors
- *     log         messages of the library
+ *     gpu         GPUs and their streams                       group       collectives of some of the replicas
+ *     log         messages of the library                      status      statuses and errors
  *
  * These are mainly for languages other than C, and for event loops:
  *
@@ -42,6 +42,7 @@
 #include <mdist/dlpack.h>
 #include <mdist/gpu.h>
 #include <mdist/gradients.h>
+#include <mdist/group.h>
 #include <mdist/input.h>
 #include <mdist/log.h>
 #include <mdist/loop.h>

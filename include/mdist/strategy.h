@@ -39,6 +39,9 @@ extern "C" {
 /** A replica inside its step. The handle dies when the step returns, or with mdist_replica_exit. */
 typedef struct mdist_replica mdist_replica_t;
 
+/** Some replicas with collectives of their own (<mdist/group.h>). */
+typedef struct mdist_group mdist_group_t;
+
 /** The implementation that moves the bytes of one call. */
 typedef enum mdist_implementation {
     MDIST_IMPLEMENTATION_AUTO      = 0, /* the strategy's */
@@ -60,12 +63,13 @@ typedef enum mdist_implementation {
  *   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them.
  */
 typedef struct mdist_call_options {
-    uint32_t struct_size;    /* sizeof(mdist_call_options_t) as you were compiled */
-    uint32_t flags;          /* must be 0 */
-    uint64_t timeout_ns;     /* limit of each wait for other replicas; 0: the run's, or `communication.timeout` */
-    int64_t  bytes_per_pack; /* 0: `communication.bytes_per_pack` and `communication.num_packs` decide */
-    int32_t  implementation; /* mdist_implementation_t */
-    uint32_t reserved;       /* must be 0 */
+    uint32_t struct_size;       /* sizeof(mdist_call_options_t) as you were compiled */
+    uint32_t flags;             /* must be 0 */
+    uint64_t timeout_ns;        /* limit of each wait for other replicas; 0: the run's, or `communication.timeout` */
+    int64_t  bytes_per_pack;    /* 0: `communication.bytes_per_pack` and `communication.num_packs` decide */
+    int32_t  implementation;    /* mdist_implementation_t */
+    uint32_t reserved;          /* must be 0 */
+    const mdist_group_t *group; /* NULL: all replicas. Else only for the collectives of a step, see <mdist/group.h> */
 } mdist_call_options_t;
 
 /**

@@ -21,18 +21,19 @@ using Collective = void (*)(Executors &, uint32_t, const Call &, uint64_t);
 /// Runs a collective in replica context: the part that all of them share.
 mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
                           const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(call.kind->name(), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
-        self.await_turn(call.kind->name());
-        run(self.job().executors(), self.local_index(), call, timeout);
-    });
+    return collective_guard(call.kind->name(), call, replica, options, error,
+                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
+                                place.await_turn(self, call.kind->name());
+                                run(place.seat.executors, place.seat.party, own, timeout);
+                            });
 }
 
 mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                       mdist_error_t **error) {
     return rooted_guard(call.kind->name(), call, replica, options, error,
-                        [&](Replica &self, const Call &own, uint64_t timeout) {
-                            self.await_turn(call.kind->name());
-                            run(self.job().executors(), self.local_index(), own, timeout);
+                        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
+                            place.await_turn(self, call.kind->name());
+                            run(place.seat.executors, place.seat.party, own, timeout);
                         });
 }
 
@@ -56,11 +57,12 @@ mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, 
                                 const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                                 mdist_error_t **error) {
     const Call call = call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count);
-    return collective_guard(call.kind->name(), call, replica, options, error, [&](Replica &self, uint64_t timeout) {
-        self.await_turn(call.kind->name());
-        Job &job = self.job();
-        all_reduce_packs(job.executors(), self.local_index(), call, packing_of(job, options), timeout);
-    });
+    return collective_guard(call.kind->name(), call, replica, options, error,
+                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
+                                place.await_turn(self, call.kind->name());
+                                all_reduce_packs(place.seat.executors, place.seat.party, own,
+                                                 packing_of(self.job(), options), timeout);
+                            });
 }
 
 mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,

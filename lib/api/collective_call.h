@@ -2,6 +2,7 @@
 // Arguments and checks shared by the blocking and the started form of a collective in replica context.
 #pragma once
 
+#include "api/group_seat.h"
 #include "api/replica_guard.h"
 #include "comm/call/call.h"
 #include "comm/call/check.h"
@@ -35,7 +36,8 @@ inline Call rooted_call_of(CallKind kind, int32_t op, uint32_t root, const mdist
     return call;
 }
 
-/// Checks `call` and runs `body(Replica &, timeout_ns)` with it.
+/// Checks `call` and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with the call as it is for
+/// the group that the options name.
 template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
@@ -44,14 +46,17 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
         need_array(call.outputs, call.buffer_count, "outputs");
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
-        check_call(call, self.job().replica_count());
-        need_reachable(self, call);
-        body(self, timeout_ns);
+        const GroupSeat place = seat_of(self, options);
+        Call own = call;
+        place.place(own);
+        check_call(own, place.seat.replicas);
+        need_reachable(self, own);
+        body(self, place, own, timeout_ns);
     });
 }
 
 /// The same for a collective whose buffers on one side belong to the root only. On other replicas that side is ignored,
-/// and empty in the call passed to `body(Replica &, const Call &, timeout_ns)`.
+/// and empty in the call passed to `body`.
 template <class Body>
 mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
                             const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
@@ -62,7 +67,9 @@ mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replic
         if (is_root || scatters) need_array(call.outputs, call.buffer_count, "outputs");
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
+        const GroupSeat place = seat_of(self, options);
         Call own = call;
+        place.place(own);
         std::vector<mdist_buffer_t> absent;
         if (!is_root) {
             const mdist_buffer_t *present = scatters ? call.outputs : call.inputs;
@@ -70,11 +77,11 @@ mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replic
             for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
             (scatters ? own.inputs : own.outputs) = absent.data();
         }
-        check_call(own, self.job().replica_count());
+        check_call(own, place.seat.replicas);
         for (size_t b = 0; is_root && call.kind == &calls::kReduceToRoot && b < call.buffer_count; ++b)
             check_as_long(call, b);
         need_reachable(self, own);
-        body(self, own, timeout_ns);
+        body(self, place, own, timeout_ns);
     });
 }
 

@@ -31,6 +31,7 @@ class Checkpoint;
 class Gradients;
 class Loop;
 class RecordWriter;
+class ReplicaGroup;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -49,6 +50,7 @@ enum class Kind : uint8_t {
     kGradients,
     kLoop,
     kRecordWriter,
+    kGroup,
 };
 
 /// The object type behind a public type.
@@ -128,6 +130,11 @@ template <>
 struct HandleTraits<mdist_record_writer_t> {
     using Object = RecordWriter;
     static constexpr Kind kKind = Kind::kRecordWriter;
+};
+template <>
+struct HandleTraits<mdist_group_t> {
+    using Object = ReplicaGroup;
+    static constexpr Kind kKind = Kind::kGroup;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -52,14 +52,29 @@ bool uses_nccl(const Job &job) {
 
 } // namespace
 
-uint64_t timeout_of(const mdist_call_options_t *options) {
-    return options == nullptr ? 0 : known_options(options).timeout_ns;
+void need_no_group(const mdist_call_options_t *options) {
+    if (options == nullptr || known_options(options, true).group == nullptr) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  "options.group is set, but this function is for all replicas. Only the "
+                  "collectives of a step take a group. Set it to NULL")
+        .reason("no_group");
+}
+
+uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group) {
+    if (options == nullptr) return 0;
+    if (!takes_group) need_no_group(options);
+    return known_options(options).timeout_ns;
 }
 
 uint64_t timeout_of(const Job &job, const mdist_call_options_t *options) {
     if (options == nullptr) return 0;
     const mdist_call_options_t known = known_options(options, uses_nccl(job));
-    if (known.implementation == MDIST_IMPLEMENTATION_RING && uses_nccl(job))
+    if (known.group != nullptr && known.implementation == MDIST_IMPLEMENTATION_NCCL)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), but a group does not use NCCL. Use "
+                      "MDIST_IMPLEMENTATION_AUTO (0)")
+            .reason("no_nccl");
+    if (known.implementation == MDIST_IMPLEMENTATION_RING && known.group == nullptr && uses_nccl(job))
         throw Failure(MDIST_ERR_UNSUPPORTED,
                       "options.implementation is MDIST_IMPLEMENTATION_RING (1), but this strategy's collectives use "
                       "NCCL. To use ring for all of them, set the key communication.implementation to ring");

@@ -80,9 +80,12 @@ mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle,
 }
 
 /// Returns the timeout of one call; 0: the strategy's. Throws for any error in the options.
-uint64_t timeout_of(const mdist_call_options_t *options);
+uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group = false);
 /// The same for a collective in a step. The options may ask for NCCL if the strategy uses it, and for nothing else.
+/// They may name a group.
 uint64_t timeout_of(const Job &job, const mdist_call_options_t *options);
+/// Throws UNSUPPORTED if the options name a group. For calls of all replicas.
+void need_no_group(const mdist_call_options_t *options);
 /// Returns the packs of one call, else the strategy's.
 Packing packing_of(const Job &job, const mdist_call_options_t *options);
 /// Throws UNSUPPORTED if a call asks for packs.

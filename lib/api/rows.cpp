@@ -2,6 +2,7 @@
 // Functions for rows, which several public headers declare.
 #include "strategy/values/rows.h"
 
+#include "api/group_seat.h"
 #include "api/replica_guard.h"
 #include "device/transfer/transfer.h"
 #include "strategy/job/call_functions.h"
@@ -54,12 +55,13 @@ mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t
     return replica_guard("mdist_all_reduce_rows", replica, true, error, [&](Replica &self) {
         const Rows own = rows_of(self, indices, values);
         need(out, "out");
-        const uint64_t timeout_ns = timeout_of(options);
+        const uint64_t timeout_ns = timeout_of(options, true);
         check_rows_op(op, own.values.dtype());
-        self.await_turn("mdist_all_reduce_rows");
+        const GroupSeat place = seat_of(self, options);
+        place.await_turn(self, "mdist_all_reduce_rows");
         const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
-        const Rows all = gather_rows(self, &calls::kAllReduceRows, subject, own, timeout_ns);
-        if (op == MDIST_MEAN) divide_rows(self.device(), all, self.job().replica_count());
+        const Rows all = gather_rows(self, place.seat, &calls::kAllReduceRows, subject, own, timeout_ns);
+        if (op == MDIST_MEAN) divide_rows(self.device(), all, place.seat.replicas);
         *out = publish<mdist_value_t>(value_of_rows(*Value::plain(all.indices), *Value::plain(all.values)));
     });
 }

@@ -81,7 +81,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
         OpenRuns &runs = strategy_of(*pinned).open_runs();
         note_failures(*pinned, "mdist_merge_begin", true, [&] {
             need_array(values, argument_count, "values");
-            pinned->await_turn("mdist_merge_begin");
+            pinned->await_all("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Part> parts = merge_arguments(*pinned, arguments, argument_count);
             runs.open_merge(*pinned, &calls::kOpenMerge, std::move(parts), 0, timeout_ns,

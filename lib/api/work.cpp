@@ -14,8 +14,9 @@ namespace mdist {
 /// The object behind a work handle. The operation is also in its replica's queue until it is over.
 class Work {
   public:
-    Work(std::shared_ptr<Job> job, std::shared_ptr<Operation> operation, uint32_t replica)
-        : job_(std::move(job)), operation_(std::move(operation)), replica_(replica) {}
+    Work(std::shared_ptr<void> owner, OperationQueue &operations, std::shared_ptr<Operation> operation,
+         uint32_t replica)
+        : owner_(std::move(owner)), operations_(operations), operation_(std::move(operation)), replica_(replica) {}
     /// Called when the caller destroys its handle. Another thread may still wait for the operation, and gets a failure.
     void settle() noexcept {
         if (operation_->over()) return operation_->leave_result();
@@ -35,9 +36,10 @@ class Work {
     int descriptor() const { return operations().descriptor(*operation_); }
 
   private:
-    OperationQueue &operations() const { return job_->operations(); }
+    OperationQueue &operations() const { return operations_; }
 
-    std::shared_ptr<Job> job_; // the operation belongs to its group
+    const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
+    OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;
 };
@@ -48,12 +50,13 @@ using namespace mdist;
 
 namespace {
 
-void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
+void start(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");
-    OperationQueue &operations = self.job().operations();
-    const auto operation = operations.start(self.local_index(), call, timeout_ns);
+    OperationQueue &operations = place.seat.operations;
+    const auto operation = operations.start(place.seat.party, call, timeout_ns);
     try {
-        *out = publish<mdist_work_t>(std::make_shared<Work>(self.job().shared_from_this(), operation, self.id()));
+        const auto owner = place.group ? std::shared_ptr<void>(place.group) : self.job().shared_from_this();
+        *out = publish<mdist_work_t>(std::make_shared<Work>(owner, operations, operation, self.id()));
     } catch (const Failure &failure) {
         operations.settle(*operation, failure);
         throw;
@@ -65,18 +68,19 @@ void start(Replica &self, const Call &call, uint64_t timeout_ns, mdist_work_t **
 
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, options, error, [&](Replica &self, uint64_t timeout_ns) {
-        need_no_packs(options);
-        start(self, call, timeout_ns, out);
-    });
+    return collective_guard(function, call, replica, options, error,
+                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
+                                need_no_packs(options);
+                                start(self, place, own, timeout_ns, out);
+                            });
 }
 
 mdist_status_t start_rooted(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                             const mdist_call_options_t *options, mdist_error_t **error) {
     return rooted_guard(function, call, replica, options, error,
-                        [&](Replica &self, const Call &own, uint64_t timeout_ns) {
+                        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
                             need_no_packs(options);
-                            start(self, own, timeout_ns, out);
+                            start(self, place, own, timeout_ns, out);
                         });
 }
 

@@ -12,6 +12,11 @@ void Executors::set_workers(Workers &workers, uint32_t first_replica_id) {
     group_.join_job([&workers](const Failure &cause) { workers.fail(cause); }, first_replica_id);
 }
 
+void Executors::set_members(Workers &workers) {
+    workers_ = &workers;
+    group_.join_workers([&workers] { workers.wake(); });
+}
+
 void Executors::lead(uint64_t timeout_ns) noexcept {
     led_failure_.reset();
     try {

@@ -24,6 +24,8 @@ class Executors {
     Workers *workers() const { return workers_; }
     /// Sets the other workers; from then on the job ends with the group.
     void set_workers(Workers &workers, uint32_t first_replica_id);
+    /// The same for an inner group (Group::join_outer): the other workers with members of a group of replicas.
+    void set_members(Workers &workers);
 
     /// The GPUs that the parties work on; nullptr on the CPU.
     GpuGroup *gpus() const { return gpus_; }

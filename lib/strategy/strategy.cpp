@@ -18,7 +18,7 @@ Strategy::~Strategy() = default;
 
 void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
                      uint64_t timeout_ns) {
-    replica.await_turn("mdist_merge_call");
+    replica.await_all("mdist_merge_call");
     if (replica.entered)
         open_runs_.merge(replica, merge, std::move(arguments), result_count, timeout_ns);
     else

@@ -23,13 +23,14 @@ FIELD(mdist_tensor_t, device_index, 20);
 FIELD(mdist_tensor_t, shape, 24);
 
 /* May grow at the end: the sizes are those of this version. The offsets never change. */
-SIZE(mdist_call_options_t, 32);
+SIZE(mdist_call_options_t, 40);
 FIELD(mdist_call_options_t, struct_size, 0);
 FIELD(mdist_call_options_t, flags, 4);
 FIELD(mdist_call_options_t, timeout_ns, 8);
 FIELD(mdist_call_options_t, bytes_per_pack, 16);
 FIELD(mdist_call_options_t, implementation, 24);
 FIELD(mdist_call_options_t, reserved, 28);
+FIELD(mdist_call_options_t, group, 32);
 
 SIZE(mdist_variable_options_t, 24);
 FIELD(mdist_variable_options_t, struct_size, 0);

@@ -168,6 +168,14 @@ CALL(work_descriptor) {
     return status;
 }
 
+CALL(group_create) {
+    const uint32_t list[] = {1, 0};
+    mdist_group_t *out = NULL;
+    const mdist_status_t status = mdist_group_create(w->strategy, list, 2, &out, error);
+    mdist_group_destroy(out);
+    return status;
+}
+
 static const Entry entries[] = {
     ENTRY(strategy_all_reduce, OUTSIDE),
     ENTRY(strategy_reduce, OUTSIDE),
@@ -199,5 +207,6 @@ static const Entry entries[] = {
     ENTRY(work_test, ANYWHERE),
     ENTRY(work_wait, ANYWHERE),
     ENTRY(work_descriptor, ANYWHERE),
+    ENTRY(group_create, OUTSIDE),
 };
 const Table collectives_table = {entries, sizeof entries / sizeof *entries};

@@ -19,6 +19,7 @@ CALL(queries) {
     mdist_loop_destroy(NULL);
     mdist_record_writer_destroy(NULL);
     mdist_gradients_destroy(NULL);
+    mdist_group_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
@@ -27,6 +28,7 @@ CALL(queries) {
     mdist_error_free(NULL);
     if (mdist_config_key_count() == 0) return MDIST_ERR_INTERNAL;
     mdist_fail_because(NULL);
+    if (mdist_group_size(NULL) != 0 || mdist_group_position(NULL, 0) != MDIST_NONE) return MDIST_ERR_INTERNAL;
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
                      mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
                      mdist_strategy_replica_count(w->strategy) == 2 &&
@@ -67,6 +69,9 @@ static const Entry entries[] = {
     QUERY(loop_destroy),
     QUERY(record_writer_destroy),
     QUERY(gradients_destroy),
+    QUERY(group_size),
+    QUERY(group_position),
+    QUERY(group_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),

@@ -9,7 +9,10 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return 0;
 }
 
-/// Makes every call that would have to wait for recorded work, which has not run.
+static mdist_call_options_t in_group = {.struct_size = sizeof in_group};
+
+/// Makes every call that would have to wait for recorded work, which has not run, and collectives of a group, which are
+/// not recorded.
 static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
@@ -31,6 +34,9 @@ static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
             note(&world->note, refused, mdist_replica_graph(replica, 3, count_up, world, &error), &error, "a graph");
             break;
         case 4:
+            note(&world->note, refused, mdist_barrier(replica, &in_group, &error), &error, "a group");
+            break;
+        case 5:
             note(&world->note, refused, mdist_merge_call(replica, merge, world, NULL, 0, NULL, 0, NULL, &error), &error,
                  "a merge");
             break;
@@ -44,7 +50,7 @@ static int32_t failing_graph(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_replica_graph(replica, 0, world->body, world, &error);
-    if (world->calls <= 4) {
+    if (world->calls <= 5) {
         note(&world->note, MDIST_ERR_WRONG_CONTEXT, status, &error, "graph");
         return 1;
     }
@@ -58,8 +64,12 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     World world;
     mdist_strategy_t *strategy = gpu_strategy("gpu:0");
     set_up(&world, strategy, wait_in_vain);
-    for (int i = 0; i < 6; ++i) {
-        mdist_error_t *error = NULL;
+    const uint32_t zero = 0;
+    mdist_error_t *error = NULL;
+    mdist_group_t *group = NULL;
+    OK(mdist_group_create(strategy, &zero, 1, &group, &error));
+    in_group.group = group;
+    for (int i = 0; i < 7; ++i) {
         assert_int_not_equal(mdist_run(strategy, failing_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
         mdist_error_free(error);
         assert_string_equal(world.note.text, "");
@@ -72,6 +82,7 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     run(strategy, by_graph, &world);
     run(strategy, by_graph, &world);
     expect_floats(&world.sum, 3);
+    mdist_group_destroy(group);
     tear_down(&world, strategy);
 }
 

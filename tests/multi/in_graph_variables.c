@@ -140,6 +140,9 @@ void what_cannot_be_is_refused(const Client *self) {
     REQUIRE(strcmp(reason, "in_graph") == 0 && strstr(message, "mdist_run_named") != NULL);
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_map(strategy, 3, no_element, NULL, NULL, 0, NULL, 0, NULL, &error));
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    const uint32_t zero = 0;
+    mdist_group_t *group = NULL;
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_group_create(strategy, &zero, 1, &group, &error));
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_update(variable, subtract, NULL, &odd, 1, &result, 1, &error));
     REQUIRE(strstr(message, "mdist_update_named") != NULL);
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_update_non_slot(strategy, subtract, NULL, &odd, 1, &result, 1, &error));

@@ -63,7 +63,7 @@ class Timeout {
     const mdist_call_options_t *options() const noexcept { return &options_; }
 
   private:
-    mdist_call_options_t options_{sizeof(mdist_call_options_t), 0, 0, 0, 0, 0};
+    mdist_call_options_t options_{sizeof(mdist_call_options_t), 0, 0, 0, 0, 0, nullptr};
 };
 
 } // namespace mdist

@@ -32,7 +32,7 @@ std::size_t different_buffer(const Call &a, const Call &b) {
 std::string call_text(const Call &call) {
     std::string out = text(call.kind->name(), "(");
     if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
-    if (has_root(call.kind->pattern())) out += text("root ", call.root, ", ");
+    if (has_root(call.kind->pattern())) out += text("root ", call.id_of(call.root), ", ");
     out += call.subject_text;
     if (call.inputs != nullptr)
         out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", call.on_gpus() ? kOnGpus : "");

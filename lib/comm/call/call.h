@@ -23,7 +23,7 @@ inline const CallFunction kUnnamedFunction("a call", Pattern::kMeet);
 struct Call {
     CallKind kind = &kUnnamedFunction;
     int32_t op = 0;    // mdist_reduce_op_t if the call reduces
-    uint32_t root = 0; // if has_root()
+    uint32_t root = 0; // if has_root(): the root's place among the replicas that meet
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
     std::size_t buffer_count = 0;
@@ -35,6 +35,10 @@ struct Call {
     /// party's outputs.
     void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
     int32_t how = 0;
+    /// In a group of replicas: their ids, by position. nullptr: all replicas of the job meet, and id and position are
+    /// the same.
+    const uint32_t *ids = nullptr;
+    uint32_t id_of(uint32_t position) const { return ids != nullptr ? ids[position] : position; }
     /// Not null: the buffers lie on the replicas' GPUs. The event marks the end of the work that this replica's stream
     /// had been given before the call. nullptr: the buffers lie on the host.
     const Event *ready = nullptr;

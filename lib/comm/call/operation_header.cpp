@@ -48,7 +48,7 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     header.function = call.kind->hash();
     header.pattern = static_cast<uint8_t>(pattern_of(call)) & 0xf;
     header.op = static_cast<uint8_t>(call.op) & 0xf;
-    header.root = call.root;
+    header.root = has_root(call.kind->pattern()) ? call.id_of(call.root) : call.root;
     header.subject_print =
         static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {

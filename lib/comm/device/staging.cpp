@@ -62,11 +62,11 @@ void Staging::lay_out(const Call *const *calls, const Group &group, uint64_t tim
 }
 
 /// Copies the inputs that some worker reads: in a broadcast only the root's.
-void Staging::fetch(const Call *const *calls, uint32_t first_replica) {
+void Staging::fetch(const Call *const *calls, const Workers &workers) {
     for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
         const bool broadcasts = pattern_of(call) == Pattern::kBroadcast || pattern_of(call) == Pattern::kFirst;
-        if (broadcasts && call.root != first_replica + party) continue;
+        if (broadcasts && call.root != workers.position_of(party)) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             lanes_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));
     }
@@ -108,7 +108,7 @@ void Staging::perform(const Group &group, Workers &workers, const Call *const *c
     const uint32_t parties = lanes_.parties();
     lay_out(calls, group, timeout_ns);
     wait_for_results();
-    fetch(calls, workers.spans()[workers.self()].first);
+    fetch(calls, workers);
     for (const auto &lane : lanes_.all()) lane->launch();
     await_lanes(group, timeout_ns);
 

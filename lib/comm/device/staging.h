@@ -31,7 +31,7 @@ class Staging {
   private:
     void make_room(std::size_t bytes, const Group &group, uint64_t timeout_ns);
     void lay_out(const Call *const *calls, const Group &group, uint64_t timeout_ns);
-    void fetch(const Call *const *calls, uint32_t first_replica);
+    void fetch(const Call *const *calls, const Workers &workers);
     void await_lanes(const Group &group, uint64_t timeout_ns);
     void give_back(const Call *const *calls);
     void wait_for_results();

@@ -34,6 +34,8 @@ class Link {
 
     virtual uint32_t self() const = 0;
     virtual uint32_t parties() const = 0;
+    /// The rank in the job of a party, for messages.
+    virtual uint32_t rank(uint32_t party) const { return party; }
 
     /// Posts `bytes` bytes for `peer` (0 is fine). The memory belongs to the link until `pending` has counted the
     /// operation off.

@@ -23,6 +23,7 @@ class Routed final : public Link {
 
     uint32_t self() const override { return links_[0]->self(); }
     uint32_t parties() const override { return links_[0]->parties(); }
+    uint32_t rank(uint32_t party) const override { return links_[0]->rank(party); }
 
     void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
         link(peer, bytes).send(peer, tag, data, bytes, pending);

@@ -62,6 +62,7 @@ class ShmLink final : public Link, public Pollable {
 
     uint32_t self() const override { return mates_->rank(); }
     uint32_t parties() const override { return mates_->workers(); }
+    uint32_t rank(uint32_t party) const override { return mates_->job_rank(party); }
 
     void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(mutex_);
@@ -169,7 +170,7 @@ void ShmLink::push(uint32_t peer, Ends &ends) {
         Posted &front = ends.sends.front();
         ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
         if (ends.written - ends.seen_read > ring_bytes_)
-            throw bad_message(peer, "a read count that exceeds what was written to it");
+            throw bad_message(rank(peer), "a read count that exceeds what was written to it");
         uint64_t space = ring_bytes_ - (ends.written - ends.seen_read);
         if (!front.framed) {
             if (space < sizeof(Frame)) return;
@@ -195,14 +196,14 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
     while (!ends.receives.empty()) {
         Posted &front = ends.receives.front();
         uint64_t there = lane_of(peer).written.load(std::memory_order_seq_cst) - ends.read;
-        if (there > ring_bytes_) throw bad_message(peer, "a write count that exceeds the room in its buffer");
+        if (there > ring_bytes_) throw bad_message(rank(peer), "a write count that exceeds the room in its buffer");
         if (!front.framed) {
             if (there < sizeof(Frame)) return;
             Frame frame;
             get(peer, ends, &frame, sizeof frame);
             there -= sizeof frame;
             if (frame.bytes != front.bytes || frame.tag != front.tag)
-                throw other_message(peer, frame.bytes, frame.tag, front.bytes, front.tag);
+                throw other_message(rank(peer), frame.bytes, frame.tag, front.bytes, front.tag);
             front.framed = true;
         } else if (there == 0) {
             return;
@@ -228,8 +229,8 @@ void ShmLink::progress() {
         push(peer, ends);
         pull(peer, ends);
         if (lost && ends.busy())
-            throw Failure(MDIST_ERR_PEER_LOST, text("worker ", peer, " has left, or its process has ended"))
-                .worker(peer);
+            throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank(peer), " has left, or its process has ended"))
+                .worker(rank(peer));
     }
 }
 

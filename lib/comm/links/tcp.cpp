@@ -52,12 +52,13 @@ class Bell {
 
 class Tcp final : public Link, public Pollable {
   public:
-    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t spin_ns)
-        : self_(self), streams_(std::move(streams)), spin_ns_(spin_ns) {}
+    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t spin_ns, std::vector<uint32_t> ranks)
+        : self_(self), streams_(std::move(streams)), spin_ns_(spin_ns), ranks_(std::move(ranks)) {}
     ~Tcp() override { close(); }
 
     uint32_t self() const override { return self_; }
     uint32_t parties() const override { return static_cast<uint32_t>(streams_.size()); }
+    uint32_t rank(uint32_t party) const override { return ranks_.empty() ? party : ranks_[party]; }
 
     void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(mutex_);
@@ -90,6 +91,7 @@ class Tcp final : public Link, public Pollable {
     const uint32_t self_;
     std::vector<std::unique_ptr<TcpStream>> streams_; // none for this worker
     const uint64_t spin_ns_;
+    const std::vector<uint32_t> ranks_; // in the job; empty: the same
     Bell bell_;
 
     std::mutex mutex_; // close() may come at any time
@@ -200,20 +202,21 @@ void Tcp::close() noexcept {
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums) {
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums,
+                                    const std::vector<uint32_t> &ranks) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
+    const auto name_of = [&](std::size_t party) { return ranks.empty() ? static_cast<uint32_t>(party) : ranks[party]; };
     try {
         streams.resize(sockets.size());
         for (; rank < sockets.size(); ++rank)
-            if (rank != self)
-                streams[rank] = std::make_unique<TcpStream>(sockets[rank], static_cast<uint32_t>(rank), checksums);
+            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums);
     } catch (...) {
         for (; rank < sockets.size(); ++rank)
             if (rank != self) ::close(sockets[rank]);
         throw;
     }
-    return std::make_unique<Tcp>(self, std::move(streams), spin_ns);
+    return std::make_unique<Tcp>(self, std::move(streams), spin_ns, ranks);
 }
 
 } // namespace mdist

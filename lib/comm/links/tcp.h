@@ -15,7 +15,9 @@ namespace mdist {
 
 /// sockets[rank] is connected to that worker, authenticated and non-blocking; sockets[self] is -1. The link owns the
 /// sockets from now on, even if this throws (RESOURCE). `spin_ns` is how long a wait stays awake. `checksums` must be
-/// the same on all workers.
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums);
+/// the same on all workers. `ranks` are the workers' ranks in the job, if these are only
+/// some of its workers.
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums,
+                                    const std::vector<uint32_t> &ranks = {});
 
 } // namespace mdist

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <sched.h>
 
@@ -39,6 +40,34 @@ bool concerns_everyone(const Failure &cause) {
 Group::Group(uint32_t parties, Patience patience, uint64_t timeout_ns)
     : parties_(parties), patience_(patience), timeout_ns_(timeout_ns), slots_(new Slot[parties]) {}
 
+Group::~Group() {
+    if (outer_ == nullptr) return;
+    const std::lock_guard lock(outer_->inner_mutex_);
+    outer_->inner_.erase(std::remove(outer_->inner_.begin(), outer_->inner_.end(), this), outer_->inner_.end());
+    outer_->inner_count_.store(outer_->inner_.size(), std::memory_order_seq_cst);
+}
+
+void Group::join_outer(Group &outer, std::vector<uint32_t> parties, std::string name) {
+    outer_parties_ = std::move(parties);
+    name_ = std::move(name);
+    {
+        const std::lock_guard lock(outer.inner_mutex_);
+        outer.inner_.push_back(this);
+        outer.inner_count_.store(outer.inner_.size(), std::memory_order_seq_cst);
+        outer_ = &outer;
+    }
+    // Either this sees that the outer group has ended, or whoever ended it sees this one.
+    if (const std::optional<Failure> cause = outer.cause())
+        end(outer.failed() ? kFailed : kReleased, *cause, concerns_everyone(*cause));
+}
+
+template <class Use>
+void Group::each_inner(Use use) noexcept {
+    if (inner_count_.load(std::memory_order_seq_cst) == 0) return;
+    const std::lock_guard lock(inner_mutex_);
+    for (Group *const inner : inner_) use(*inner);
+}
+
 void Group::write(Slot &slot, const Call &call) {
     const bool one = call.buffer_count == 1 && call.inputs != nullptr;
     const void *input = one ? call.inputs[0].data : nullptr;
@@ -70,7 +99,7 @@ bool Group::departed(uint32_t party) const {
 
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     const Arrival arrival = arrive(party, call);
-    if (!arrival.last) await(party, call, arrival, timeout_ns != 0 ? timeout_ns : timeout_ns_);
+    if (!arrival.last) await(party, call, arrival, timeout_ns != 0 ? timeout_ns : timeout());
     if (!well_) throw_cause(true);
 }
 
@@ -138,12 +167,12 @@ void Group::complete(uint64_t print) noexcept {
     try {
         if (prints_.load(std::memory_order_relaxed) != parties_ * print)
             compare();
-        else if (!end_job_ && has_parts(call_of(0).kind->pattern()))
+        else if (!has_workers_ && has_parts(call_of(0).kind->pattern()))
             check_pieces();
     } catch (const std::bad_alloc &) {
         release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     } catch (const Failure &failure) {
-        end_job_ ? fail(failure) : void(end(kReleased, failure, true));
+        end_alike(failure);
     }
     reset_work();
     any_started_ = starting_.load(std::memory_order_relaxed) != 0;
@@ -158,7 +187,7 @@ void Group::complete(uint64_t print) noexcept {
     advance(round_);
 }
 
-void Group::check_pieces() const {
+void Group::check_pieces() const try {
     const CallLengths lengths(calls());
     check_lengths(lengths, call_of(0));
     for (uint32_t party = 0; party < parties_; ++party) {
@@ -166,6 +195,12 @@ void Group::check_pieces() const {
         if (has_root(call.kind->pattern()) && party != call.root) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b) check_place(call, party, b, lengths.offset(party, b));
     }
+} catch (const Failure &failure) {
+    throw name_.empty() ? failure : Failure(failure).about(name_);
+}
+
+std::string Group::in_name() const {
+    return name_.empty() ? "" : text(" in ", name_);
 }
 
 void Group::compare() {
@@ -173,8 +208,8 @@ void Group::compare() {
         if (same_call(call_of(0), call_of(other))) continue;
         const uint64_t operation = entered(0);
         throw Failure(MDIST_ERR_MISMATCH,
-                      text("replicas disagree in operation ", operation, " of the step: replica ", first_id_,
-                           " called ", call_text(call_of(0)), ", replica ", first_id_ + other, " called ",
+                      text("replicas disagree in operation ", operation, " of the step", in_name(), ": replica ", id(0),
+                           " called ", call_text(call_of(0)), ", replica ", id(other), " called ",
                            call_text(call_of(other)), difference_text(call_of(0), call_of(other))))
             .operation(call_of(0).kind->name())
             .reason("different_calls");
@@ -234,10 +269,30 @@ void Group::ring() noexcept {
     for (Alarm *alarm : alarms_) alarm->ring();
 }
 
-void Group::depart(uint32_t party) noexcept {
+bool Group::count_departure(uint32_t party) noexcept {
     slots_[party].departed_run.store(run_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    const uint64_t tally = tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst);
-    if (arrived(tally) != 0) release_gone();
+    return arrived(tally_.fetch_add(kOneDeparted, std::memory_order_seq_cst)) != 0;
+}
+
+void Group::depart(uint32_t party) noexcept {
+    if (count_departure(party)) release_gone();
+    if (inner_count_.load(std::memory_order_seq_cst) != 0) depart_inner(party);
+}
+
+void Group::depart_inner(uint32_t party) noexcept {
+    std::optional<Failure> cause;
+    each_inner([&](Group &inner) {
+        const auto &parties = inner.outer_parties_;
+        const auto found = std::find(parties.begin(), parties.end(), party);
+        if (found == parties.end()) return;
+        if (!inner.count_departure(static_cast<uint32_t>(found - parties.begin())) || cause) return;
+        try {
+            cause.emplace(inner.gone());
+        } catch (const std::bad_alloc &) {
+            cause.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+        }
+    });
+    if (cause) release(*cause); // without the lock, which it takes again
 }
 
 void Group::release_gone() noexcept {
@@ -276,15 +331,37 @@ bool Group::end(State state, const Failure &cause, bool alike) noexcept {
         state_.store(state, std::memory_order_seq_cst);
     }
     advance(round_);
+    if (wake_leader_) wake_leader_();
+    each_inner([&](Group &inner) { inner.end(state, cause, alike); });
     return true;
 }
 
+/// Ends the group for a failure that all waiting parties get as it is.
+void Group::end_alike(const Failure &failure) noexcept {
+    if (outer_ != nullptr) {
+        outer_->end_alike(failure);
+        end(kReleased, failure, true); // another thread may be on the way from the outer group to this one
+        return;
+    }
+    end_job_ ? fail(failure) : void(end(kReleased, failure, true));
+}
+
 void Group::release(const Failure &cause) noexcept {
+    if (outer_ != nullptr) {
+        outer_->release(cause);
+        end(kReleased, cause, concerns_everyone(cause));
+        return;
+    }
     if (end_job_) return fail(cause);
     end(kReleased, cause, concerns_everyone(cause));
 }
 
 void Group::fail(const Failure &cause) noexcept {
+    if (outer_ != nullptr) {
+        outer_->fail(cause);
+        end(kFailed, cause, concerns_everyone(cause));
+        return;
+    }
     if (!end(kFailed, cause, concerns_everyone(cause))) return;
     const bool asked_for = cause.status() == MDIST_ERR_ABORTED; // mdist_strategy_abort, or the end of the strategy
     asked_for ? log_info("collectives have ended: ", cause.message())
@@ -306,6 +383,11 @@ bool Group::alike() const {
 }
 
 void Group::reset() noexcept {
+    reset_own();
+    each_inner([](Group &inner) { inner.reset_own(); });
+}
+
+void Group::reset_own() noexcept {
     tally_.store(tally_.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}, std::memory_order_relaxed);
     prints_.store(0, std::memory_order_relaxed);
     starting_.store(0, std::memory_order_relaxed);
@@ -354,17 +436,17 @@ WaitText Group::waiting(uint32_t party, const Call &call) const {
     for (uint32_t other = 0; other < parties_; ++other) {
         const uint64_t theirs = entered(other);
         if (theirs >= own) continue;
-        whom += text(whom.empty() ? "" : "; ", "replica ", first_id_ + other, ", which has entered ", theirs);
+        whom += text(whom.empty() ? "" : "; ", "replica ", id(other), ", which has entered ", theirs);
         if (theirs != 0) whom += text(" (last ", slots_[other].last_kind.load(std::memory_order_relaxed)->name(), ")");
     }
-    return {text("replica ", first_id_ + party), text(call_text(call), ", operation ", own, " of its step,"),
+    return {text("replica ", id(party)), text(call_text(call), ", operation ", own, " of its step", in_name(), ","),
             std::move(whom)};
 }
 
 Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {
     uint32_t first = MDIST_NONE;
     for (uint32_t other = parties_; other-- > 0;)
-        if (entered(other) < entered(party)) first = first_id_ + other;
+        if (entered(other) < entered(party)) first = id(other);
     const WaitText wait = waiting(party, call);
     return Failure(MDIST_ERR_TIMEOUT,
                    text(wait.who, " waited ", waited_text(waited_ns), " in ", wait.where, " for ", wait.whom))
@@ -385,11 +467,11 @@ Failure Group::gone() const {
     if (waiting == left) waiting = left == 0 ? 1 : 0;
     const char *name = slots_[waiting].last_kind.load(std::memory_order_relaxed)->name();
     return Failure(MDIST_ERR_MISMATCH,
-                   text("replicas made different numbers of calls: replica ", first_id_ + left,
-                        " returned from its step after ", entered(left), " operations, while replica ",
-                        first_id_ + waiting, " waits in ", name, ", its operation ", entered(waiting)))
+                   text("replicas made different numbers of calls", in_name(), ": replica ", id(left),
+                        " returned from its step after ", entered(left), " operations, while replica ", id(waiting),
+                        " waits in ", name, ", its operation ", entered(waiting)))
         .operation(name)
-        .replica(first_id_ + left)
+        .replica(id(left))
         .reason("step_returned");
 }
 

@@ -20,8 +20,12 @@
 // In a job of several workers (join_job()) every release is a fail, and whatever ends the group ends the job. The other
 // workers may already have moved on from the operation that this worker is in.
 //
-// Party = local replica index. The functions that take a party are called by that replica's thread, or by one thread at
-// a time on its behalf. Any thread may call release(), fail() and abort.
+// Some of the parties may also meet in an inner group (join_outer()), with a sequence of meetings of its own. What ends
+// the outer group or an inner one ends all of them, and a step that begins afterwards begins with all of them reset. A
+// party that departs from the outer group departs from the inner ones too.
+//
+// Party = local replica index; in an inner group, a number of its own. The functions that take a party are called by
+// that replica's thread, or by one thread at a time on its behalf. Any thread may call release(), fail() and abort.
 #pragma once
 
 #include "comm/call/calls.h"
@@ -36,6 +40,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mdist {
@@ -43,6 +48,9 @@ namespace mdist {
 class Group {
   public:
     Group(uint32_t parties, Patience patience, uint64_t timeout_ns);
+    ~Group();
+    Group(const Group &) = delete;
+    Group &operator=(const Group &) = delete;
 
     uint32_t parties() const { return parties_; }
 
@@ -51,7 +59,18 @@ class Group {
     void join_job(std::function<void(const Failure &)> end_job, uint32_t first_replica_id) {
         end_job_ = std::move(end_job);
         first_id_ = first_replica_id;
+        has_workers_ = true;
     }
+    /// Makes this an inner group: party i is party parties[i] of `outer`, which outlives it. `name` is for messages.
+    /// Call it before anybody meets, and while no party of `outer` is inside.
+    void join_outer(Group &outer, std::vector<uint32_t> parties, std::string name);
+    /// Says that workers meet in this inner group, too. `wake` is called when the group has ended, to wake the party
+    /// that leads; it must not throw or wait.
+    void join_workers(std::function<void()> wake) {
+        wake_leader_ = std::move(wake);
+        has_workers_ = true;
+    }
+    const Patience &patience() const { return patience_; }
 
     /// The party that does all the work of large reductions, or kEveryParty. kEveryParty shares the work among all
     /// parties; so does a meeting in which some party only started its call. Set before anybody meets.
@@ -60,7 +79,7 @@ class Group {
     void set_reducer(uint32_t party) { reducer_ = party; }
 
     /// The time limit of meetings that are given none of their own. Change it only while no party is inside.
-    uint64_t timeout() const { return timeout_ns_; }
+    uint64_t timeout() const { return outer_ != nullptr ? outer_->timeout() : timeout_ns_; }
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
 
     /// Posts `call` and returns when every party has posted the same call. Otherwise throws, the same on every party.
@@ -195,9 +214,20 @@ class Group {
     void await(uint32_t party, const Call &call, const Arrival &arrival, uint64_t limit_ns);
     void complete(uint64_t print) noexcept;
     void compare();
+    std::string in_name() const;
     void check_pieces() const;
     bool alike() const;
     bool end(State state, const Failure &cause, bool alike) noexcept;
+    void end_alike(const Failure &failure) noexcept;
+    void reset_own() noexcept;
+    /// Counts a departure. Returns whether parties wait.
+    bool count_departure(uint32_t party) noexcept;
+    void depart_inner(uint32_t party) noexcept;
+    template <class Use>
+    void each_inner(Use use) noexcept;
+    uint32_t id(uint32_t party) const {
+        return outer_ != nullptr ? outer_->id(outer_parties_[party]) : first_id_ + party;
+    }
     /// Wakes the parties that sleep on `count`, and rings the alarms.
     void advance(EventCount &count) noexcept {
         count.advance();
@@ -214,6 +244,11 @@ class Group {
     const uint32_t parties_;
     std::function<void(const Failure &)> end_job_; // empty: this worker is the whole job
     uint32_t first_id_ = 0;                        // of party 0, for messages
+    bool has_workers_ = false;                     // workers meet, too
+    std::function<void()> wake_leader_;            // of an inner group
+    Group *outer_ = nullptr;                       // this is an inner group of it
+    std::vector<uint32_t> outer_parties_;          // by party
+    std::string name_;                             // "group {0, 2}", for messages
     uint32_t reducer_ = kEveryParty;
     const Patience patience_;
     uint64_t timeout_ns_;
@@ -255,6 +290,9 @@ class Group {
     bool alike_ = false;                  // the cause concerns everybody: all waiting parties get it as it is
     std::mutex alarm_mutex_;
     std::vector<Alarm *> alarms_;
+    std::atomic<std::size_t> inner_count_{0};
+    std::mutex inner_mutex_; // taken before any lock of an inner group
+    std::vector<Group *> inner_;
 };
 
 } // namespace mdist

@@ -73,12 +73,16 @@ std::vector<uint64_t> ToldLengths::table_of(const Call *const *calls, uint32_t r
     return table;
 }
 
-ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers)
+ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers,
+                         const GroupLayout *group)
     : replicas_(spans.replicas()), buffers_(buffers), table_(replicas_ * buffers * 2) {
+    if (group != nullptr) slots_ = group->slots;
+    const auto rank = [&](uint32_t worker) { return group != nullptr ? group->ranks[worker] : worker; };
+    const auto slot = [&](uint32_t replica) { return group != nullptr ? group->slots[replica] : replica; };
     for (uint32_t worker = 0; worker < spans.workers(); ++worker) {
         const std::size_t bytes = spans[worker].count() * buffers * 2 * sizeof(uint64_t);
         if (tables[worker].size() != bytes)
-            throw bad_message(worker,
+            throw bad_message(rank(worker),
                               text("a table of lengths of ", tables[worker].size(), " bytes instead of ", bytes));
         if (bytes != 0) std::memcpy(table_.data() + spans[worker].first * buffers * 2, tables[worker].data(), bytes);
     }
@@ -88,7 +92,7 @@ ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spa
         for (uint32_t replica = 0; replica < replicas_; ++replica)
             if (__builtin_add_overflow(sum, piece(replica, b), &sum))
                 throw bad_message(
-                    spans.worker_of(replica),
+                    rank(spans.worker_of(slot(replica))),
                     text("the length ", piece(replica, b), " for a piece, which is larger than any piece can be"));
     }
 }
@@ -101,10 +105,10 @@ void check_lengths(const Lengths &lengths, const Call &call) {
             const uint64_t joined = lengths.joined(replica, b);
             if (joined == sum) continue;
             throw Failure(MDIST_ERR_MISMATCH,
-                          text(name_of_joined(call), " ", b, " of replica ", replica, " has ", joined,
+                          text(name_of_joined(call), " ", b, " of replica ", call.id_of(replica), " has ", joined,
                                " elements; the ", name_of_pieces(call), "s of all replicas together have ", sum))
                 .operation(call.kind->name())
-                .replica(replica);
+                .replica(call.id_of(replica));
         }
     }
 }
@@ -123,11 +127,11 @@ void check_place(const Call &call, uint32_t replica, std::size_t b, uint64_t off
                               : at >= begin ? text("at byte ", at - begin)
                                             : text(begin - at, " bytes before it");
     throw Failure(MDIST_ERR_INVALID_ARGUMENT,
-                  text(call.kind->name(), ": in-place ", name_of_pieces(call), " ", b, " of replica ", replica,
-                       " must start at element ", offset, " of ", name_of_joined(call), " ", b, ", not ", place,
-                       ". Otherwise give it separate memory"))
+                  text(call.kind->name(), ": in-place ", name_of_pieces(call), " ", b, " of replica ",
+                       call.id_of(replica), " must start at element ", offset, " of ", name_of_joined(call), " ", b,
+                       ", not ", place, ". Otherwise give it separate memory"))
         .operation(call.kind->name())
-        .replica(replica);
+        .replica(call.id_of(replica));
 }
 
 } // namespace mdist

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "comm/call/calls.h"
+#include "comm/plan/group_layout.h"
 #include "reduce/spans.h"
 
 #include <cstdint>
@@ -50,7 +51,9 @@ class ToldLengths final : public Lengths {
     static std::vector<uint64_t> table_of(const Call *const *calls, uint32_t replicas);
 
     /// `tables` holds each worker's table as bytes, in worker order. Throws DATA_LOSS if one is not such a table.
-    ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers);
+    /// `group` is the group's layout if `spans` are of its slots.
+    ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers,
+                const GroupLayout *group = nullptr);
 
     uint32_t replicas() const override { return replicas_; }
     uint64_t piece(uint32_t replica, std::size_t buffer) const override { return slot(replica, buffer)[0]; }
@@ -58,11 +61,13 @@ class ToldLengths final : public Lengths {
 
   private:
     const uint64_t *slot(uint32_t replica, std::size_t buffer) const {
-        return table_.data() + (replica * buffers_ + buffer) * 2;
+        const std::size_t slot = slots_.empty() ? replica : slots_[replica];
+        return table_.data() + (slot * buffers_ + buffer) * 2;
     }
 
     const uint32_t replicas_;
     const std::size_t buffers_;
+    std::vector<uint32_t> slots_; // by replica; empty: the same
     std::vector<uint64_t> table_;
 };
 

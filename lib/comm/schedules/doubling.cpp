@@ -91,11 +91,11 @@ bool Doubling::step() {
 bool Doubling::accept(uint32_t round) {
     Round &own = rounds_[round];
     if (own.message.taken() || !own.message.has_come()) return false;
-    own.message.check(own.mine, link_.self());
+    own.message.check(own.mine);
     const uint64_t due = bytes(round, own_block(round) ^ 1);
     if (own.message.payload_bytes() != due)
-        throw bad_message(own.part.from, text("an operation with a payload of ", own.message.payload_bytes(),
-                                              " bytes instead of ", due));
+        throw bad_message(link_.rank(own.part.from), text("an operation with a payload of ",
+                                                          own.message.payload_bytes(), " bytes instead of ", due));
     return own.message.take_payload(link_, own.other, own.payload);
 }
 

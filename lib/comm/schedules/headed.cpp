@@ -16,6 +16,7 @@ void send_headed(Link &link, uint32_t worker, const OperationHeader &header, con
 
 void HeadedArrival::begin(Link &link, uint32_t worker) {
     worker_ = worker;
+    link_ = &link;
     link.receive(worker, kHeaderTag, &header_, sizeof header_, header_here_);
 }
 

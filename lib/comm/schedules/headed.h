@@ -21,7 +21,9 @@ class HeadedArrival {
     /// Whether the header has arrived.
     bool has_come() const { return worker_ != kNobody && header_here_.done(); }
     /// Throws MISMATCH unless the message belongs to the same operation as `mine`. Call it when the header has arrived.
-    void check(const OperationHeader &mine, uint32_t self) const { check_same(mine, self, header_, worker_); }
+    void check(const OperationHeader &mine) const {
+        check_same(mine, link_->rank(link_->self()), header_, link_->rank(worker_));
+    }
     uint64_t payload_bytes() const { return header_.payload_bytes; }
     /// Receives the payload, if there is one, and returns whether there is. Call it after check().
     bool take_payload(Link &link, void *to, Pending &pending);
@@ -31,6 +33,7 @@ class HeadedArrival {
     static constexpr uint32_t kNobody = UINT32_MAX;
 
     uint32_t worker_ = kNobody;
+    const Link *link_ = nullptr;
     OperationHeader header_;
     Pending header_here_;
     bool taken_ = false;

@@ -33,10 +33,10 @@ bool SmallExchange::advance() {
 /// Checks a worker's header. Returns whether a payload follows.
 bool SmallExchange::accept(uint32_t worker) {
     Peer &peer = peers_[worker];
-    peer.message.check(mine_, link_.self());
+    peer.message.check(mine_);
     const uint64_t bytes = peer.message.payload_bytes();
     if (bytes > kPayloadLimit)
-        throw bad_message(worker,
+        throw bad_message(link_.rank(worker),
                           text("an operation with a payload of ", bytes, " bytes; the maximum is ", kPayloadLimit));
     if (bytes != 0) peer.payload.reset(new char[bytes]);
     return peer.message.take_payload(link_, peer.payload.get(), pending_);

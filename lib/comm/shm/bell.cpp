@@ -138,8 +138,9 @@ void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<v
         const bool lost = closed(rank) || mates_->gone(rank); // before the last ready(): it may have published
         if (ready()) return;
         if (lost)
-            throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has left, or its process has ended"))
-                .worker(rank);
+            throw Failure(MDIST_ERR_PEER_LOST,
+                          text("worker ", mates_->job_rank(rank), " has left, or its process has ended"))
+                .worker(mates_->job_rank(rank));
         keep_going();
         sleep(ranks, stirs, kSliceNs);
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <unistd.h>
 
@@ -63,7 +64,8 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     return sizes;
 }
 
-ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads) : rank_(rank), mates_(sizes.workers) {
+ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads, std::vector<uint32_t> job_ranks)
+    : rank_(rank), job_ranks_(std::move(job_ranks)), mates_(sizes.workers) {
     try {
         doorbell_.emplace();
         make_own(sizes);

@@ -23,7 +23,8 @@ class ShmMates {
     /// `threads` is the number of threads of this worker that wait for each other and for those of its mates. If the
     /// limits of this process are tight, the arena is smaller than asked for. If there is no shared memory at all, no
     /// mates are found.
-    ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads);
+    /// `job_ranks` are the workers' ranks in the job, if these are only some of its workers.
+    ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads, std::vector<uint32_t> job_ranks = {});
 
     std::string offer() const;
     std::string open(const std::vector<std::string> &offers);
@@ -31,6 +32,8 @@ class ShmMates {
 
     uint32_t rank() const { return rank_; }
     uint32_t workers() const { return static_cast<uint32_t>(mates_.size()); }
+    /// The rank in the job of one of these workers, for messages.
+    uint32_t job_rank(uint32_t rank) const { return job_ranks_.empty() ? rank : job_ranks_[rank]; }
     bool shares(uint32_t rank) const { return mates_[rank].segment != nullptr; }
     /// Whether every worker of the job shares memory with every other.
     bool all_share() const { return per_host_ == workers(); }
@@ -74,6 +77,7 @@ class ShmMates {
     void open(uint32_t rank, const std::string &offer);
 
     uint32_t rank_;
+    const std::vector<uint32_t> job_ranks_;
     std::optional<ShmLayout> layout_;
     std::shared_ptr<OwnSegment> own_; // shared with the memory given out from its arena
     std::optional<OwnDoorbell> doorbell_;

@@ -21,7 +21,7 @@ const char *ShmMeeting::await(uint32_t rank, std::size_t bytes, FunctionRef<void
         rank, [&] { return slot->round.load(std::memory_order_seq_cst) == round_; }, keep_going);
     const OperationHeader &mine = own_slot(round_)->header;
     if (slot->sequence != mine.sequence || slot->print != mine.print)
-        check_same(mine, mates_->rank(), slot->header, rank);
+        check_same(mine, mates_->job_rank(mates_->rank()), slot->header, mates_->job_rank(rank));
     return slot->payload(bytes);
 }
 

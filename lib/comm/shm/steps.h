@@ -49,7 +49,9 @@ class ShmSteps {
     void require_all_there() const {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
             if (rank != mates_->rank() && bell_->closed(rank))
-                throw Failure(MDIST_ERR_PEER_LOST, text("worker ", rank, " has aborted the collective")).worker(rank);
+                throw Failure(MDIST_ERR_PEER_LOST,
+                              text("worker ", mates_->job_rank(rank), " has aborted the collective"))
+                    .worker(mates_->job_rank(rank));
     }
 
   private:

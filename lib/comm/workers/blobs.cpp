@@ -71,14 +71,15 @@ std::vector<uint64_t> BlobOperation::checked_lengths() {
     for (uint32_t worker = 0; worker < blobs_.size(); ++worker) {
         const uint64_t length = length_of(worker);
         if (length == UINT64_MAX)
-            operation_.fail(bad_message(worker, text(operation_.payload_bytes(worker),
-                                                     " bytes that are not a length followed by data of that length")));
+            operation_.fail(bad_message(operation_.link().rank(worker),
+                                        text(operation_.payload_bytes(worker),
+                                             " bytes that are not a length followed by data of that length")));
         if (length > left)
             operation_.fail(
-                Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", worker, " has ", length,
+                Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", operation_.link().rank(worker), " has ", length,
                                                       " bytes for every worker; together with the other workers' bytes "
                                                       "that is more than this host's memory"))
-                    .worker(worker));
+                    .worker(operation_.link().rank(worker)));
         left -= length;
         lengths.push_back(length);
     }

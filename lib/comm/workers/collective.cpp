@@ -10,7 +10,7 @@ namespace {
 
 std::vector<ReduceRow> rows_of(const WorkerGroup &workers, const Call *const *calls) {
     std::vector<ReduceRow> rows;
-    if (pattern_of(*calls[0]) != Pattern::kReduce || workers.all_share()) return rows;
+    if (pattern_of(*calls[0]) != Pattern::kReduce || workers.all_share() || !workers.in_order()) return rows;
     for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, workers.cut(), workers.self());
     return rows;
 }

@@ -14,12 +14,15 @@ struct Collective {
     WorkerGroup &workers;
     const Call *const *calls; // calls[i] belongs to local replica i; the same on all workers, and checked
     uint64_t timeout_ns;
-    std::vector<ReduceRow> rows; // for an all-reduce: its buffers, one row per dtype
+    std::vector<ReduceRow> rows; // for an all-reduce in order: its buffers, one row per dtype
 
     const Call &call() const { return *calls[0]; }
     Span span() const { return workers.spans()[workers.self()]; }
+    // A replica is named by its position in the tree.
+    uint32_t worker_of(uint32_t replica) const { return workers.spans().worker_of(workers.slot_of(replica)); }
+    bool has(uint32_t replica) const { return span().has(workers.slot_of(replica)); }
     /// The call of a replica that this worker has.
-    const Call &call_of(uint32_t replica) const { return *calls[replica - span().first]; }
+    const Call &call_of(uint32_t replica) const { return *calls[workers.slot_of(replica) - span().first]; }
 };
 
 /// Makes the Collective, with the rows if it is an all-reduce.

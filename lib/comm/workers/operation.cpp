@@ -68,7 +68,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         do {
             const uint64_t left_ns = check(begin, long_wait);
             if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
-                workers_.membership().announce();
+                workers_.announce();
                 announced = true;
             }
             link().wait(std::min(left_ns, std::max<uint64_t>(long_ns, 1)));
@@ -78,7 +78,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
 
 /// Throws the job's first cause, which may differ from `cause`.
 void WorkerOperation::fail(const Failure &cause) {
-    workers_.fail(cause);
+    workers_.fail(workers_.layout() == nullptr ? cause : Failure(cause).about(workers_.label()));
     link().close();
     throw workers_.membership().failure().value_or(cause);
 }
@@ -99,7 +99,7 @@ uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
 bool WorkerOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
     if (messages_) return messages_->has_come(worker);
-    if (doubling_) return doubling_->has_come(worker) || workers_.membership().entered(worker) >= header_.sequence;
+    if (doubling_) return doubling_->has_come(worker) || workers_.has_entered(worker, header_.sequence);
     const ShmGroup *const shared = workers_.shared();
     return shared != nullptr && shared->has_come(worker);
 }
@@ -108,8 +108,7 @@ bool WorkerOperation::has_come(uint32_t worker) const {
 /// others.
 bool WorkerOperation::somebody_waits() const {
     for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self() && !doubling_->has_come(worker) &&
-            workers_.membership().entered(worker) >= header_.sequence)
+        if (worker != workers_.self() && !doubling_->has_come(worker) && workers_.has_entered(worker, header_.sequence))
             return true;
     return false;
 }
@@ -119,17 +118,19 @@ WaitText WorkerOperation::waiting() const {
     std::string whom;
     for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
         if (has_come(worker)) continue;
-        whom += text(whom.empty() ? "" : "; ", workers_.name(worker), ", which has entered ",
-                     std::min(membership.entered(worker), header_.sequence - 1));
+        whom += text(whom.empty() ? "" : "; ", workers_.name(worker));
+        if (workers_.layout() == nullptr)
+            whom += text(", which has entered ", std::min(membership.entered(worker), header_.sequence - 1));
     }
-    return {workers_.name(workers_.self()), text(header_.text(), ", operation ", header_.sequence, " of the job,"),
+    return {workers_.name(workers_.self()),
+            text(header_.text(), ", operation ", header_.sequence, " of ", workers_.label(), ","),
             whom.empty() ? "the others' bytes" : std::move(whom)};
 }
 
 Failure WorkerOperation::late() const {
     uint32_t first = MDIST_NONE;
     for (uint32_t worker = workers_.count(); worker-- > 0;)
-        if (!has_come(worker)) first = worker;
+        if (!has_come(worker)) first = workers_.rank(worker);
     const WaitText wait = waiting();
     return Failure(MDIST_ERR_TIMEOUT,
                    text(wait.who, " waited ", waited_text(timeout_ns_), " in ", wait.where, " for ", wait.whom))

@@ -6,6 +6,7 @@
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/transfer.h"
 #include "comm/workers/quick.h"
+#include "comm/workers/scattered_sum.h"
 #include "comm/workers/told_operation.h"
 #include "reduce/float_environment.h"
 
@@ -19,11 +20,13 @@ namespace {
 class Messages {
   public:
     Messages(const Collective &asked, const Plan &plan) : asked_(asked), span_(asked.span()), first_(asked.call()) {
-        plan.each_move_of(span_, [&](const Move &move) { move.sums() ? add_sum(move) : add_copy(move); });
+        const auto add = [&](const Move &move) { move.sums() ? add_sum(move) : add_copy(move); };
+        asked.workers.in_order() ? plan.each_move_of(span_, add) : plan.each_move(add);
     }
 
     void run(WorkerOperation &operation) {
         if (!sends_.empty() || !receives_.empty()) operation.run<Transfer>(operation.tag(), sends_, receives_);
+        for (const Move &move : scattered_) sum_scattered(asked_, move, operation);
         if (to_all_) spread(asked_);
         for (const ReduceRow &row : asked_.rows) reduce(operation, row);
         for (std::size_t b = 0; b < pieces_.size(); ++b) {
@@ -39,6 +42,10 @@ class Messages {
 
     /// A sum for all replicas is one of asked_.rows.
     void add_sum(const Move &move) {
+        if (!asked_.workers.in_order()) {
+            to_all_ = to_all_ || move.to == Move::kAll;
+            return scattered_.push_back(move);
+        }
         if (move.to == Move::kAll) return;
         const std::size_t replicas = asked_.workers.replica_count();
         if (pieces_.empty()) pieces_.assign(first_.buffer_count, std::vector<uint64_t>(replicas + 1));
@@ -47,19 +54,18 @@ class Messages {
 
     void add_copy(const Move &move) {
         const bool to_all = move.to == Move::kAll;
-        const bool gives = span_.has(move.from);
-        const bool takes = to_all || span_.has(move.to);
+        const bool gives = asked_.has(move.from);
+        const bool takes = to_all || asked_.has(move.to);
         const std::size_t b = move.buffer;
         const std::size_t bytes = move.elements * dtype_size(first_.inputs[b].dtype);
-        const Spans &spans = asked_.workers.spans();
         to_all_ = to_all_ || to_all;
-        if (bytes == 0) return;
+        if (bytes == 0 || (!gives && !takes)) return;
         char *from = gives ? at(asked_.call_of(move.from).inputs[b], move.input_begin) : nullptr;
         char *to = takes ? at((to_all ? first_ : asked_.call_of(move.to)).outputs[b], move.output_begin) : nullptr;
         if (gives && takes && to != from) std::memcpy(to, from, bytes);
-        if (!gives) receives_.push_back({spans.worker_of(move.from), to, bytes});
-        if (gives && !takes) sends_.push_back({spans.worker_of(move.to), from, bytes});
-        for (uint32_t peer = 0; gives && to_all && peer < spans.workers(); ++peer)
+        if (!gives) receives_.push_back({asked_.worker_of(move.from), to, bytes});
+        if (gives && !takes) sends_.push_back({asked_.worker_of(move.to), from, bytes});
+        for (uint32_t peer = 0; gives && to_all && peer < asked_.workers.count(); ++peer)
             if (peer != asked_.workers.self()) sends_.push_back({peer, to, bytes});
     }
 
@@ -70,6 +76,7 @@ class Messages {
     std::vector<Transfer::Outgoing> sends_;
     std::vector<Transfer::Incoming> receives_;
     std::vector<std::vector<uint64_t>> pieces_; // by buffer: a 0, then each replica's length
+    std::vector<Move> scattered_;               // sums, in a group whose spans are not of positions
 };
 
 } // namespace
@@ -78,7 +85,7 @@ void perform(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns
     const reduce::FloatEnvironment environment;
     const Collective asked = collective_of(workers, calls, timeout_ns);
     for (const QuickWay &way : quick_ways())
-        if (way.fits(asked)) return way.perform(asked);
+        if (workers.in_order() && way.fits(asked)) return way.perform(asked);
     perform_plan(asked);
 }
 

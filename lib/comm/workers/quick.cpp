@@ -77,8 +77,8 @@ void broadcast_with_headers(const Collective &asked) {
     }
     WorkerOperation operation(asked.workers, call, payload.data(), payload.size(), asked.timeout_ns);
     if (operation.payload_bytes(root) != bytes)
-        operation.fail(
-            bad_message(root, text(operation.payload_bytes(root), " bytes to all workers instead of ", bytes)));
+        operation.fail(bad_message(asked.workers.rank(root),
+                                   text(operation.payload_bytes(root), " bytes to all workers instead of ", bytes)));
     deliver(asked, operation.payload(root));
 }
 

@@ -6,7 +6,7 @@ namespace mdist::workers {
 ToldOperation::ToldOperation(const Collective &asked)
     : table_(ToldLengths::table_of(asked.calls, asked.span().count())),
       blobs_(asked.workers, asked.call(), table_.data(), table_.size() * sizeof(uint64_t), asked.timeout_ns),
-      lengths_(blobs_.blobs(), asked.workers.spans(), asked.call().buffer_count) {
+      lengths_(blobs_.blobs(), asked.workers.spans(), asked.call().buffer_count, asked.workers.layout()) {
     try {
         check(asked);
     } catch (const Failure &failure) {
@@ -17,9 +17,11 @@ ToldOperation::ToldOperation(const Collective &asked)
 void ToldOperation::check(const Collective &asked) const {
     check_lengths(lengths_, asked.call());
     const Span span = asked.span();
-    for (uint32_t replica = span.first; replica < span.last; ++replica)
+    for (uint32_t slot = span.first; slot < span.last; ++slot) {
+        const uint32_t replica = asked.workers.position_of(slot);
         for (std::size_t b = 0; b < asked.call().buffer_count; ++b)
             check_place(asked.call_of(replica), replica, b, lengths_.offset(replica, b));
+    }
 }
 
 } // namespace mdist::workers

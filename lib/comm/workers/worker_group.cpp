@@ -7,12 +7,29 @@
 namespace mdist {
 
 WorkerGroup::WorkerGroup(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans)
-    : membership_(std::move(membership)), links_(std::move(links)), cut_(spans), doubling_(spans, links_.per_host) {}
+    : membership_(std::move(membership)),
+      links_(std::move(links)),
+      in_order_(true),
+      label_("the job"),
+      cut_(spans),
+      self_(membership_->rank()),
+      doubling_(spans, links_.per_host) {}
+
+WorkerGroup::WorkerGroup(const WorkerGroup &job, WorkerLinks links, GroupLayout layout)
+    : membership_(job.membership_),
+      links_(std::move(links)),
+      layout_(std::move(layout)),
+      in_order_(layout_->in_order()),
+      label_(layout_->name()),
+      cut_(layout_->spans),
+      self_(layout_->worker_of_rank(job.self())),
+      doubling_(layout_->spans, links_.per_host) {}
 
 uint64_t WorkerGroup::enter() {
     if (membership_->failed())
         if (std::optional<Failure> cause = membership_->failure()) throw *cause;
-    membership_->set_entered(++sequence_);
+    ++sequence_;
+    if (!layout_) membership_->set_entered(sequence_);
     return sequence_;
 }
 
@@ -20,6 +37,11 @@ void WorkerGroup::await_cause() const {
     constexpr uint64_t kGraceNs = 5'000'000'000;
     const uint32_t seen = failures_.now();
     if (!membership_->failed()) failures_.wait(seen, Patience(), kGraceNs);
+}
+
+void WorkerGroup::wake() noexcept {
+    failures_.advance();
+    links_.link->interrupt();
 }
 
 void WorkerGroup::fail(const Failure &cause) noexcept {
@@ -30,14 +52,13 @@ void WorkerGroup::fail(const Failure &cause) noexcept {
 void WorkerGroup::when_failed(std::function<void(const Failure &)> call) {
     call_when_failed_ = std::move(call);
     membership_->when_failed([this](const Failure &cause) {
-        failures_.advance();
-        links_.link->interrupt();
+        wake();
         call_when_failed_(cause);
     });
 }
 
 void WorkerGroup::leave() noexcept {
-    membership_->leave();
+    if (!layout_) membership_->leave();
     links_.link->close();
 }
 

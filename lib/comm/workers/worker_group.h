@@ -2,10 +2,15 @@
 // WorkerGroup: the workers of a job, as seen by the operations among them: who they are, where their replicas lie in
 // the tree, what moves bytes between them, and how many operations they have entered.
 //
+// A group of replicas has a WorkerGroup of its own, of the workers with members. It has links and a sequence of
+// operations of its own, and the job's membership. Its workers are numbered from 0 and its spans are of slots
+// (plan/group_layout.h), so what is below need not know. Only messages name a worker by its rank in the job.
+//
 // Any thread may call fail() and the const functions. Only the thread that is in an operation may call the others.
 #pragma once
 
 #include "comm/links/link.h"
+#include "comm/plan/group_layout.h"
 #include "comm/schedules/doubling_plan.h"
 #include "comm/schedules/scratch.h"
 #include "comm/shm/group.h"
@@ -16,6 +21,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,14 +43,26 @@ using Blobs = std::vector<std::vector<char>>;
 class WorkerGroup {
   public:
     WorkerGroup(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans);
+    /// The workers of a group of replicas; this worker has members.
+    WorkerGroup(const WorkerGroup &job, WorkerLinks links, GroupLayout layout);
     WorkerGroup(const WorkerGroup &) = delete;
     WorkerGroup &operator=(const WorkerGroup &) = delete;
 
-    uint32_t count() const { return membership_->size(); }
-    uint32_t self() const { return membership_->rank(); }
+    uint32_t count() const { return spans().workers(); }
+    uint32_t self() const { return self_; }
+    /// The rank in the job.
+    uint32_t rank(uint32_t worker) const { return layout_ ? layout_->ranks[worker] : worker; }
     /// Which replicas belong to which worker.
     const Spans &spans() const { return cut_.spans(); }
     uint32_t replica_count() const { return cut_.replicas(); }
+    /// The group's layout; nullptr for the job itself.
+    const GroupLayout *layout() const { return layout_ ? &*layout_ : nullptr; }
+    /// Whether spans() and cut() are of positions in the tree. Otherwise they are of slots only.
+    bool in_order() const { return in_order_; }
+    uint32_t slot_of(uint32_t position) const { return layout_ ? layout_->slots[position] : position; }
+    uint32_t position_of(uint32_t slot) const { return layout_ ? layout_->positions[slot] : slot; }
+    /// "the job" or "group {0, 2}", for messages.
+    const std::string &label() const { return label_; }
     const reduce::Cut &cut() const { return cut_; }
     const std::shared_ptr<MemorySource> &memory() const { return links_.memory; }
     /// Whether all workers of the job share memory.
@@ -55,9 +73,17 @@ class WorkerGroup {
     /// The plan of small all-reduces.
     const DoublingPlan &doubling() const { return doubling_; }
     const std::string &links() const { return links_.chosen; }
-    std::string name(uint32_t worker) const { return membership_->name(worker); }
+    std::string name(uint32_t worker) const { return membership_->name(rank(worker)); }
 
     Membership &membership() const { return *membership_; }
+    /// Whether a worker has said that it has entered that operation. In a group of replicas nobody says so.
+    bool has_entered(uint32_t worker, uint64_t sequence) const {
+        return !layout_ && membership_->entered(worker) >= sequence;
+    }
+    /// Tells the others now that this worker has entered its operation.
+    void announce() noexcept {
+        if (!layout_) membership_->announce();
+    }
     Link &link() const { return *links_.link; }
     /// nullptr unless all_share().
     ShmGroup *shared() const { return links_.shared.get(); }
@@ -69,19 +95,25 @@ class WorkerGroup {
     /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
     void await_cause() const;
 
+    /// Wakes threads that wait here, so that they look whether the job has failed.
+    void wake() noexcept;
     /// Ends all operations of the job, unless something already has. Tells all workers, and wakes threads that wait
     /// here.
     void fail(const Failure &cause) noexcept;
     /// Sets a function that is called once, when the job has failed, with the first cause; see Membership::when_failed.
     void when_failed(std::function<void(const Failure &)> call);
     /// Says goodbye to the other workers, once. No operation may be under way, and none may follow. Takes a bounded
-    /// time.
+    /// time. A group of replicas only closes its links.
     void leave() noexcept;
 
   private:
-    std::unique_ptr<Membership> membership_;
+    const std::shared_ptr<Membership> membership_;
     WorkerLinks links_;
+    const std::optional<GroupLayout> layout_;
+    const bool in_order_;
+    const std::string label_;
     const reduce::Cut cut_;
+    const uint32_t self_;
     const DoublingPlan doubling_;
     uint64_t sequence_ = 0;
     Scratch scratch_;

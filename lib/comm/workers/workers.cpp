@@ -61,12 +61,23 @@ class Workers::Thread {
 Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans)
     : group_(std::move(membership), std::move(links), spans) {}
 
+Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
+    : group_(job.group_, std::move(links), std::move(layout)) {}
+
 Workers::~Workers() {
     leave();
 }
 
+void Workers::stop_thread() noexcept {
+    std::unique_ptr<Thread> thread; // ends without the lock
+    {
+        const std::lock_guard lock(thread_mutex_);
+        thread = std::move(thread_);
+    }
+}
+
 void Workers::leave() noexcept {
-    thread_.reset();
+    stop_thread();
     group_.leave();
 }
 

@@ -26,6 +26,9 @@ class Workers {
     using Blobs = mdist::Blobs;
 
     Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans);
+    /// The workers of a group of replicas of `job`. Only perform(), fail(), wake(), the thread and the const functions
+    /// are for it.
+    Workers(const Workers &job, WorkerLinks links, GroupLayout layout);
     ~Workers();
     Workers(const Workers &) = delete;
     Workers &operator=(const Workers &) = delete;
@@ -34,12 +37,16 @@ class Workers {
     uint32_t count() const { return group_.count(); }
     uint32_t self() const { return group_.self(); }
     const Spans &spans() const { return group_.spans(); }
+    /// The place of a local replica, by local number, among the replicas that meet.
+    uint32_t position_of(uint32_t local) const { return group_.position_of(spans()[self()].first + local); }
+    Membership &membership() const { return group_.membership(); }
     uint32_t replica_count() const { return group_.replica_count(); }
     const reduce::Cut &cut() const { return group_.cut(); }
     const std::shared_ptr<MemorySource> &memory() const { return group_.memory(); }
     const std::string &links() const { return group_.links(); }
     std::string name(uint32_t worker) const { return group_.name(worker); }
     void fail(const Failure &cause) noexcept { group_.fail(cause); }
+    void wake() noexcept { group_.wake(); }
     void when_failed(std::function<void(const Failure &)> call) { group_.when_failed(std::move(call)); }
 
     /// Performs a collective of all replicas of the job. calls[i] belongs to local replica i; the calls are the same on
@@ -64,6 +71,8 @@ class Workers {
     /// before; it throws RESOURCE if the system refuses the thread.
     void start_thread();
     void run_later(std::function<void()> job) noexcept;
+    /// Ends the thread when its job is done. No call may follow.
+    void stop_thread() noexcept;
 
   private:
     class Thread;

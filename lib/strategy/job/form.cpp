@@ -51,6 +51,8 @@ Job::Job(const Config &config)
       concurrent_(config.text("executor") == "threads"),
       in_graph_(config.text("strategy") == "in_graph"),
       packing_(packing_of(config)),
+      link_settings_{std::string(config.text("communication.implementation")),
+                     config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout")},
       spans_(Spans::even(1, local_replica_count())),
       group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
              config.duration_ns("communication.timeout")) {
@@ -70,7 +72,7 @@ void Job::join(const Config &config) {
         choose_nccl(config);
         return log_job(*this, nullptr);
     }
-    workers_ = join_workers(config, resolved, local_replica_count(), devices_[0]->kind());
+    workers_ = join_workers(config, resolved, local_replica_count(), devices_[0]->kind(), link_settings_);
     worker_ = workers_->self();
     spans_ = workers_->spans();
     executors_.set_workers(*workers_, first_replica_id());

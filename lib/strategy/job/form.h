@@ -12,6 +12,7 @@
 namespace mdist {
 
 class Workers;
+struct LinkSettings;
 
 /// Opens one device for each local replica, all on the CPU or all on GPUs. Throws CONFIG if the two are mixed or a
 /// device does not exist, and UNSUPPORTED (reason no_gpu) if GPUs are named and there are none.
@@ -21,6 +22,6 @@ std::vector<std::shared_ptr<Device>> open_devices(const Config &config);
 /// the same kind and the same number of replicas; only a test may ask for different numbers. Throws what Membership
 /// throws.
 std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, uint32_t local_replicas,
-                                      mdist_device_kind_t kind);
+                                      mdist_device_kind_t kind, const LinkSettings &settings);
 
 } // namespace mdist

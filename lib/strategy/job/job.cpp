@@ -115,6 +115,31 @@ Workers *Job::other_workers() {
     return workers_.get();
 }
 
+std::vector<std::shared_ptr<ReplicaGroup>> Job::groups() const {
+    std::vector<std::shared_ptr<ReplicaGroup>> all;
+    const std::lock_guard lock(groups_mutex_);
+    for (const std::weak_ptr<ReplicaGroup> &each : groups_)
+        if (std::shared_ptr<ReplicaGroup> group = each.lock()) all.push_back(std::move(group));
+    return all;
+}
+
+void Job::add(const std::shared_ptr<ReplicaGroup> &group) {
+    const std::lock_guard lock(groups_mutex_);
+    std::erase_if(groups_, [](const auto &each) { return each.expired(); });
+    groups_.push_back(group);
+    has_groups_.store(true, std::memory_order_release);
+}
+
+void Job::keep(const std::shared_ptr<Workers> &workers) {
+    const std::lock_guard lock(groups_mutex_);
+    group_workers_.push_back(workers);
+}
+
+void Job::drop_unused() noexcept {
+    const std::lock_guard lock(groups_mutex_);
+    std::erase_if(group_workers_, [](const auto &each) { return each.use_count() == 1; });
+}
+
 void Job::fail_workers(const char *function, const Failure &failure) noexcept {
     if (worker_count() == 1 || group_.failed()) return;
     try {
@@ -154,6 +179,10 @@ void Job::stop_if_free() noexcept {
         team = std::move(team_);
     }
     if (workers_) workers_->leave();
+    {
+        const std::lock_guard groups_lock(groups_mutex_);
+        for (const auto &workers : group_workers_) workers->leave();
+    }
     stopped();
 }
 

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "device/memory_source.h"
 #include "reduce/spans.h"
+#include "strategy/job/links.h"
 #include "strategy/job/team.h"
 #include "util/event_count.h"
 
@@ -25,6 +26,7 @@ namespace mdist {
 
 class Config;
 class GpuGroup;
+class ReplicaGroup;
 class Workers;
 
 /// The replicas that values of cross-replica context belong to.
@@ -111,6 +113,17 @@ class Job : public std::enable_shared_from_this<Job> {
     OperationQueue &operations() { return operations_; }
     /// How reductions of many buffers are split into packs, unless a call says otherwise.
     const Packing &packing() const { return packing_; }
+    const LinkSettings &link_settings() const { return link_settings_; }
+
+    /// The groups of replicas that the program has made and that are in use (replica_group.h).
+    std::vector<std::shared_ptr<ReplicaGroup>> groups() const;
+    bool has_groups() const { return has_groups_.load(std::memory_order_acquire); }
+    void add(const std::shared_ptr<ReplicaGroup> &group);
+    /// Keeps the workers of a group, longer than the group: others may still be in its last operation, and read what is
+    /// theirs. Their links are closed when the job is left.
+    void keep(const std::shared_ptr<Workers> &workers);
+    /// Drops those of groups that are gone. Call it when all workers have met since.
+    void drop_unused() noexcept;
     /// The job's other workers; nullptr if there are none, or if view() covers the whole job. Needs the turn. Throws as
     /// require_open() and require_sound() do.
     Workers *workers();
@@ -165,6 +178,7 @@ class Job : public std::enable_shared_from_this<Job> {
     const bool concurrent_;
     const bool in_graph_;
     const Packing packing_;
+    const LinkSettings link_settings_;
     uint32_t worker_ = 0;
     Spans spans_;
     Group group_;
@@ -176,6 +190,11 @@ class Job : public std::enable_shared_from_this<Job> {
     std::unique_ptr<Team> team_;
     std::unique_ptr<Workers> workers_; // its threads use the members above
     std::unique_ptr<GpuGroup> gpus_;   // on GPU devices only; its threads use them, too
+
+    mutable std::mutex groups_mutex_;
+    std::vector<std::weak_ptr<ReplicaGroup>> groups_;
+    std::atomic<bool> has_groups_{false};
+    std::vector<std::shared_ptr<Workers>> group_workers_;
 
     std::atomic<bool> busy_{false};      // some thread or open run has the turn
     std::atomic<uint32_t> open_runs_{0}; // nested, counted

@@ -12,6 +12,20 @@ void Party::await_turn(const char *function) {
     job_.operations().await_turn(local_index_);
 }
 
+void Party::await_all(const char *function) {
+    await_turn(function);
+    if (!job_.has_groups()) return;
+    for (const auto &group : job_.groups()) {
+        if (!group->has(local_index_)) continue;
+        const Seat seat = group->seat(local_index_);
+        seat.operations.await_turn(seat.party);
+    }
+}
+
+Seat Party::seat() const {
+    return {job_.executors(), job_.operations(), local_index_, job_.replica_count(), nullptr};
+}
+
 void Party::finish_device() const {
     try {
         device().finish();

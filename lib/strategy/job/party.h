@@ -6,6 +6,7 @@
 #pragma once
 
 #include "strategy/job/job.h"
+#include "strategy/job/replica_group.h"
 
 #include <atomic>
 #include <memory>
@@ -42,8 +43,13 @@ class Party {
     void require_concurrent(const char *function) const {
         if (!entered.load(std::memory_order_relaxed)) job_.require_concurrent(function);
     }
-    /// The same for calls that wait. Returns when everything that the party has started is over.
+    /// The same for calls of all replicas that wait. Returns when everything that the party has started among all
+    /// replicas is over.
     void await_turn(const char *function);
+    /// Also waits for what it has started in groups: for merges, in which nested runs begin with the groups reset.
+    void await_all(const char *function);
+    /// Its place among all replicas of the job.
+    Seat seat() const;
     /// Waits for the work given to its device, as leaving replica context requires. Throws DEVICE, TIMEOUT.
     void finish_device() const;
 

@@ -99,12 +99,15 @@ bool Replica::leave_unfinished() noexcept {
 
 bool Replica::end_work() noexcept {
     const bool left = leave_unfinished();
-    const bool worked = job().operations().end(local_index(), [this](const Operation &first) {
-        return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
-                                                           first.name(), "_start was under way; wait for it first"))
-            .operation(first.name())
-            .replica(id())
-            .reason("work_under_way");
+    bool worked = false;
+    each_seat([&](const Seat &seat) {
+        worked |= seat.operations.end(seat.party, [this](const Operation &first) {
+            return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
+                                                               first.name(), "_start was under way; wait for it first"))
+                .operation(first.name())
+                .replica(id())
+                .reason("work_under_way");
+        });
     });
     // Operations that were started and not waited for are waited for with the rest of the stream.
     join_lanes();
@@ -112,16 +115,29 @@ bool Replica::end_work() noexcept {
     return left || worked;
 }
 
-void Replica::join_lanes() noexcept {
-    GpuGroup *const gpus = job().gpus();
-    if (gpus == nullptr) return;
+/// Calls use(seat) for its place among all replicas, and for those in its groups.
+void Replica::each_seat(FunctionRef<void(const Seat &)> use) noexcept {
+    use(seat());
+    if (!job().has_groups()) return;
     try {
-        gpus->join(local_index());
-    } catch (const Failure &failure) {
-        release_failure(job().group(), "mdist_run", id(), failure);
-    } catch (const std::exception &) {
+        for (const auto &group : job().groups())
+            if (group->has(local_index())) use(group->seat(local_index()));
+    } catch (const std::bad_alloc &) {
         job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
+}
+
+void Replica::join_lanes() noexcept {
+    if (job().gpus() == nullptr) return;
+    each_seat([this](const Seat &seat) {
+        try {
+            seat.executors.gpus()->join(seat.party);
+        } catch (const Failure &failure) {
+            release_failure(job().group(), "mdist_run", id(), failure);
+        } catch (const std::exception &) {
+            job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        }
+    });
 }
 
 void Replica::begin_device() {

@@ -8,6 +8,7 @@
 #include "strategy/job/party.h"
 #include "strategy/values/regroup.h"
 #include "util/callback.h"
+#include "util/function_ref.h"
 
 #include <atomic>
 #include <memory>
@@ -108,6 +109,7 @@ class Replica : public Party {
   private:
     bool leave_unfinished() noexcept;
     void join_lanes() noexcept;
+    void each_seat(FunctionRef<void(const Seat &)> use) noexcept;
 
     Common &common_;
     std::vector<Part> merge_parts_; // set for the next merge

@@ -14,13 +14,13 @@
 namespace mdist {
 namespace {
 
-/// Gathers buffers of all replicas, in replica order.
-void gather(Party &party, Call &call, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count,
-            uint64_t timeout_ns) {
+/// Gathers buffers of the replicas that meet, in their order.
+void gather(const Seat &seat, Call &call, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+            std::size_t count, uint64_t timeout_ns) {
     call.inputs = inputs;
     call.outputs = outputs;
     call.buffer_count = count;
-    exchange(party.job().executors(), party.local_index(), call, timeout_ns);
+    exchange(seat.executors, seat.party, call, timeout_ns);
 }
 
 } // namespace
@@ -69,17 +69,19 @@ void check_rows_op(int32_t op, int32_t dtype) {
                       "rows can be reduced only with SUM or MEAN, since missing rows count as zeros");
 }
 
-Rows gather_rows(Party &party, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns) {
+Rows gather_rows(Party &party, const Seat &seat, CallKind kind, const std::string &subject, const Rows &own,
+                 uint64_t timeout_ns) {
     Call call;
+    call.ids = seat.ids;
     call.kind = kind;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
 
-    std::vector<uint64_t> counts(party.job().replica_count());
+    std::vector<uint64_t> counts(seat.replicas);
     uint64_t count = own.count();
     const mdist_buffer_t mine = {&count, 1, MDIST_UINT64, 0};
     const mdist_buffer_t everybodys = {counts.data(), counts.size(), MDIST_UINT64, 0};
-    gather(party, call, &mine, &everybodys, 1, timeout_ns);
+    gather(seat, call, &mine, &everybodys, 1, timeout_ns);
 
     uint64_t total = 0;
     for (const uint64_t theirs : counts)
@@ -93,10 +95,10 @@ Rows gather_rows(Party &party, CallKind kind, const std::string &subject, const 
     const mdist_buffer_t inputs[] = {own.indices.buffer(), own.values.buffer()};
     const mdist_buffer_t outputs[] = {all.indices.buffer(), all.values.buffer()};
     if (own.indices.on_host() == own.values.on_host()) {
-        gather(party, call, inputs, outputs, 2, timeout_ns);
+        gather(seat, call, inputs, outputs, 2, timeout_ns);
     } else { // one gather needs all of it in one place
-        gather(party, call, &inputs[0], &outputs[0], 1, timeout_ns);
-        gather(party, call, &inputs[1], &outputs[1], 1, timeout_ns);
+        gather(seat, call, &inputs[0], &outputs[0], 1, timeout_ns);
+        gather(seat, call, &inputs[1], &outputs[1], 1, timeout_ns);
     }
     return all;
 }

@@ -34,7 +34,8 @@ void check_rows_op(int32_t op, int32_t dtype);
 
 /// Gathers the rows of all replicas, in replica order. Every replica calls it with the same kind and `subject`.
 /// `subject` describes what else must be the same.
-Rows gather_rows(Party &party, CallKind kind, const std::string &subject, const Rows &own, uint64_t timeout_ns);
+Rows gather_rows(Party &party, const Seat &seat, CallKind kind, const std::string &subject, const Rows &own,
+                 uint64_t timeout_ns);
 
 /// Divides the rows by the number of replicas, for a mean. If the rows lie on `device`, this follows the work given to
 /// it.

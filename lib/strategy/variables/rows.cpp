@@ -93,8 +93,8 @@ void Variable::assign_rows_in_step(Party &party, int32_t assign, const Rows &row
     const bool first_only = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     const Rows none = {rows.indices.rows(0, 0), rows.values.rows(0, 0)};
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
-    const Rows all =
-        gather_rows(party, &calls::kAssignRows, subject, first_only && party.id() != 0 ? none : rows, timeout_ns);
+    const Rows all = gather_rows(party, party.seat(), &calls::kAssignRows, subject,
+                                 first_only && party.id() != 0 ? none : rows, timeout_ns);
     if (spec_.aggregation == MDIST_AGGREGATION_MEAN) divide_rows(job_->device(local), all, job_->replica_count());
     apply_rows(local, assign, all);
 }

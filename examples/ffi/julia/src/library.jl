@@ -9,6 +9,7 @@ mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
 mutable struct mdist_error_t end
+mutable struct mdist_group_t end
 mutable struct mdist_iterator_t end
 mutable struct mdist_preemption_t end
 mutable struct mdist_replica_t end
@@ -43,6 +44,7 @@ struct mdist_call_options_t
     bytes_per_pack::Int64
     implementation::Int32
     reserved::UInt32
+    group::Ptr{mdist_group_t}
 end
 
 struct mdist_variable_options_t
@@ -182,5 +184,5 @@ has(feature::AbstractString) = (@ccall libmdist.mdist_has(feature::Cstring)::Int
 "The options of one call: how many seconds each wait for other replicas may take; 0 leaves it to the strategy."
 function options(timeout::Real)
     timeout >= 0 || throw(ArgumentError("a timeout is some seconds, or 0 for the strategy's own, not $timeout"))
-    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0))
+    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0, C_NULL))
 end

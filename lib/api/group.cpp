@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/group_seat.h"
+#include "device/gpu/gpu.h"
+#include "strategy/job/context.h"
+#include "util/text.h"
+
+#include <mdist/group.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace mdist {
+
+GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options) {
+    constexpr std::size_t kSize = offsetof(mdist_call_options_t, group) + sizeof options->group;
+    const bool all = options == nullptr || options->struct_size < kSize || options->group == nullptr;
+    if (all) return {nullptr, replica.seat()};
+    std::shared_ptr<ReplicaGroup> group = pin(options->group).shared();
+    if (&group->job() != &replica.job())
+        throw invalid(text("options.group is ", group->name(), " of another strategy"));
+    if (!group->has(replica.local_index()))
+        throw invalid(text("replica ", replica.id(), " is not a member of ", group->name(),
+                           "; only members call a collective of a group"))
+            .replica(replica.id());
+    if (Gpu *const gpu = replica.device().gpu()) gpu->replica_stream().require_running("a collective of a group");
+    const Seat seat = group->seat(replica.local_index());
+    return {std::move(group), seat};
+}
+
+void GroupSeat::place(Call &call) const {
+    call.ids = seat.ids;
+    if (!group || !has_root(call.kind->pattern())) return;
+    const uint32_t position = group->position_of(call.root);
+    if (position == MDIST_NONE)
+        throw invalid(text("root is replica ", call.root, ", which is not a member of ", group->name()));
+    call.root = position;
+}
+
+void GroupSeat::await_turn(Replica &replica, const char *function) const {
+    if (!group) return replica.await_turn(function);
+    replica.require_concurrent(function);
+    seat.operations.await_turn(seat.party);
+}
+
+} // namespace mdist
+
+using namespace mdist;
+
+mdist_status_t mdist_group_create(mdist_strategy_t *strategy, const uint32_t *replicas, size_t count,
+                                  mdist_group_t **out, mdist_error_t **error) {
+    return shared_call_guard(
+        "mdist_group_create", strategy, "it before the run", error, [&](Strategy &self, bool &others_wait) {
+            others_wait = false; // the servers of an in-graph job do not call this
+            self.require_no_commands("mdist_group_create", "its replicas have no groups; use strategy: multi_worker");
+            others_wait = true;
+            need_array(replicas, count, "replicas");
+            need(out, "out");
+            *out =
+                publish<mdist_group_t>(ReplicaGroup::create(self, std::vector<uint32_t>(replicas, replicas + count)));
+        });
+}
+
+uint32_t mdist_group_size(const mdist_group_t *group) {
+    const auto pinned = try_pin(group);
+    return pinned ? pinned->size() : 0;
+}
+
+uint32_t mdist_group_position(const mdist_group_t *group, uint32_t replica) {
+    const auto pinned = try_pin(group);
+    return pinned ? pinned->position_of(replica) : MDIST_NONE;
+}
+
+void mdist_group_destroy(mdist_group_t *group) {
+    give_up(group);
+}

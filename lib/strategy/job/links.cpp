@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/job/links.h"
+
+#include "comm/links/gloo.h"
+#include "comm/links/routed.h"
+#include "comm/links/shm.h"
+#include "comm/links/tcp.h"
+#include "comm/shm/arena.h"
+#include "membership/membership.h"
+#include "util/cpus.h"
+#include "util/event_count.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// "workers 1-3 and 5"
+std::string workers_text(const std::vector<uint64_t> &ranks) {
+    std::string all;
+    for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+        while (++end < ranks.size() && ranks[end] == ranks[end - 1] + 1) continue;
+        all += text(begin == 0 ? "" : ", ", ranks[begin]);
+        if (end - begin > 1) all += text(end - begin > 2 ? "-" : ", ", ranks[end - 1]);
+    }
+    return text(ranks.size() == 1 ? "worker " : "workers ", all);
+}
+
+/// The links of one worker to the others, while they are made.
+class Links {
+  public:
+    Links(Membership &membership, const LinkSettings &settings, uint32_t threads, const Spans &spans,
+          const std::vector<uint32_t> *ranks)
+        : membership_(membership),
+          is_job_(ranks == nullptr),
+          wanted_(settings.implementation),
+          checksums_(settings.checksums),
+          timeout_ns_(settings.timeout_ns),
+          spans_(spans),
+          ranks_(ranks != nullptr ? *ranks : all_ranks(membership)),
+          self_(static_cast<uint32_t>(std::find(ranks_.begin(), ranks_.end(), membership.rank()) - ranks_.begin())),
+          threads_(threads),
+          routes_(ranks_.size()) {}
+
+    WorkerLinks make() {
+        const bool shares = wanted_ != "tcp" && wanted_ != "gloo";
+        if (self_ == ranks_.size()) {
+            for (int i = 0; shares && i < 2; ++i) exchange(""); // as the others do in share_memory()
+            return {};
+        }
+        if (shares) share_memory();
+        connect();
+        std::string chosen;
+        for (const auto &[way, workers] : ways_)
+            chosen += text(chosen.empty() ? "" : "; ", way.first, " with ", workers_text(workers), way.second);
+        return {make_routed_link(std::move(links_), std::move(routes_), spin_ns()), std::move(shared_), per_host_,
+                std::move(memory_), std::move(chosen)};
+    }
+
+  private:
+    static std::vector<uint32_t> all_ranks(const Membership &membership) {
+        std::vector<uint32_t> ranks(membership.size());
+        std::iota(ranks.begin(), ranks.end(), 0);
+        return ranks;
+    }
+
+    /// Links to the workers of this host.
+    void share_memory() {
+        ShmSizes sizes = ShmSizes::for_workers(count());
+        if (!is_job()) sizes.arena_bytes = 0; // memory is given out by the job
+        auto mates = std::make_shared<ShmMates>(self_, sizes, threads_, is_job() ? std::vector<uint32_t>() : ranks_);
+        const std::vector<std::string> opened = exchange(mates->open(exchange(mates->offer())));
+        mates->settle(opened);
+        per_host_ = mates->per_host();
+        mates_ = mates;
+        std::vector<uint32_t> shared;
+        for (uint32_t worker = 0; worker < count(); ++worker)
+            if (worker != self_ && mates->shares(worker)) shared.push_back(worker);
+        if (shared.empty()) return;
+        threads_ *= 1 + static_cast<uint32_t>(shared.size());
+        const auto bell = std::make_shared<ShmBell>(mates);
+        links_.push_back(make_shm_link(mates, bell));
+        for (const uint32_t worker : shared) {
+            routes_[worker] = {links_.back().get(), links_.back().get(), 0};
+            ways_[{"shared memory", " (one host)"}].push_back(ranks_[worker]);
+        }
+        if (!mates->all_share()) return;
+        shared_ = std::make_unique<ShmGroup>(mates, bell, spans_);
+        if (is_job()) memory_ = ShmArena::of(*mates);
+    }
+
+    /// Links to all workers without a link.
+    void connect() {
+        std::vector<uint32_t> others;
+        for (uint32_t worker = 0; worker < count(); ++worker)
+            if (worker != self_ && routes_[worker].small == nullptr) others.push_back(worker);
+        if (others.empty()) return;
+        if (wanted_ == "shm")
+            throw Failure(MDIST_ERR_UNSUPPORTED,
+                          text("communication.implementation is shm, but this worker shares no memory with ",
+                               membership_.name(ranks_[others[0]])))
+                .reason("no_shared_memory")
+                .worker(ranks_[others[0]]);
+        std::vector<uint32_t> ranks;
+        for (const uint32_t worker : others) ranks.push_back(ranks_[worker]);
+        const std::vector<int> connected = membership_.connect(ranks, timeout_ns_);
+        std::vector<int> sockets(count(), -1);
+        for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
+        links_.push_back(
+            make_tcp_link(self_, sockets, spin_ns(), checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
+        Link *const small = links_.back().get();
+        Link *large = small;
+        if (wanted_ == "gloo" && is_job()) { // a group of replicas is rarely worth an engine of its own
+            links_.push_back(make_gloo_link(gloo_options(others)));
+            large = links_.back().get();
+        }
+        constexpr std::size_t kLarge = 65536; // bytes; below, handing over to an engine's thread does not pay
+        for (const uint32_t worker : others) {
+            routes_[worker] = {small, large, kLarge};
+            const std::string why = mates_ ? text(" (", mates_->reason(worker), ')')
+                                           : text(" (communication.implementation: ", wanted_, ')');
+            ways_[{large == small ? "tcp" : "tcp, and gloo for large messages,", why}].push_back(ranks_[worker]);
+        }
+    }
+
+    GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
+        GlooOptions options;
+        options.self = self_;
+        options.parties = count();
+        options.address = membership_.host(membership_.rank());
+        options.peers = peers;
+        options.exchange = [this](const std::string &blob) { return exchange(blob); };
+        options.timeout_ns = timeout_ns_;
+        return options;
+    }
+
+    /// How long a wait for other hosts spins: not at all if cores are scarce. Whatever the worker waits for then needs
+    /// the core itself: mates, the kernel's network, or a worker in another container that is unknown here. A thread
+    /// that yields instead of sleeping is not woken by an arrival, and can lose a whole time slice.
+    uint64_t spin_ns() const {
+        const uint32_t cpus = usable_cpus();
+        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus).spin_ns : 0;
+    }
+
+    /// Returns the blobs of these workers. All workers of the job take part.
+    std::vector<std::string> exchange(const std::string &blob) {
+        const std::vector<std::string> all = membership_.exchange(blob, timeout_ns_);
+        std::vector<std::string> theirs;
+        for (const uint32_t rank : ranks_) theirs.push_back(all[rank]);
+        return theirs;
+    }
+
+    uint32_t count() const { return static_cast<uint32_t>(ranks_.size()); }
+    bool is_job() const { return is_job_; }
+
+    Membership &membership_;
+    const bool is_job_;
+    const std::string_view wanted_;
+    const bool checksums_;
+    const uint64_t timeout_ns_;
+    const Spans &spans_;
+    const std::vector<uint32_t> ranks_;
+    const uint32_t self_; // index in ranks_; their number if this worker is not among them
+    uint32_t threads_;    // that wait on this host
+    std::vector<std::unique_ptr<Link>> links_;
+    std::vector<Route> routes_;
+    std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> ways_; // method and reason -> ranks
+    std::shared_ptr<const ShmMates> mates_;                                     // set if shared memory was tried
+    std::unique_ptr<ShmGroup> shared_;
+    uint32_t per_host_ = 1;
+    std::shared_ptr<MemorySource> memory_;
+};
+
+} // namespace
+
+WorkerLinks make_links(Membership &membership, const LinkSettings &settings, uint32_t threads, const Spans &spans,
+                       const std::vector<uint32_t> *ranks) {
+    return Links(membership, settings, threads, spans, ranks).make();
+}
+
+} // namespace mdist
