@@ -36,6 +36,22 @@
  * - A step that ends within a round fails its run: MDIST_ERR_FAILED_PRECONDITION, reason `work_under_way`.
  * - A failed run discards what was added up before.
  *
+ * Gradients in your own memory
+ * - If a framework already has arrays for the gradients, lend them: mdist_gradients_create_lent. They are reduced where
+ *   they lie. Everything else is as above, with the same bits. The memory stays yours.
+ * - Describe one flat array as one gradient, or as one for each parameter. The second lets reductions begin before the
+ *   backward pass ends.
+ * - Gradients below 64 KiB that lie end to end, in the order of their numbers, travel together without a copy. Others
+ *   of that size are packed into memory of the library, and copied back.
+ * - If the framework moves its arrays, lend them again (mdist_gradients_lend), or say in each round where each lies
+ *   (mdist_gradients_ready_at).
+ *
+ *     const mdist_tensor_t flat = {array, MDIST_FLOAT32, 1, MDIST_DEVICE_CPU, 0, {elements}}; // of one local replica
+ *     mdist_gradients_create_lent(strategy, &flat, 1, &gradients, NULL, NULL);
+ *     // then in each step, when the array has the gradients:
+ *     mdist_gradients_ready(replica, gradients, 0, NULL);
+ *     mdist_gradients_wait(replica, gradients, NULL, NULL, NULL); // now it has the sums over all replicas
+ *
  * The norm is the square root of the sum of all squares, in double, over all reduced gradients. The order of the sum
  * depends only on the number and shapes of the gradients. So the norm has the same bits on all replicas, in every
  * layout, with any bucket size. A NaN or infinity anywhere makes it NaN or infinite, and then nothing is clipped.
@@ -85,10 +101,42 @@ MDIST_API mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, cons
                                                 mdist_error_t **error);
 
 /**
+ * Makes gradients that lie in the program's memory.
+ *
+ * The library uses the memory of a replica only within its rounds: from the first mdist_gradients_ready to the end of
+ * mdist_gradients_wait, or to the end of a step that fails. It does not write before the gradient is ready. It keeps
+ * the strategy.
+ * @param tensors  gradient g of local replica r at [r * count + g]: where it lies, on the replica's device. Shapes and
+ *                 floating-point types are the same on all replicas. With data NULL it is lent later. If arrays
+ *                 overlap, the call is MDIST_ERR_INVALID_ARGUMENT.
+ * @param count    gradients of one replica, at least 1
+ * @thread any   @blocks no   @collective no, but the same on all workers   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_gradients_create_lent(mdist_strategy_t *strategy, const mdist_tensor_t *tensors,
+                                                     size_t count, mdist_gradients_t **out,
+                                                     const mdist_gradients_options_t *options, mdist_error_t **error);
+
+/**
+ * Says where all gradients of a local replica lie from its next round on.
+ *
+ * The library then forgets the addresses of before. Within a round of that replica it is
+ * MDIST_ERR_FAILED_PRECONDITION, reason `round_has_begun`.
+ * @param gradients  of mdist_gradients_create_lent
+ * @param tensors    as many as it has gradients, of the same shapes and types; data NULL: not lent for now
+ * @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_gradients_lend(mdist_gradients_t *gradients, uint32_t local_replica,
+                                              const mdist_tensor_t *tensors, size_t count, mdist_error_t **error);
+
+/**
  * Describes a gradient of a local replica, in memory of its device.
  *
  * The address stays the same until mdist_gradients_destroy. You may write the gradient until it is ready, and again
  * after the wait. The wait does not clear it.
+ *
+ * If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it
+ * since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory
+ * of the library for its sum.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_gradients_tensor(const mdist_gradients_t *gradients, uint32_t local_replica,
@@ -114,6 +162,24 @@ MDIST_API mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, md
  */
 MDIST_API mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t *gradients, size_t index,
                                                mdist_error_t **error);
+
+/**
+ * Says that this replica's gradient is complete, and where it lies in this round.
+ *
+ * For frameworks that may have moved it, such as PyTorch after `zero_grad(set_to_none=True)`. It is
+ * mdist_gradients_ready with a check: for lent gradients the library takes the new address. For others, any address
+ * but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT, and the message names the gradient.
+ *
+ * The address counts for this round alone. The next begins with the addresses of mdist_gradients_create_lent or
+ * mdist_gradients_lend. So a program that passes all addresses here creates gradients with data NULL, and no old
+ * address is ever used. A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason
+ * `not_lent`.
+ * @param data  memory of the replica's device, of the gradient's shape and type
+ * @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order
+ * @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdist_gradients_t *gradients, size_t index,
+                                                  void *data, mdist_error_t **error);
 
 /**
  * Ends the round: when it returns, all gradients are reduced and clipped.

@@ -8,6 +8,7 @@
 
 #include <mdist/gradients.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mdist;
@@ -41,8 +42,8 @@ GradientOptions options_of(const mdist_gradients_options_t *options) {
     return out;
 }
 
-GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like, size_t index) {
-    const std::string what = text("like[", index, "]");
+GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like, size_t index, const char *array) {
+    const std::string what = text(array, "[", index, "]");
     GradientSpec spec;
     spec.shape = checked_shape(like, what.c_str());
     spec.dtype = like.dtype;
@@ -52,6 +53,49 @@ GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like,
     if (const auto variable = like.data == nullptr ? nullptr : variables.find(like.data, local))
         spec.name = variable->spec().name;
     return spec;
+}
+
+void need_replica(const Gradients &gradients, uint32_t local) {
+    const uint32_t replicas = gradients.job().local_replica_count();
+    if (local >= replicas) throw invalid(text("local_replica is ", local, "; this strategy has ", replicas));
+}
+
+/// "tensors[3]", the gradient 1 of local replica 1 if there are 2 gradients
+std::string lent_name(size_t at) {
+    return text("tensors[", at, "]");
+}
+
+/// Refuses arrays that share memory: their sums would be added up twice, or torn.
+void check_apart(const Gradients &gradients, const mdist_tensor_t *tensors, size_t count) {
+    std::vector<size_t> order;
+    const auto begin = [&](size_t i) { return reinterpret_cast<uintptr_t>(tensors[i].data); };
+    const auto bytes = [&](size_t i) { return gradients.plan().bytes_of(i % gradients.plan().count()); };
+    for (size_t i = 0; i < count; ++i)
+        if (tensors[i].data != nullptr && bytes(i) != 0) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return begin(a) < begin(b); });
+    for (size_t i = 1; i < order.size(); ++i)
+        if (begin(order[i - 1]) + bytes(order[i - 1]) > begin(order[i]))
+            throw invalid(text(lent_name(order[i - 1]), " and ", lent_name(order[i]),
+                               " overlap in memory; each gradient of each replica needs memory of its own"));
+}
+
+/// Checks the tensors that a local replica lends. The first is `tensors[first]` of the caller's.
+void check_lent(const Gradients &gradients, uint32_t local, const mdist_tensor_t *tensors, size_t first) {
+    for (size_t g = 0; g < gradients.plan().count(); ++g) {
+        const std::string what = lent_name(first + g);
+        const Shape shape = checked_shape(tensors[g], what.c_str());
+        const GradientSpec &spec = gradients.plan().spec(g);
+        if (tensors[g].dtype != spec.dtype || !(shape == spec.shape))
+            throw invalid(text(what, " is ", dtype_name(tensors[g].dtype), " ", shape.text(), ", but ",
+                               gradients.plan().text(g), " must have the same type and shape on all replicas"));
+        gradients.check_place(local, g, tensors[g].data);
+    }
+}
+
+void lend(Gradients &gradients, uint32_t local, const mdist_tensor_t *tensors) {
+    std::vector<void *> addresses;
+    for (size_t g = 0; g < gradients.plan().count(); ++g) addresses.push_back(tensors[g].data);
+    gradients.lend(local, addresses);
 }
 
 } // namespace
@@ -66,8 +110,47 @@ mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, const mdist_te
         if (count == 0) throw invalid("count is 0; a model has at least one gradient");
         const GradientOptions known = options_of(options);
         std::vector<GradientSpec> specs;
-        for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned->variables(), like[i], i));
+        for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned->variables(), like[i], i, "like"));
         *out = publish<mdist_gradients_t>(std::make_shared<Gradients>(pinned.shared(), std::move(specs), known));
+    });
+}
+
+mdist_status_t mdist_gradients_create_lent(mdist_strategy_t *strategy, const mdist_tensor_t *tensors, size_t count,
+                                           mdist_gradients_t **out, const mdist_gradients_options_t *options,
+                                           mdist_error_t **error) {
+    return guard("mdist_gradients_create_lent", error, [&] {
+        const auto pinned = pin(strategy);
+        need(tensors, "tensors");
+        need(out, "out");
+        if (count == 0) throw invalid("count is 0; a model has at least one gradient");
+        GradientOptions known = options_of(options);
+        known.lent = true;
+        std::vector<GradientSpec> specs;
+        for (size_t g = 0; g < count; ++g) specs.push_back(spec_of(*pinned->variables(), tensors[g], g, "tensors"));
+        const auto made = std::make_shared<Gradients>(pinned.shared(), std::move(specs), known);
+        const uint32_t replicas = made->job().local_replica_count();
+        for (uint32_t local = 0; local < replicas; ++local)
+            check_lent(*made, local, tensors + local * count, local * count);
+        check_apart(*made, tensors, replicas * count);
+        for (uint32_t local = 0; local < replicas; ++local) lend(*made, local, tensors + local * count);
+        *out = publish<mdist_gradients_t>(made);
+    });
+}
+
+mdist_status_t mdist_gradients_lend(mdist_gradients_t *gradients, uint32_t local_replica, const mdist_tensor_t *tensors,
+                                    size_t count, mdist_error_t **error) {
+    return guard("mdist_gradients_lend", error, [&] {
+        const auto self = pin(gradients);
+        need(tensors, "tensors");
+        need_replica(*self, local_replica);
+        if (!self->plan().options().lent)
+            throw invalid("these gradients have memory of the library; mdist_gradients_create_lent makes gradients "
+                          "that lie in the program's memory");
+        if (count != self->plan().count())
+            throw invalid(text("count is ", count, "; there are ", self->plan().count(), " gradients"));
+        check_lent(*self, local_replica, tensors, 0);
+        check_apart(*self, tensors, count);
+        lend(*self, local_replica, tensors);
     });
 }
 
@@ -76,9 +159,7 @@ mdist_status_t mdist_gradients_tensor(const mdist_gradients_t *gradients, uint32
     return guard("mdist_gradients_tensor", error, [&] {
         const auto self = pin(gradients);
         need(out, "out");
-        const uint32_t replicas = self->job().local_replica_count();
-        if (local_replica >= replicas)
-            throw invalid(text("local_replica is ", local_replica, "; this strategy has ", replicas));
+        need_replica(*self, local_replica);
         self->check_index(index);
         *out = self->tensor(local_replica, index).describe();
     });
@@ -99,6 +180,15 @@ mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t
         const auto pinned = pin(gradients);
         self.require_concurrent("mdist_gradients_ready");
         pinned->ready(self, index);
+    });
+}
+
+mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdist_gradients_t *gradients, size_t index,
+                                        void *data, mdist_error_t **error) {
+    return replica_guard("mdist_gradients_ready_at", replica, true, error, [&](Replica &self) {
+        const auto pinned = pin(gradients);
+        self.require_concurrent("mdist_gradients_ready_at");
+        pinned->ready_at(self, index, data);
     });
 }
 

@@ -9,21 +9,25 @@
 
 static const uint64_t bucket_sizes[] = {0, 1, 1000, 100000};
 
-/// Every replica of the job hands in its gradients in an order of its own. All must get the same numbers.
+/// Every replica of the job hands in its gradients in an order of its own. All must get the same numbers. With
+/// TEST_LENT, each worker lends memory that is laid out in another way.
 static void any_order(void) {
     mdist_strategy_t *strategy = join();
+    const int lent = getenv("TEST_LENT") != NULL;
     const uint32_t local_replicas = mdist_strategy_local_replica_count(strategy);
     for (int i = 0; i < (is_long() ? 60 : 6); ++i) {
         const uint64_t seed = 500 + (uint64_t)i;
         Trial trial = {.seed = seed, .rounds = 1 + i % 3, .op = i % 2 == 0 ? MDIST_SUM : MDIST_MEAN};
         trial.model = random_model(seed, trial.rounds == 1 ? 0 : MDIST_FLOAT32);
         trial.clip_norm = trial.rounds == 2 ? 0.5 : 0;
+        if (lent) trial.memory = (Memory)(FLAT + (rank + (uint32_t)i) % (MEMORIES - FLAT));
         make_gradients(&trial, strategy, bucket_sizes[i % 4], 0);
         for (int again = 0; again < 2; ++again, ++trial.seed) {
             GIVES(MDIST_OK, mdist_run(strategy, trial_step, &trial, NULL, 0, NULL, 0, NULL, &error));
             for (uint32_t r = 0; r < local_replicas; ++r) REQUIRE(trial.norms[r] == trial.norms[0]);
+            for (uint32_t r = 0; lent && r < local_replicas; ++r) REQUIRE(gaps_are_intact(&trial, r));
         }
-        mdist_gradients_destroy(trial.gradients);
+        destroy_gradients(&trial);
     }
     mdist_strategy_destroy(strategy);
 }
@@ -142,6 +146,16 @@ static void any_order_gives_the_bits_of_one_all_reduce_over_workers(void **unuse
     check("any_order", 4, "cpu*2|cpu*1|cpu*1|cpu*1", sockets);
 }
 
+static void lent_memory_is_reduced_in_place_over_workers(void **unused) {
+    (void)unused;
+    static const char *const lent[] = {"TEST_LENT=1", NULL};
+    static const char *const lent_by_sockets[] = {"TEST_LENT=1", "MDIST_COMMUNICATION_IMPLEMENTATION=tcp", NULL};
+    check("any_order", 2, "cpu*1", lent);
+    check("any_order", 2, "cpu*2", lent_by_sockets);
+    check("any_order", 3, "cpu*1|cpu*4|cpu*2", lent);
+    check("any_order", 3, "cpu*1", lent_by_sockets);
+}
+
 static void the_norm_is_that_of_one_process(void **unused) {
     (void)unused;
     mdist_strategy_t *strategy = make_strategy(1, NULL);
@@ -177,6 +191,7 @@ static void every_failure_ends_the_round_for_all(void **unused) {
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_order_gives_the_bits_of_one_all_reduce_over_workers),
+        cmocka_unit_test(lent_memory_is_reduced_in_place_over_workers),
         cmocka_unit_test(the_norm_is_that_of_one_process),
         cmocka_unit_test(every_failure_ends_the_round_for_all),
     };

@@ -13,6 +13,16 @@ typedef struct Model {
     mdist_tensor_t like[MOST_GRADIENTS];
 } Model;
 
+/// Whose memory the gradients lie in, and how. All but the first are lent.
+typedef enum Memory {
+    LIBRARY,
+    FLAT,      // end to end, in the order of their numbers
+    BACKWARDS, // end to end, last first
+    APART,     // with gaps
+    MOVING,    // apart, and elsewhere in every round
+    MEMORIES
+} Memory;
+
 /// A trial runs on every replica. `notes` holds what it finds wrong, by local replica.
 typedef struct Trial {
     mdist_gradients_t *gradients;
@@ -21,6 +31,8 @@ typedef struct Trial {
     uint64_t seed;
     int rounds; // only the last round reduces
     double clip_norm;
+    Memory memory;
+    char *blocks[MOST_REPLICAS]; // lent memory, by local replica
     double norms[MOST_REPLICAS];
     int32_t finite[MOST_REPLICAS];
     Note notes[MOST_REPLICAS];
@@ -80,6 +92,70 @@ MDIST_TEST_HELPER Model random_model(uint64_t seed, int32_t dtype) {
     return model;
 }
 
+enum { GAP = 40, CANARY = 0xa5 };
+
+/// Where a gradient begins in a lent block; where the block ends for the number of gradients.
+MDIST_TEST_HELPER size_t lent_at(const Trial *self, size_t index) {
+    const size_t count = self->model.count;
+    size_t offset = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t g = self->memory == BACKWARDS ? count - 1 - i : i;
+        const size_t size = size_of(self->model.like[g].dtype);
+        offset = (offset + size - 1) / size * size;
+        if (g == index) return offset;
+        offset += self->model.like[g].shape[0] * size;
+        if (self->memory == APART || self->memory == MOVING) offset += GAP;
+    }
+    return (offset + 63) / 64 * 64;
+}
+
+/// The size of a block. There is a second half, for gradients that move.
+MDIST_TEST_HELPER size_t block_size(const Trial *self) {
+    return 2 * lent_at(self, self->model.count) + 64;
+}
+
+MDIST_TEST_HELPER char *lent_place(const Trial *self, uint32_t local, size_t index, int round) {
+    const size_t half = self->memory == MOVING && round % 2 == 0 ? lent_at(self, self->model.count) : 0;
+    return self->blocks[local] + half + lent_at(self, index);
+}
+
+MDIST_TEST_HELPER void lend_blocks(Trial *self, mdist_strategy_t *strategy, const mdist_gradients_options_t *options) {
+    mdist_error_t *error = NULL;
+    mdist_tensor_t tensors[MOST_REPLICAS * MOST_GRADIENTS];
+    const size_t count = self->model.count;
+    const uint32_t replicas = mdist_strategy_local_replica_count(strategy);
+    for (uint32_t r = 0; r < replicas; ++r) {
+        self->blocks[r] = (char *)malloc(block_size(self));
+        memset(self->blocks[r], CANARY, block_size(self));
+        for (size_t g = 0; g < count; ++g) {
+            tensors[r * count + g] = self->model.like[g];
+            tensors[r * count + g].data = self->memory == MOVING ? NULL : lent_place(self, r, g, 0);
+        }
+    }
+    OK(mdist_gradients_create_lent(strategy, tensors, count, &self->gradients, options, &error));
+}
+
+MDIST_TEST_HELPER void destroy_gradients(Trial *self) {
+    mdist_gradients_destroy(self->gradients);
+    for (int r = 0; r < MOST_REPLICAS; ++r) free(self->blocks[r]);
+    memset((void *)self->blocks, 0, sizeof self->blocks);
+}
+
+/// Whether the library has left alone what lies between the gradients of a lent block.
+MDIST_TEST_HELPER int gaps_are_intact(const Trial *self, uint32_t local) {
+    const size_t size = block_size(self);
+    char *const copy = (char *)malloc(size);
+    memcpy(copy, self->blocks[local], size);
+    for (int round = 0; round < 2; ++round)
+        for (size_t g = 0; g < self->model.count; ++g)
+            memset(copy + (lent_place(self, local, g, round) - self->blocks[local]), CANARY,
+                   self->model.like[g].shape[0] * size_of(self->model.like[g].dtype));
+    int intact = 1;
+    for (size_t i = 0; i < size; ++i) intact = intact && (unsigned char)copy[i] == CANARY;
+    free(copy);
+    return intact;
+}
+
 MDIST_TEST_HELPER void make_gradients(Trial *self, mdist_strategy_t *strategy, uint64_t bucket_bytes, uint32_t flags) {
     mdist_error_t *error = NULL;
     const mdist_gradients_options_t options = {.struct_size = sizeof options,
@@ -87,7 +163,10 @@ MDIST_TEST_HELPER void make_gradients(Trial *self, mdist_strategy_t *strategy, u
                                                .op = (int32_t)self->op,
                                                .bucket_bytes = bucket_bytes,
                                                .clip_norm = self->clip_norm};
-    OK(mdist_gradients_create(strategy, self->model.like, self->model.count, &self->gradients, &options, &error));
+    if (self->memory != LIBRARY)
+        lend_blocks(self, strategy, &options);
+    else
+        OK(mdist_gradients_create(strategy, self->model.like, self->model.count, &self->gradients, &options, &error));
 }
 
 #define DO(call) /* in a step: notes the first call that fails, and ends the step */                            \
@@ -118,8 +197,12 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
     for (size_t i = 0; i < self->model.count; ++i) {
         mdist_tensor_t tensor;
         DO(mdist_gradients_tensor(self->gradients, local, order[i], &tensor, error_out));
+        if (self->memory == MOVING) tensor.data = lent_place(self, local, order[i], round);
         fill(self, &tensor, id, round, order[i]);
-        DO(mdist_gradients_ready(replica, self->gradients, order[i], error_out));
+        if (self->memory == MOVING)
+            DO(mdist_gradients_ready_at(replica, self->gradients, order[i], tensor.data, error_out));
+        else
+            DO(mdist_gradients_ready(replica, self->gradients, order[i], error_out));
     }
     DO(mdist_gradients_wait(replica, self->gradients, &self->norms[local], &self->finite[local], error_out));
     return 0;

@@ -41,6 +41,16 @@ Failure Gradients::missing(const Round &round) const {
         .reason("gradients_missing");
 }
 
+/// A gradient without memory gets some of the library's, so that its sum over the other replicas has a place.
+void Gradients::make_zero(const Party &replica, Share &share, std::size_t index) {
+    const std::size_t bytes = plan_.bytes_of(index);
+    if (data_of(share, index) == nullptr) {
+        if (!share.spare[index]) share.spare[index] = replica.device().allocate(bytes);
+        share.data[index].store(at(share.spare[index], 0), std::memory_order_relaxed);
+    }
+    replica.device().zero(data_of(share, index), bytes);
+}
+
 /// Handles gradients that did not become ready: an error, or zeros. A round that accumulates adds nothing for them.
 void Gradients::settle_missing(Party &replica, Share &share) {
     Round &round = share.round;
@@ -48,8 +58,7 @@ void Gradients::settle_missing(Party &replica, Share &share) {
     if (!plan_.options().zero_missing) throw missing(round);
     for (std::size_t i = plan_.count(); i-- > 0 && !round.accumulates;) {
         if (round.ready[i]) continue;
-        const GradientPlan::Stretch place = plan_.place(i);
-        replica.device().zero(at(share.gradients, place.offset), place.elements * dtype_size(place.dtype));
+        make_zero(replica, share, i);
         mark(replica, share, i);
     }
 }
@@ -88,6 +97,7 @@ void Gradients::await_buckets(const Party &replica, Share &share) {
     }
     for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
         job_->operations().wait(*share.round.started[b], kNoDeadline);
+        if (plan_.options().lent) unpack(replica, share, plan_.buckets()[b]);
         if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
     }
     if (!round.squares_on_gpu) return;
@@ -103,13 +113,13 @@ void Gradients::add_squares(const Party &replica, Share &share, const GradientPl
     const reduce::FloatEnvironment environment;
     for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
         if (b % replicas != replica.id()) continue;
-        const GradientPlan::Stretch &block = plan_.blocks()[b];
-        const void *const data = at(share.gradients, block.offset);
+        const GradientPlan::Block &block = plan_.blocks()[b];
+        const int32_t dtype = plan_.spec(block.gradient).dtype;
+        const void *const data = data_of(share, block.gradient) + block.begin * dtype_size(dtype);
         if (gpu != nullptr)
-            gpu->squares(block.dtype, data, block.elements,
-                         static_cast<double *>(share.round.squares_on_gpu.get()) + b);
+            gpu->squares(dtype, data, block.elements, static_cast<double *>(share.round.squares_on_gpu.get()) + b);
         else
-            share.round.squares[b] = reduce::sum_of_squares(block.dtype, data, block.elements);
+            share.round.squares[b] = reduce::sum_of_squares(dtype, data, block.elements);
     }
 }
 
@@ -129,15 +139,30 @@ void Gradients::clip(const Party &replica, const Share &share, const Outcome &ou
     const GradientOptions &options = plan_.options();
     Device &device = replica.device();
     if (!outcome.finite) {
-        if (options.zero_nonfinite) device.zero(share.gradients.get(), plan_.bytes());
+        if (options.zero_nonfinite) zero_all(replica, share);
         return;
     }
     if (options.clip_norm == 0 || outcome.norm <= options.clip_norm) return;
     const reduce::FloatEnvironment environment;
     const double factor = quotient(options.clip_norm, outcome.norm);
-    for (const GradientPlan::Bucket &bucket : plan_.buckets())
-        for (const GradientPlan::Stretch &each : bucket.buffers)
-            device.scale(each.dtype, at(share.gradients, each.offset), factor, each.elements);
+    for (const GradientPlan::Bucket &bucket : plan_.buckets()) {
+        for (const GradientPlan::Buffer &each : bucket.buffers) {
+            if (!options.lent) {
+                device.scale(each.dtype, at(share.gradients, each.offset), factor, each.elements);
+            } else if (char *const first = in_one_piece(share, each)) {
+                device.scale(each.dtype, first, factor, each.elements);
+            } else {
+                for (const std::size_t i : each.gradients)
+                    device.scale(each.dtype, data_of(share, i), factor, plan_.place(i).elements);
+            }
+        }
+    }
+}
+
+void Gradients::zero_all(const Party &replica, const Share &share) const {
+    Device &device = replica.device();
+    if (!plan_.options().lent) return device.zero(share.gradients.get(), plan_.bytes());
+    for (std::size_t i = 0; i < plan_.count(); ++i) device.zero(data_of(share, i), plan_.bytes_of(i));
 }
 
 } // namespace mdist

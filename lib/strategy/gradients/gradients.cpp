@@ -18,7 +18,15 @@ Gradients::Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, 
     : job_(std::move(job)), plan_(std::move(specs), options) {
     for (uint32_t local = 0; local < job_->local_replica_count(); ++local) {
         auto share = std::make_unique<Share>();
-        share->gradients = job_->allocate_shared(local, plan_.bytes());
+        const bool lent = plan_.options().lent;
+        if (!lent) share->gradients = job_->allocate_shared(local, plan_.bytes());
+        share->lent = std::make_unique<std::atomic<char *>[]>(plan_.count());
+        share->data = std::make_unique<std::atomic<char *>[]>(plan_.count());
+        for (std::size_t i = 0; !lent && i < plan_.count(); ++i)
+            share->data[i] = share->lent[i] = at(share->gradients, plan_.place(i).offset);
+        share->spare.resize(lent ? plan_.count() : 0);
+        share->packed.resize(lent ? plan_.buffer_count() : 0);
+        share->round.packed.resize(lent ? plan_.buffer_count() : 0);
         share->round.ready.resize(plan_.count());
         share->round.kept.resize(plan_.count());
         share->round.squares.resize(plan_.blocks().size());
@@ -33,8 +41,8 @@ void Gradients::check_index(std::size_t index) const {
 }
 
 Tensor Gradients::tensor(uint32_t local, std::size_t index) const {
-    const Memory &memory = shares_[local]->gradients;
-    return Tensor::view(at(memory, plan_.place(index).offset), plan_.spec(index).dtype, plan_.spec(index).shape, memory,
+    const Share &share = *shares_[local];
+    return Tensor::view(data_of(share, index), plan_.spec(index).dtype, plan_.spec(index).shape, share.gradients,
                         job_->device(local).place());
 }
 
@@ -65,6 +73,9 @@ void Gradients::open(Party &replica, Share &share) {
         round.rounds_before = 0;
     }
     round.epoch = epoch;
+    for (std::size_t i = 0; plan_.options().lent && i < plan_.count(); ++i)
+        share.data[i].store(share.lent[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    std::fill(round.packed.begin(), round.packed.end(), 0);
     std::fill(round.ready.begin(), round.ready.end(), 0);
     round.ready_count = 0;
     for (std::size_t b = 0; b < round.missing.size(); ++b)
@@ -106,14 +117,19 @@ void Gradients::accumulate(Party &replica) {
     });
 }
 
+void Gradients::need_not_ready(const Round &round, std::size_t index) const {
+    if (round.ready[index])
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(plan_.text(index),
+                           " is already ready in this round; call mdist_gradients_wait before the next round"))
+            .reason("ready_twice");
+}
+
 void Gradients::ready(Party &replica, std::size_t index) {
     check_index(index);
     in_round(replica, [&](Share &share) {
-        if (share.round.ready[index])
-            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                          text(plan_.text(index),
-                               " is already ready in this round; call mdist_gradients_wait before the next round"))
-                .reason("ready_twice");
+        need_not_ready(share.round, index);
+        need_memory(share, index);
         mark(replica, share, index);
     });
 }
@@ -132,7 +148,7 @@ void Gradients::mark(Party &replica, Share &share, std::size_t index) {
 /// Adds a gradient to the sums of the rounds before.
 void Gradients::keep(Party &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
-    const void *const gradient = at(share.gradients, place.offset);
+    const void *const gradient = data_of(share, index);
     void *const sum = at(share.sums, place.offset);
     Device &device = replica.device();
     if (share.round.kept[index]) {
@@ -148,7 +164,7 @@ void Gradients::keep(Party &replica, Share &share, std::size_t index) {
 /// Adds the sums of the rounds before to a gradient. A mean over replicas is a mean over rounds, too.
 void Gradients::add_kept(const Party &replica, Share &share, std::size_t index) {
     const GradientPlan::Stretch place = plan_.place(index);
-    void *const gradient = at(share.gradients, place.offset);
+    void *const gradient = data_of(share, index);
     const void *const sources[] = {gradient, share.round.kept[index] ? at(share.sums, place.offset) : nullptr};
     const bool mean = plan_.options().op == MDIST_MEAN;
     const reduce::FloatEnvironment environment;
@@ -163,8 +179,8 @@ void Gradients::start_full_buckets(Party &replica, Share &share) {
     while (round.started.size() < plan_.buckets().size() && round.missing[round.started.size()] == 0) {
         const std::size_t number = round.started.size();
         buffers.clear();
-        for (const GradientPlan::Stretch &each : plan_.buckets()[number].buffers)
-            buffers.push_back({at(share.gradients, each.offset), each.elements, each.dtype, 0});
+        for (const GradientPlan::Buffer &each : plan_.buckets()[number].buffers)
+            buffers.push_back(buffer_of(replica, share, each));
         round.started.push_back(start(replica, round, number, buffers, plan_.options().op));
     }
     if (round.started.size() != before) job_->operations().test(*round.started.back());

@@ -10,6 +10,10 @@
 // accumulates starts nothing.
 // Operations under way read and write this object's memory. A replica therefore holds a reference from the first call
 // of a round until its operations are over.
+//
+// The memory is the library's, or the program's (lent.cpp). Lent memory is used only within a round: read and written
+// where it lies, except for small gradients with gaps between them, which are packed into memory of the library on the
+// way.
 #pragma once
 
 #include "comm/operation.h"
@@ -18,6 +22,7 @@
 #include "strategy/job/party.h"
 #include "util/function_ref.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,11 +37,19 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
     const GradientPlan &plan() const { return plan_; }
     /// Throws INVALID_ARGUMENT if no gradient has this number.
     void check_index(std::size_t index) const;
+    /// Where the gradient lies, or lay in the last round. Its data is NULL if it has no memory yet.
     Tensor tensor(uint32_t local, std::size_t index) const;
+    /// Takes new addresses from the program for all gradients of a replica, from the next round on. nullptr: none for
+    /// now. Throws FAILED_PRECONDITION within a round.
+    void lend(uint32_t local, const std::vector<void *> &addresses);
+    /// Throws INVALID_ARGUMENT if memory at `data` is not where this replica's device can use it.
+    void check_place(uint32_t local, std::size_t index, const void *data) const;
 
     // Called in a step:
     void accumulate(Party &replica);
     void ready(Party &replica, std::size_t index);
+    /// ready() for a gradient that lies at `data` in this round.
+    void ready_at(Party &replica, std::size_t index, void *data);
     struct Outcome {
         double norm = 0;
         bool finite = true;
@@ -48,7 +61,7 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
   private:
     /// The state of one replica's round.
     struct Round {
-        bool open = false;
+        std::atomic<bool> open{false}; // lend() asks on any thread
         bool failed = false;
         bool accumulates = false;
         std::vector<char> ready; // by gradient
@@ -57,6 +70,7 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
         std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations
         std::vector<double> squares;                     // by block
         Memory squares_on_gpu;                           // the same on a GPU, before they are copied to `squares`
+        std::vector<char> packed; // by buffer: whether it was packed
 
         uint64_t rounds_before = 0;        // accumulated and not yet reduced
         uint64_t epoch = 0;                // failed runs of the group when the round opened
@@ -64,9 +78,15 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
         std::vector<std::string> subjects; // of the operations, made for `subjects_for` rounds
         uint64_t subjects_for = 0;
     };
+    /// Atomic, since other threads may ask where gradients lie.
+    using Addresses = std::unique_ptr<std::atomic<char *>[]>;
     struct Share {
-        Memory gradients;
-        Memory sums; // of the rounds before; allocated by the first round that accumulates
+        Memory gradients;           // the library's; empty if the program lends
+        Addresses lent;             // by gradient; nullptr: none
+        Addresses data;             // where they lie in this round
+        std::vector<Memory> spare;  // by gradient: for those that have no other memory
+        std::vector<Memory> packed; // by buffer
+        Memory sums;                // of the rounds before; allocated by the first round that accumulates
         Round round;
     };
 
@@ -78,6 +98,17 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
     void mark(Party &replica, Share &share, std::size_t index);
     void settle_missing(Party &replica, Share &share);
     Failure missing(const Round &round) const;
+    void make_zero(const Party &replica, Share &share, std::size_t index);
+    void need_not_ready(const Round &round, std::size_t index) const;
+    void need_memory(const Share &share, std::size_t index) const;
+
+    char *data_of(const Share &share, std::size_t index) const {
+        return share.data[index].load(std::memory_order_relaxed);
+    }
+    mdist_buffer_t buffer_of(const Party &replica, Share &share, const GradientPlan::Buffer &buffer) const;
+    char *in_one_piece(const Share &share, const GradientPlan::Buffer &buffer) const;
+    void pack(const Party &replica, Share &share, const GradientPlan::Buffer &buffer) const;
+    void unpack(const Party &replica, Share &share, const GradientPlan::Bucket &bucket) const;
 
     void keep(Party &replica, Share &share, std::size_t index);
     void add_kept(const Party &replica, Share &share, std::size_t index);
@@ -91,6 +122,7 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
     double norm(Party &replica, Share &share);
     void add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket);
     void clip(const Party &replica, const Share &share, const Outcome &outcome) const;
+    void zero_all(const Party &replica, const Share &share) const;
 
     const std::shared_ptr<Job> job_;
     const GradientPlan plan_;

@@ -18,6 +18,10 @@ constexpr std::size_t kMostBuckets = 256;
 // enough that every replica gets some terms.
 constexpr uint64_t kBlockElements = 65536;
 
+// A lent gradient of this size is a buffer of its own, wherever it lies. Smaller ones are packed together unless they
+// are adjacent: a copy that stays in the cache costs less than a buffer more in every part of a reduction.
+constexpr std::size_t kAloneBytes = 64 << 10;
+
 constexpr int32_t kTypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
 
 } // namespace
@@ -27,6 +31,7 @@ GradientPlan::GradientPlan(std::vector<GradientSpec> specs, const GradientOption
     cut_into_buckets();
     for (Bucket &bucket : buckets_) {
         lay_out(bucket);
+        if (options_.lent) cut_into_runs(bucket);
         cut_into_blocks(bucket);
     }
     hash_ = hash_of_all();
@@ -62,7 +67,22 @@ void GradientPlan::lay_out(Bucket &bucket) {
             last = bytes_ + bytes_of(i);
             bytes_ += Layout::extent(bytes_of(i));
         }
-        if (bytes_ != first) bucket.buffers.push_back({first, (last - first) / dtype_size(dtype), dtype});
+        if (bytes_ != first && !options_.lent)
+            bucket.buffers.push_back({buffer_count_++, first, (last - first) / dtype_size(dtype), dtype, {}});
+    }
+}
+
+void GradientPlan::cut_into_runs(Bucket &bucket) {
+    for (const int32_t dtype : kTypes) {
+        bool open = false; // whether the last buffer takes more
+        for (std::size_t i = bucket.begin; i < bucket.end; ++i) {
+            if (specs_[i].dtype != dtype) continue;
+            const bool alone = bytes_of(i) >= kAloneBytes;
+            if (!open || alone) bucket.buffers.push_back({buffer_count_++, 0, 0, dtype, {}});
+            bucket.buffers.back().gradients.push_back(i);
+            bucket.buffers.back().elements += specs_[i].shape.elements();
+            open = !alone;
+        }
     }
 }
 
@@ -71,8 +91,7 @@ void GradientPlan::cut_into_blocks(Bucket &bucket) {
     for (std::size_t i = bucket.end; i-- > bucket.begin;) {
         const uint64_t elements = specs_[i].shape.elements();
         for (uint64_t at = 0; at < elements; at += kBlockElements)
-            blocks_.push_back({offsets_[i] + at * dtype_size(specs_[i].dtype), std::min(kBlockElements, elements - at),
-                               specs_[i].dtype});
+            blocks_.push_back({i, at, std::min(kBlockElements, elements - at)});
     }
     bucket.last_block = blocks_.size();
 }
@@ -97,7 +116,7 @@ uint64_t GradientPlan::hash_of_all() const {
     mix(clip);
     mix(static_cast<uint32_t>(options_.op));
     mix(options_.bucket_bytes);
-    mix(options_.zero_missing | options_.zero_nonfinite << 1 | options_.norm << 2);
+    mix(options_.zero_missing | options_.zero_nonfinite << 1 | options_.norm << 2 | options_.lent << 3);
     return hash;
 }
 

@@ -4,7 +4,11 @@
 //
 // Buckets take gradients by number, last first, and lie in memory in that order. Inside a bucket, gradients of one type
 // are adjacent, so a bucket is one buffer for each type it contains. A block is a piece of one gradient and one term of
-// the norm. Blocks lie in the same order and do not depend on where buckets end.
+// the norm. Blocks come in the same order and do not depend on where buckets end, or on whose memory it is.
+//
+// If the program lends the memory, gradients lie where it wants, and on each replica elsewhere. All replicas must still
+// name the same buffers. So the plan alone decides what is a buffer: a large gradient, or a run of small ones in the
+// order of their numbers. Each replica finds out for itself whether its run is in one piece or has to be packed.
 #pragma once
 
 #include "util/shape.h"
@@ -29,20 +33,35 @@ struct GradientOptions {
     bool zero_missing = false;
     bool zero_nonfinite = false;
     bool norm = true;
+    bool lent = false; // the program owns the memory
 };
 
 class GradientPlan {
   public:
-    /// Elements that are adjacent in memory.
+    /// Where a gradient lies in memory that has room for all.
     struct Stretch {
         std::size_t offset;
         uint64_t elements;
         int32_t dtype;
     };
+    /// One buffer of a bucket's reduction.
+    struct Buffer {
+        std::size_t number; // among all buffers of the plan
+        std::size_t offset; // in memory of the library
+        uint64_t elements;
+        int32_t dtype;
+        std::vector<std::size_t> gradients; // in the order in which they lie there; given only for lent memory
+    };
     struct Bucket {
         std::size_t begin, end; // numbers of its gradients; earlier buckets have those from `end` on
         std::size_t first_block, last_block;
-        std::vector<Stretch> buffers;
+        std::vector<Buffer> buffers;
+    };
+    /// A piece of one gradient.
+    struct Block {
+        std::size_t gradient;
+        uint64_t begin; // its first element
+        uint64_t elements;
     };
 
     GradientPlan(std::vector<GradientSpec> specs, const GradientOptions &options);
@@ -53,9 +72,11 @@ class GradientPlan {
     /// The size of all gradients, with the gaps between them.
     std::size_t bytes() const { return bytes_; }
     Stretch place(std::size_t index) const;
+    std::size_t bytes_of(std::size_t index) const;
     std::size_t bucket_of(std::size_t index) const { return buckets_of_[index]; }
     const std::vector<Bucket> &buckets() const { return buckets_; }
-    const std::vector<Stretch> &blocks() const { return blocks_; }
+    std::size_t buffer_count() const { return buffer_count_; }
+    const std::vector<Block> &blocks() const { return blocks_; }
     /// Equal on workers whose plans are equal.
     uint64_t hash() const { return hash_; }
     /// "gradient 3 ("dense/kernel" float32 [5, 7])"
@@ -64,9 +85,9 @@ class GradientPlan {
   private:
     void cut_into_buckets();
     void lay_out(Bucket &bucket);
+    void cut_into_runs(Bucket &bucket);
     void cut_into_blocks(Bucket &bucket);
     uint64_t hash_of_all() const;
-    std::size_t bytes_of(std::size_t index) const;
 
     std::vector<GradientSpec> specs_;
     GradientOptions options_;
@@ -74,7 +95,8 @@ class GradientPlan {
     std::vector<std::size_t> offsets_;
     std::vector<std::size_t> buckets_of_;
     std::vector<Bucket> buckets_;
-    std::vector<Stretch> blocks_;
+    std::size_t buffer_count_ = 0;
+    std::vector<Block> blocks_;
     uint64_t hash_ = 0;
 };
 
