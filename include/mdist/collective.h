@@ -134,6 +134,23 @@ MDIST_API mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_
                                           const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
+ * All-to-all with parts of any lengths (MPI: Alltoallv); part j of replica i becomes part i of replica j.
+ *
+ * The parts of a buffer lie end to end, in the order of the replicas; some may be empty. Each replica says how long its
+ * own parts are, on both sides. If a replica gives another a part of another length than that one takes, the call is
+ * MDIST_ERR_MISMATCH on all replicas, and the message names both and their numbers. If you do not know what the others
+ * will give, tell each other first: with mdist_all_to_all, of one uint64 for each replica. It does not work in place.
+ * @param input_parts   elements that go from input b to replica j at [b * n + j], if the job has n replicas. The parts
+ *                      of an input add up to its elements.
+ * @param output_parts  elements that come from replica j into output b at [b * n + j]
+ * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_all_to_all_parts(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                                const uint64_t *input_parts, const mdist_buffer_t *outputs,
+                                                const uint64_t *output_parts, size_t buffer_count,
+                                                const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
  * Reduces like mdist_all_reduce, but gives the result to replica @p root only.
  *
  * The outputs of the root are as long as its inputs, and may be the same memory.

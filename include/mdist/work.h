@@ -17,7 +17,7 @@
  *
  * Buffers
  * - The buffers belong to the operation until mdist_work_test or mdist_work_wait says that it is done or has failed, or
- *   until you destroy the work. (The library copies the arrays of mdist_buffer_t.)
+ *   until you destroy the work. (The library copies the arrays of mdist_buffer_t, and of parts.)
  * - In languages that move or collect memory, take memory from mdist_alloc.
  *
  * Order
@@ -47,7 +47,7 @@
  * - Until then new work on the stream runs beside the operation, so it must not touch the operation's buffers.
  *
  * Event loops (libuv, tokio, Go, Julia): take mdist_work_descriptor, and call mdist_work_test whenever it is readable.
- * No thread waits, and you never poll for nothing.
+ * No thread waits, and you never poll for nothing. Or give a function to mdist_work_on_done.
  */
 #ifndef MDIST_WORK_H
 #define MDIST_WORK_H
@@ -103,6 +103,16 @@ MDIST_API mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, md
 MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
                                                 const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                                 const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Starts an all-to-all of parts and returns at once. The arguments are those of mdist_all_to_all_parts.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_all_to_all_parts_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                                      const uint64_t *input_parts, const mdist_buffer_t *outputs,
+                                                      const uint64_t *output_parts, size_t buffer_count,
+                                                      mdist_work_t **out, const mdist_call_options_t *options,
+                                                      mdist_error_t **error);
 
 /**
  * Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root.
@@ -167,11 +177,41 @@ MDIST_API mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns
  * Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the
  * operation the descriptor stays readable. Never read from it.
  *
- * (There is no callback instead: with one worker, the library has no thread behind an operation that could call it.)
+ * (mdist_work_on_done calls a function instead. With one worker, it can do so only in some call of the library, since
+ * no thread is behind an operation.)
  * @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_error_t **error);
+
+/**
+ * A function that is called when an operation is over.
+ *
+ * It may call mdist_work_test, mdist_work_destroy and other functions of `@thread any` that do not block. It must not
+ * wait, throw or end its thread: operations of all local replicas may be waiting for it. Functions of a replica or a
+ * strategy, and mdist_work_wait, are MDIST_ERR_WRONG_CONTEXT in it. If it destroys the work of another operation that
+ * is not done, that operation goes on.
+ * @param status  MDIST_OK, or what mdist_work_test gives from now on; MDIST_ERR_ABORTED if the work was destroyed
+ */
+typedef void (*mdist_work_done_fn)(mdist_status_t status, void *user_data);
+
+/**
+ * Has a function called once when the operation is done, or has failed.
+ *
+ * When and where
+ * - If the operation is over already, it is called before this call returns.
+ * - With one worker: within some call of the library that a local replica makes after the operation has ended. That may
+ *   be a call of another replica, on its thread.
+ * - With several workers: on a thread of the library, or as with one.
+ * - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or
+ *   if the work is destroyed. So it is called exactly once, unless this call fails.
+ *
+ * A work may have several such functions. A replica must still wait for its operation, or learn its end by the
+ * function, before its step ends.
+ * @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_work_on_done(mdist_work_t *work, mdist_work_done_fn done, void *user_data,
+                                            mdist_error_t **error);
 
 /**
  * Frees a work.

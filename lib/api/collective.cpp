@@ -25,6 +25,7 @@ mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *rep
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                                 place.await_turn(self, call.kind->name());
                                 run(place.seat.executors, place.seat.party, own, timeout);
+                                place.seat.operations.notice();
                             });
 }
 
@@ -34,6 +35,7 @@ mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica
                         [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                             place.await_turn(self, call.kind->name());
                             run(place.seat.executors, place.seat.party, own, timeout);
+                            place.seat.operations.notice();
                         });
 }
 
@@ -62,6 +64,7 @@ mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, 
                                 place.await_turn(self, call.kind->name());
                                 all_reduce_packs(place.seat.executors, place.seat.party, own,
                                                  packing_of(self.job(), options), timeout);
+                                place.seat.operations.notice();
                             });
 }
 
@@ -85,6 +88,14 @@ mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t 
 mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
     return collective(exchange, call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, options, error);
+}
+
+mdist_status_t mdist_all_to_all_parts(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                      const uint64_t *input_parts, const mdist_buffer_t *outputs,
+                                      const uint64_t *output_parts, size_t buffer_count,
+                                      const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective(exchange, parts_call_of(inputs, input_parts, outputs, output_parts, buffer_count), replica,
+                      options, error);
 }
 
 mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,

@@ -8,6 +8,8 @@
 #include "comm/call/check.h"
 #include "strategy/job/call_functions.h"
 
+#include <mdist/work.h>
+
 #include <vector>
 
 namespace mdist {
@@ -36,6 +38,18 @@ inline Call rooted_call_of(CallKind kind, int32_t op, uint32_t root, const mdist
     return call;
 }
 
+inline Call parts_call_of(const mdist_buffer_t *inputs, const uint64_t *input_parts, const mdist_buffer_t *outputs,
+                          const uint64_t *output_parts, size_t count) {
+    static constexpr uint64_t kNone = 0; // NULL would mean a call of a kind without parts
+    Call call = call_of(&calls::kAllToAllParts, 0, inputs, outputs, count);
+    call.input_parts = count == 0 ? &kNone : input_parts;
+    call.output_parts = count == 0 ? &kNone : output_parts;
+    return call;
+}
+
+/// Starts a checked call.
+void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out);
+
 /// Checks `call` and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with the call as it is for
 /// the group that the options name.
 template <class Body>
@@ -44,11 +58,15 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
     return replica_guard(function, replica, true, error, [&](Replica &self) {
         need_array(call.inputs, call.buffer_count, call.kind == &calls::kBroadcast ? "buffers" : "inputs");
         need_array(call.outputs, call.buffer_count, "outputs");
+        const bool has_parts = call.kind == &calls::kAllToAllParts;
+        if (has_parts) need_array(call.input_parts, call.buffer_count, "input_parts");
+        if (has_parts) need_array(call.output_parts, call.buffer_count, "output_parts");
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         const GroupSeat place = seat_of(self, options);
         Call own = call;
         place.place(own);
+        if (has_parts) own.part_count = place.seat.replicas;
         check_call(own, place.seat.replicas);
         need_reachable(self, own);
         body(self, place, own, timeout_ns);

@@ -3,6 +3,9 @@
 #include "api/replica_guard.h"
 #include "comm/operation_queue.h"
 #include "strategy/job/call_functions.h"
+#include "strategy/job/context.h"
+#include "util/forced_unwind.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #include <mdist/work.h>
@@ -14,12 +17,18 @@ namespace mdist {
 /// The object behind a work handle. The operation is also in its replica's queue until it is over.
 class Work {
   public:
-    Work(std::shared_ptr<void> owner, OperationQueue &operations, std::shared_ptr<Operation> operation,
-         uint32_t replica)
-        : owner_(std::move(owner)), operations_(operations), operation_(std::move(operation)), replica_(replica) {}
+    Work(std::shared_ptr<void> owner, const Job &job, OperationQueue &operations,
+         std::shared_ptr<Operation> operation, uint32_t replica)
+        : owner_(std::move(owner)),
+          job_(job),
+          operations_(operations),
+          operation_(std::move(operation)),
+          replica_(replica) {}
     /// Called when the caller destroys its handle. Another thread may still wait for the operation, and gets a failure.
     void settle() noexcept {
         if (operation_->over()) return operation_->leave_result();
+        // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
+        if (const Context *context = Context::innermost(); context && context->kind() == Context::Kind::kDone) return;
         try {
             operations().settle(*operation_,
                                 Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
@@ -34,29 +43,38 @@ class Work {
     bool test() const { return operations().test(*operation_); }
     bool wait(uint64_t timeout_ns) const { return operations().wait(*operation_, timeout_ns); }
     int descriptor() const { return operations().descriptor(*operation_); }
+    /// A replica's step ends only after these calls have returned, and keeps the job. So they need not keep it.
+    void on_done(mdist_work_done_fn done, void *user_data) const {
+        operations().when_over(*operation_, [&job = job_, replica = replica_, done, user_data](mdist_status_t status) {
+            const Context context(job, Context::Kind::kDone);
+            try {
+                done(status, user_data);
+            } catch (const std::exception &exception) {
+                log_warn("the function of mdist_work_on_done of replica ", replica, " threw: ", exception.what());
+            } catch (...) {
+                if (thread_is_ending()) rethrow();
+                log_warn("the function of mdist_work_on_done of replica ", replica, " threw an exception");
+            }
+        });
+    }
 
   private:
     OperationQueue &operations() const { return operations_; }
 
     const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
+    const Job &job_;                    // the owner, or the group's
     OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;
 };
 
-} // namespace mdist
-
-using namespace mdist;
-
-namespace {
-
-void start(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
+void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");
     OperationQueue &operations = place.seat.operations;
     const auto operation = operations.start(place.seat.party, call, timeout_ns);
     try {
         const auto owner = place.group ? std::shared_ptr<void>(place.group) : self.job().shared_from_this();
-        *out = publish<mdist_work_t>(std::make_shared<Work>(owner, operations, operation, self.id()));
+        *out = publish<mdist_work_t>(std::make_shared<Work>(owner, self.job(), operations, operation, self.id()));
     } catch (const Failure &failure) {
         operations.settle(*operation, failure);
         throw;
@@ -66,12 +84,18 @@ void start(Replica &self, const GroupSeat &place, const Call &call, uint64_t tim
     }
 }
 
+} // namespace mdist
+
+using namespace mdist;
+
+namespace {
+
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
     return collective_guard(function, call, replica, options, error,
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
                                 need_no_packs(options);
-                                start(self, place, own, timeout_ns, out);
+                                start_work(self, place, own, timeout_ns, out);
                             });
 }
 
@@ -80,7 +104,7 @@ mdist_status_t start_rooted(const char *function, const Call &call, mdist_replic
     return rooted_guard(function, call, replica, options, error,
                         [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
                             need_no_packs(options);
-                            start(self, place, own, timeout_ns, out);
+                            start_work(self, place, own, timeout_ns, out);
                         });
 }
 
@@ -118,6 +142,14 @@ mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buff
                                       const mdist_call_options_t *options, mdist_error_t **error) {
     return start("mdist_all_to_all_start", call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
                  options, error);
+}
+
+mdist_status_t mdist_all_to_all_parts_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                                            const uint64_t *input_parts, const mdist_buffer_t *outputs,
+                                            const uint64_t *output_parts, size_t buffer_count, mdist_work_t **out,
+                                            const mdist_call_options_t *options, mdist_error_t **error) {
+    return start("mdist_all_to_all_parts_start",
+                 parts_call_of(inputs, input_parts, outputs, output_parts, buffer_count), replica, out, options, error);
 }
 
 mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
@@ -162,6 +194,7 @@ mdist_status_t mdist_work_wait(mdist_work_t *work, uint64_t timeout_ns, int32_t 
     return guard("mdist_work_wait", error, [&] {
         const auto pinned = pin(work);
         need(done, "done");
+        Context::require_not_done("mdist_work_wait");
         *done = pinned->wait(timeout_ns) ? 1 : 0;
     });
 }
@@ -171,6 +204,15 @@ mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_err
         const auto pinned = pin(work);
         need(out, "out");
         *out = pinned->descriptor();
+    });
+}
+
+mdist_status_t mdist_work_on_done(mdist_work_t *work, mdist_work_done_fn done, void *user_data,
+                                  mdist_error_t **error) {
+    return guard("mdist_work_on_done", error, [&] {
+        const auto pinned = pin(work);
+        need(reinterpret_cast<const void *>(done), "done");
+        pinned->on_done(done, user_data);
     });
 }
 

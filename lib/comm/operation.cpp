@@ -16,6 +16,16 @@ std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
     return copy;
 }
 
+std::vector<uint64_t> copy_parts(const Call &call) {
+    std::vector<uint64_t> copy;
+    if (call.input_parts == nullptr) return copy;
+    const std::size_t count = call.buffer_count * call.part_count;
+    copy.reserve(2 * count + 1); // one more: NULL would mean a call of a kind without parts
+    copy.assign(call.input_parts, call.input_parts + count);
+    copy.insert(copy.end(), call.output_parts, call.output_parts + count);
+    return copy;
+}
+
 } // namespace
 
 Operation::Operation(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns,
@@ -26,10 +36,15 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
       timeout_ns_(timeout_ns != 0 ? timeout_ns : group_.timeout()),
       led_(std::move(led)),
       buffers_(copy_buffers(call)),
+      parts_(copy_parts(call)),
       call_(call) {
     if (call.inputs == nullptr) return;
     call_.inputs = buffers_.data();
     call_.outputs = buffers_.data() + call.buffer_count;
+    if (call.input_parts != nullptr) {
+        call_.input_parts = parts_.data();
+        call_.output_parts = parts_.data() + call.buffer_count * call.part_count;
+    }
     if (executors_.gpus() == nullptr || !executors_.gpus()->holds(party, call)) return;
     ready_ = executors_.gpus()->gpu(party).record();
     call_.ready = &ready_;
@@ -159,6 +174,7 @@ void Operation::end(const Failure *failure) noexcept {
 void Operation::set_over() noexcept {
     long_wait_.end();
     over_.store(true, std::memory_order_release);
+    if (calls_ != nullptr) calls_->add(listeners_, status());
     if (!alarm_) return;
     group_.remove(*alarm_);
     alarm_->ring();

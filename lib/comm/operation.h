@@ -8,6 +8,7 @@
 // Any thread may call over() and result(). The queue calls everything else, one thread at a time.
 #pragma once
 
+#include "comm/done_calls.h"
 #include "comm/led_collective.h"
 #include "comm/local/exchange.h"
 #include "comm/local/reduce.h"
@@ -69,6 +70,15 @@ class Operation {
     /// Ends the operation as failed; nullptr: out of memory.
     void end(const Failure *failure) noexcept;
 
+    /// When the operation is over, `functions` go to `calls`. Not for an operation that is over.
+    void listen(DoneCalls::List &functions, DoneCalls &calls) noexcept {
+        listeners_.splice(listeners_.end(), functions);
+        calls_ = &calls;
+    }
+    bool has_listeners() const { return calls_ != nullptr; }
+    /// How the operation ended.
+    mdist_status_t status() const { return failure_ ? failure_->status() : MDIST_OK; }
+
     /// Makes the alarm. From then on it rings when there may be news, and stays on when the operation is over. Throws
     /// RESOURCE.
     void make_alarm();
@@ -95,6 +105,7 @@ class Operation {
     const uint64_t timeout_ns_;
     const std::function<void()> led_;
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
+    std::vector<uint64_t> parts_;         // the same of a call with parts
     Call call_;
     Event ready_; // marks the stream, for buffers on a GPU
     Marks done_;  // where the GPUs stand once it is over
@@ -107,6 +118,8 @@ class Operation {
     Group::Arrival arrival_ = {};
     bool working_ = false; // this party has done its share
 
+    DoneCalls::List listeners_;
+    DoneCalls *calls_ = nullptr;
     std::unique_ptr<Alarm> alarm_;
     std::optional<Failure> failure_;
     std::atomic<bool> over_{false};

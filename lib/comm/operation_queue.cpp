@@ -46,6 +46,7 @@ void OperationQueue::append(Line &line, std::shared_ptr<Operation> operation) {
 
 /// Removes the first operation, which is over, and posts the next.
 void OperationQueue::drop_first(Line &line) noexcept {
+    if (line.operations.front()->has_listeners()) listening_.fetch_sub(1, std::memory_order_seq_cst);
     line.operations.pop_front();
     line.length.store(line.operations.size(), std::memory_order_release);
     if (line.operations.empty()) return;
@@ -68,6 +69,7 @@ void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
                                     [&](const auto &each) { return each.get() == &operation; });
     if (found == line.operations.end()) return;
     if (found == line.operations.begin()) return drop_first(line);
+    if (operation.has_listeners()) listening_.fetch_sub(1, std::memory_order_seq_cst);
     line.operations.erase(found);
     line.length.store(line.operations.size(), std::memory_order_release);
     waiting_.fetch_sub(1, std::memory_order_seq_cst);
@@ -76,7 +78,10 @@ void OperationQueue::drop(Line &line, const Operation &operation) noexcept {
 /// Returns true if some operation's turn came.
 bool OperationQueue::hand_on(Line &line) noexcept {
     bool came = false;
-    for (; line.operations.size() > 1 && line.operations.front()->notice(); came = true) drop_first(line);
+    const auto moved_on = [&] {
+        return line.operations.size() > 1 || (line.operations.size() == 1 && line.operations.front()->has_listeners());
+    };
+    for (; moved_on() && line.operations.front()->notice(); came = true) drop_first(line);
     // Other workers and GPUs can begin now; they need not wait until somebody asks about the operation.
     if (line.operations.size() != 1) return came;
     if (executors_.workers() != nullptr || line.operations.front()->on_gpus()) line.operations.front()->begin();
@@ -127,6 +132,7 @@ OperationQueue::Pause OperationQueue::advance(Operation &operation) noexcept {
 
 bool OperationQueue::test(Operation &operation) {
     if (!operation.over()) advance(operation);
+    done_.make();
     return operation.take_result();
 }
 
@@ -137,6 +143,7 @@ bool OperationQueue::wait(Operation &operation, uint64_t timeout_ns) {
         const uint32_t round = group_.round();
         const uint32_t finishes = group_.finishes();
         const Pause pause = advance(operation);
+        done_.make();
         if (operation.over()) return operation.take_result();
         const uint64_t now = monotonic_clock().now_ns();
         if (now - begin >= timeout_ns) return false;
@@ -164,6 +171,7 @@ void OperationQueue::drain(uint32_t party) {
 
 void OperationQueue::settle(Operation &operation, const Failure &cause) noexcept {
     end(operation, cause);
+    done_.make();
     operation.leave_result();
 }
 
@@ -192,6 +200,22 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
     }
 }
 
+void OperationQueue::when_over(Operation &operation, std::function<void(mdist_status_t)> function) {
+    DoneCalls::List functions;
+    functions.push_back({std::move(function), MDIST_OK});
+    {
+        Line &line = line_of(operation);
+        const std::lock_guard lock(line.mutex);
+        if (operation.over()) {
+            done_.add(functions, operation.status());
+        } else {
+            if (!operation.has_listeners()) listening_.fetch_add(1, std::memory_order_seq_cst);
+            operation.listen(functions, done_);
+        }
+    }
+    hand_on(); // it may have ended without anybody noticing
+}
+
 int OperationQueue::descriptor(Operation &operation) {
     Line &line = line_of(operation);
     const std::lock_guard lock(line.mutex);
@@ -214,7 +238,10 @@ bool OperationQueue::end(uint32_t party, FunctionRef<Failure(const Operation &)>
         return line.operations.empty() ? nullptr : line.operations.front();
     };
     std::shared_ptr<Operation> operation = first();
-    if (!operation) return false;
+    if (!operation) {
+        done_.finish();
+        return false;
+    }
     const Failure why = [&] {
         try {
             return cause(*operation);
@@ -224,6 +251,7 @@ bool OperationQueue::end(uint32_t party, FunctionRef<Failure(const Operation &)>
     }();
     for (; operation; operation = first()) settle(*operation, why);
     group_.release(why);
+    done_.finish();
     return true;
 }
 

@@ -9,6 +9,9 @@
 // is not moved on for others: this makes it possible to ask of each replica whether it waited for its operation
 // (end()).
 //
+// A program may ask to be called when an operation is over (DoneCalls). Each call below makes those calls before it
+// returns, without locks; and every line whose first operation has a listener is moved on for others.
+//
 // Any thread may call the functions, unless they say otherwise. The executors outlive the queue, and the queue outlives
 // its operations.
 #pragma once
@@ -38,8 +41,12 @@ class OperationQueue {
         if (lines_[party].length.load(std::memory_order_acquire) != 0) drain(party);
         hand_on(); // operations of others that the party now meets
     }
+    /// Notices operations with listeners that have ended. For the end of calls that do not go through this queue.
+    void notice() noexcept {
+        if (listening_.load(std::memory_order_acquire) != 0) hand_on();
+    }
     /// Ends a party's line when its step is over; called by the party. Settles each operation with what `cause` returns
-    /// for the first. Returns false if the line is empty.
+    /// for the first. Returns false if the line is empty. Returns when no listener runs on another thread.
     bool end(uint32_t party, FunctionRef<Failure(const Operation &)> cause) noexcept;
 
     /// Moves the operation on, and those before it in the line. Returns and throws as Operation::take_result().
@@ -49,11 +56,19 @@ class OperationQueue {
     /// Finishes the operation if all parties have come. Otherwise gives it up and releases the group with `cause`. What
     /// the party's stream gets next then runs after it.
     void settle(Operation &operation, const Failure &cause) noexcept;
+    /// Calls `function` with the operation's status when it is over: now, or in whatever call notices it.
+    void when_over(Operation &operation, std::function<void(mdist_status_t)> function);
     /// Returns a new file descriptor of the operation's alarm.
     int descriptor(Operation &operation);
 
     /// Starts the operations whose turn has come, on all lines. Returns true if there were any.
-    bool hand_on() noexcept { return waiting_.load(std::memory_order_seq_cst) != 0 && hand_on_lines(); }
+    bool hand_on() noexcept {
+        const bool came = (waiting_.load(std::memory_order_seq_cst) != 0 ||
+                           listening_.load(std::memory_order_seq_cst) != 0) &&
+                          hand_on_lines();
+        done_.make();
+        return came;
+    }
 
   private:
     struct alignas(64) Line {
@@ -82,7 +97,9 @@ class OperationQueue {
     Executors &executors_;
     Group &group_;
     std::unique_ptr<Line[]> lines_;
-    std::atomic<std::size_t> waiting_{0}; // operations that wait for their turn, on all lines
+    DoneCalls done_;
+    std::atomic<std::size_t> listening_{0}; // operations with listeners that are in a line
+    std::atomic<std::size_t> waiting_{0};   // operations that wait for their turn, on all lines
 };
 
 } // namespace mdist

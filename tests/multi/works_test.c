@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -221,6 +222,54 @@ static void fail_somehow(void) {
     mdist_strategy_destroy(self.strategy);
 }
 
+// ---- Functions that the library calls: no call on these replicas drives their operations.
+
+typedef struct Told {
+    atomic_int calls, failed;
+} Told;
+
+static void tell(mdist_status_t status, void *user_data) {
+    Told *const self = user_data;
+    if (status != MDIST_OK) atomic_fetch_add(&self->failed, 1);
+    atomic_fetch_add(&self->calls, 1);
+}
+
+/// With `dying`, the victim ends after its second operation, and the others hear of that by the same functions.
+static int32_t told_step(mdist_replica_t *replica, void *user_data) {
+    const int dying = user_data != NULL;
+    const uint32_t n = (uint32_t)mdist_replica_count(replica), local = mdist_replica_local_index(replica);
+    const int struck = dying && rank == victim;
+    Told told = {0};
+    int right = 1, started = 0;
+    for (int at = 0; at < (struck ? 2 : DEPTH); ++at, ++started) {
+        Started *const self = prepare(replica, at);
+        if (start(replica, self, at) != MDIST_OK) break;
+        if (mdist_work_on_done(self->work, tell, &told, NULL) != MDIST_OK) GIVE_UP("mdist_work_on_done");
+    }
+    while (atomic_load(&told.calls) < started) sched_yield();
+    if (struck) return raise(SIGKILL);
+    for (int at = 0; at < started; ++at) {
+        int32_t done = 0;
+        const mdist_status_t status = mdist_work_test(all[local][at].work, &done, NULL);
+        if (!dying && (status != MDIST_OK || !done)) right = 0;
+        if (status == MDIST_OK && !is_right(&all[local][at], n, at)) right = 0;
+        mdist_work_destroy(all[local][at].work);
+    }
+    if (!right || (atomic_load(&told.failed) != 0) != dying) GIVE_UP("a function was told something else");
+    return 0;
+}
+
+static void functions_are_told(void) {
+    static char dying[] = "dying";
+    char *const how = getenv("TEST_DYING") != NULL ? dying : NULL;
+    mdist_strategy_t *strategy = join();
+    mdist_error_t *cause = NULL;
+    const mdist_status_t status = mdist_run(strategy, told_step, how, NULL, 0, NULL, 0, NULL, &cause);
+    REQUIRE(status == (how != NULL ? MDIST_ERR_PEER_LOST : MDIST_OK));
+    mdist_error_free(cause);
+    mdist_strategy_destroy(strategy);
+}
+
 // ---- The tests.
 
 static void check(const char *scenario, uint32_t workers, const char *devices, const char *const *environment) {
@@ -262,6 +311,17 @@ static void all_go_on_while_their_replicas_do_something_else(void **unused) {
     assert_int_equal(failures, 0);
 }
 
+static void functions_are_called_while_replicas_do_something_else(void **unused) {
+    (void)unused;
+    check("functions_are_told", 2, "cpu*1", NULL);
+    check("functions_are_told", 2, "cpu*2", sockets);
+    check("functions_are_told", 3, "cpu*1|cpu*2|cpu*1", NULL);
+    static const char *const dying[] = {"TEST_DYING=1", NULL};
+    const Workers job = {.scenario = "functions_are_told", .count = 2, .devices = "cpu*1", .environment = dying,
+                         .victim = 1, .killed = 1};
+    assert_int_equal(run_workers(&job), 0);
+}
+
 static void every_failure_ends_what_is_queued(void **unused) {
     (void)unused;
     for (int how = MISMATCH; how <= IS_LATE; ++how) {
@@ -286,6 +346,7 @@ static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_under_way_over_workers_and_replicas),
         cmocka_unit_test(all_go_on_while_their_replicas_do_something_else),
+        cmocka_unit_test(functions_are_called_while_replicas_do_something_else),
         cmocka_unit_test(every_failure_ends_what_is_queued),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -293,6 +354,7 @@ static int test_all(void) {
 
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
-        {"several_at_once", several_at_once}, {"all_go_on", all_go_on}, {"fail_somehow", fail_somehow}};
-    return multi_main(argument_count, arguments, scenarios, 3, test_all);
+        {"several_at_once", several_at_once}, {"all_go_on", all_go_on}, {"fail_somehow", fail_somehow},
+        {"functions_are_told", functions_are_told}};
+    return multi_main(argument_count, arguments, scenarios, 4, test_all);
 }

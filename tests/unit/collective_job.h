@@ -17,7 +17,8 @@ namespace mdist {
 
 constexpr const CallFunction *kCollectives[] = {
     &calls::kAllReduce,    &calls::kBroadcast,    &calls::kAllGather, &calls::kReduceScatter,
-    &calls::kReduceToRoot, &calls::kGatherToRoot, &calls::kScatter,   &calls::kAllToAll};
+    &calls::kReduceToRoot, &calls::kGatherToRoot, &calls::kScatter,   &calls::kAllToAll,
+    &calls::kAllToAllParts};
 
 class CollectiveJob {
   public:
@@ -35,8 +36,12 @@ class CollectiveJob {
             call.inputs = inputs_[replica].data();
             call.outputs = outputs_[replica].data();
             call.buffer_count = dtypes_.size();
-            pointers_.push_back(&call);
+            if (!has_matrix()) continue;
+            call.part_count = replicas;
+            call.input_parts = given_[replica].data();
+            call.output_parts = taken_[replica].data();
         }
+        for (const Call &call : calls_) pointers_.push_back(&call);
     }
 
     uint32_t replicas() const { return replicas_; }
@@ -71,11 +76,30 @@ class CollectiveJob {
         return pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot;
     }
 
+    bool has_matrix() const { return function_.pattern() == Pattern::kTransposeParts; }
+
+    /// Draws what each replica gives to each. Returns what this replica gives, or takes, in all.
+    void add_matrix(Random &random, uint64_t longest) {
+        given_.resize(replicas_);
+        taken_.resize(replicas_);
+        for (uint32_t from = 0; from < replicas_; ++from)
+            for (uint32_t to = 0; to < replicas_; ++to) {
+                const uint64_t part = random() % 3 == 0 ? 0 : random() % (longest + 1);
+                given_[from].push_back(part);
+                taken_[to].push_back(part);
+            }
+    }
+    uint64_t part(uint32_t from, uint32_t to, std::size_t b) const { return given_[from][b * replicas_ + to]; }
+    static uint64_t last(const std::vector<uint64_t> &parts, uint32_t count) {
+        return std::accumulate(parts.end() - count, parts.end(), uint64_t{0});
+    }
+
     void add_buffer(Random &random, uint64_t longest) {
         const int32_t dtype = kAllDtypes[random() % std::size(kAllDtypes)];
         const uint64_t common = random() % (longest + 1);
         uint64_t sum = 0;
         std::vector<uint64_t> pieces(replicas_, common);
+        if (has_matrix()) add_matrix(random, longest);
         if (has_parts(function_.pattern()))
             for (uint64_t &piece : pieces) sum += piece = random() % 4 == 0 ? 0 : random() % (longest + 1);
         inputs_.resize(replicas_);
@@ -104,6 +128,8 @@ class CollectiveJob {
                 return {is_root ? sum : 0, piece};
             case Pattern::kTranspose:
                 return {piece * replicas_, piece * replicas_};
+            case Pattern::kTransposeParts:
+                return {last(given_[replica], replicas_), last(taken_[replica], replicas_)};
             default:
                 return {piece, piece};
         }
@@ -159,6 +185,13 @@ class CollectiveJob {
             case Pattern::kGather:
                 for (uint32_t other = 0; other < replicas_; ++other) join(input(other, b, 0, pieces[other]));
                 return joined;
+            case Pattern::kTransposeParts:
+                for (uint32_t other = 0; other < replicas_; ++other) {
+                    uint64_t begin = 0;
+                    for (uint32_t to = 0; to < replica; ++to) begin += part(other, to, b);
+                    join(input(other, b, begin, part(other, replica, b)));
+                }
+                return joined;
             default: // all-to-all
                 for (uint32_t other = 0; other < replicas_; ++other)
                     join(input(other, b, replica * pieces[0], pieces[0]));
@@ -173,6 +206,7 @@ class CollectiveJob {
     std::vector<int32_t> dtypes_;
     std::vector<std::vector<uint64_t>> pieces_; // by buffer, then by replica
     std::vector<Buffers> inputs_, outputs_;     // by replica
+    std::vector<std::vector<uint64_t>> given_, taken_; // by replica: of all-to-all with parts
     std::deque<Memory> memory_;
     std::vector<Call> calls_;
     std::vector<const Call *> pointers_;

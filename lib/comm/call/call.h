@@ -27,6 +27,10 @@ struct Call {
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
     std::size_t buffer_count = 0;
+    /// For kTransposeParts: the elements of input b for replica r at [b * part_count + r], and those of output b from it.
+    const uint64_t *input_parts = nullptr;
+    const uint64_t *output_parts = nullptr;
+    std::size_t part_count = 0;    // replicas
     uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
     const char *subject_text = ""; // the same for messages
     const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls

@@ -45,6 +45,17 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     if (reduces(pattern)) check_op_takes(call.op, in.dtype);
 }
 
+void check_parts(const mdist_buffer_t &buffer, const uint64_t *parts, std::size_t count, const char *which,
+                 std::size_t i) {
+    uint64_t sum = 0;
+    bool fits = true;
+    for (std::size_t replica = 0; replica < count; ++replica)
+        fits = !__builtin_add_overflow(sum, parts[i * count + replica], &sum) && fits;
+    if (fits && sum == buffer.elements) return;
+    throw invalid(text(which, i, " has ", buffer.elements, " elements, but its parts for ", count,
+                       " replicas together have ", fits ? text(sum) : std::string("more than memory can hold")));
+}
+
 } // namespace
 
 void check_as_long(const Call &call, std::size_t i) {
@@ -69,7 +80,12 @@ void check_call(const Call &call, uint32_t parties) {
     if (reduces(call.kind->pattern())) check_op(call.op);
     if (has_root(call.kind->pattern()) && call.root >= parties)
         throw invalid(text("root is ", call.root, "; the replicas are 0 to ", parties - 1));
-    for (std::size_t i = 0; i < call.buffer_count; ++i) check_pair(call, i, parties);
+    for (std::size_t i = 0; i < call.buffer_count; ++i) {
+        check_pair(call, i, parties);
+        if (call.kind->pattern() != Pattern::kTransposeParts) continue;
+        check_parts(call.inputs[i], call.input_parts, call.part_count, "input ", i);
+        check_parts(call.outputs[i], call.output_parts, call.part_count, "output ", i);
+    }
     check_overlap(call);
 }
 

@@ -22,8 +22,9 @@ enum class Pattern : uint8_t {
     kFromRoot,
     kTranspose,
     kLaunch, // starts recorded calls, one for each worker's replica
+    kTransposeParts, // a transpose whose parts have any lengths
 };
-inline constexpr Pattern kLastPattern = Pattern::kLaunch;
+inline constexpr Pattern kLastPattern = Pattern::kTransposeParts;
 
 /// Whether inputs are joined: they may then differ in length.
 constexpr bool gathers(Pattern pattern) {
@@ -36,11 +37,13 @@ constexpr bool has_root(Pattern pattern) {
 }
 /// Whether all replicas' inputs must have the same length.
 constexpr bool input_lengths_agree(Pattern pattern) {
-    return !gathers(pattern) && pattern != Pattern::kFromRoot;
+    return !gathers(pattern) && pattern != Pattern::kFromRoot && pattern != Pattern::kTransposeParts;
 }
-/// Whether the inputs or outputs are pieces that are joined on the other side.
+/// Whether replicas have pieces of different lengths, which must fit together: the inputs or outputs are pieces that are
+/// joined on the other side, or each replica has a piece for each other.
 constexpr bool has_parts(Pattern pattern) {
-    return gathers(pattern) || pattern == Pattern::kReduceScatter || pattern == Pattern::kFromRoot;
+    return gathers(pattern) || pattern == Pattern::kReduceScatter || pattern == Pattern::kFromRoot ||
+           pattern == Pattern::kTransposeParts;
 }
 
 class CallFunction {

@@ -49,8 +49,9 @@ bool in_place(Pattern pattern, const Operand &a, const Operand &b) {
 
 void check_two(const Call &call, const Operand &a, const Operand &b) {
     const bool apart = a.end <= b.begin || b.end <= a.begin;
-    if (apart || (!a.output && !b.output) || in_place(call.kind->pattern(), a, b)) return;
-    const bool never = call.kind->pattern() == Pattern::kTranspose;
+    const Pattern pattern = call.kind->pattern();
+    if (apart || (!a.output && !b.output) || in_place(pattern, a, b)) return;
+    const bool never = pattern == Pattern::kTranspose || pattern == Pattern::kTransposeParts;
     throw invalid(text(a.output ? "output " : "input ", a.index, " and ", b.output ? "output " : "input ", b.index,
                        " overlap in memory; ",
                        never ? text(call.kind->name(), " does not work in place")

@@ -65,7 +65,13 @@ std::vector<uint64_t> ToldLengths::table_of(const Call *const *calls, uint32_t r
     const CallLengths own(Calls(calls, sizeof *calls, replicas));
     std::vector<uint64_t> table;
     for (uint32_t local = 0; local < replicas; ++local) {
-        for (std::size_t b = 0; b < calls[local]->buffer_count; ++b) {
+        const Call &call = *calls[local];
+        for (std::size_t b = 0; b < call.buffer_count; ++b) {
+            if (call.input_parts != nullptr) {
+                for (const uint64_t *parts : {call.input_parts, call.output_parts})
+                    table.insert(table.end(), parts + b * call.part_count, parts + (b + 1) * call.part_count);
+                continue;
+            }
             table.push_back(own.piece(local, b));
             table.push_back(own.joined(local, b));
         }
@@ -74,20 +80,20 @@ std::vector<uint64_t> ToldLengths::table_of(const Call *const *calls, uint32_t r
 }
 
 ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers,
-                         const GroupLayout *group)
-    : replicas_(spans.replicas()), buffers_(buffers), table_(replicas_ * buffers * 2) {
+                         std::size_t width, const GroupLayout *group)
+    : replicas_(spans.replicas()), buffers_(buffers), width_(width), table_(replicas_ * buffers * width) {
     if (group != nullptr) slots_ = group->slots;
     const auto rank = [&](uint32_t worker) { return group != nullptr ? group->ranks[worker] : worker; };
     const auto slot = [&](uint32_t replica) { return group != nullptr ? group->slots[replica] : replica; };
     for (uint32_t worker = 0; worker < spans.workers(); ++worker) {
-        const std::size_t bytes = spans[worker].count() * buffers * 2 * sizeof(uint64_t);
+        const std::size_t bytes = spans[worker].count() * buffers * width * sizeof(uint64_t);
         if (tables[worker].size() != bytes)
             throw bad_message(rank(worker),
                               text("a table of lengths of ", tables[worker].size(), " bytes instead of ", bytes));
-        if (bytes != 0) std::memcpy(table_.data() + spans[worker].first * buffers * 2, tables[worker].data(), bytes);
+        if (bytes != 0) std::memcpy(table_.data() + spans[worker].first * buffers * width, tables[worker].data(), bytes);
     }
-    // A sum that wraps around would put a piece outside the joined buffer.
-    for (std::size_t b = 0; b < buffers; ++b) {
+    // A sum that wraps around would put a piece outside the joined buffer. (Parts are compared with this worker's own.)
+    for (std::size_t b = 0; b < buffers && width == 2; ++b) {
         uint64_t sum = 0;
         for (uint32_t replica = 0; replica < replicas_; ++replica)
             if (__builtin_add_overflow(sum, piece(replica, b), &sum))
@@ -97,7 +103,29 @@ ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spa
     }
 }
 
+namespace {
+
+void check_parts_agree(const Lengths &lengths, const Call &call) {
+    for (std::size_t b = 0; b < call.buffer_count; ++b)
+        for (uint32_t from = 0; from < lengths.replicas(); ++from)
+            for (uint32_t to = 0; to < lengths.replicas(); ++to) {
+                const uint64_t given = lengths.given(from, to, b);
+                const uint64_t taken = lengths.taken(to, from, b);
+                if (given == taken) continue;
+                throw Failure(MDIST_ERR_MISMATCH,
+                              text("replica ", call.id_of(from), " gives ", given, " elements of input ", b,
+                                   " to replica ", call.id_of(to),
+                                   ", which takes ", taken, " from it into output ", b,
+                                   "; both replicas must name the same number"))
+                    .operation(call.kind->name())
+                    .replica(call.id_of(to));
+            }
+}
+
+} // namespace
+
 void check_lengths(const Lengths &lengths, const Call &call) {
+    if (call.kind->pattern() == Pattern::kTransposeParts) return check_parts_agree(lengths, call);
     for (std::size_t b = 0; b < call.buffer_count; ++b) {
         const uint64_t sum = lengths.offset(lengths.replicas(), b);
         for (uint32_t replica = 0; replica < lengths.replicas(); ++replica) {
@@ -114,6 +142,7 @@ void check_lengths(const Lengths &lengths, const Call &call) {
 }
 
 void check_place(const Call &call, uint32_t replica, std::size_t b, uint64_t offset) {
+    if (call.kind->pattern() == Pattern::kTransposeParts) return; // never in place
     const mdist_buffer_t &piece = piece_of(call, b);
     const mdist_buffer_t &joined = joined_of(call, b);
     if (piece.elements == 0) return;

@@ -7,6 +7,23 @@ void Plan::visit_moves(const Span &replicas, bool givers, Visit visit) const {
     for (std::size_t b = 0; b < buffers_; ++b) visit_moves_of(b, replicas, givers, visit);
 }
 
+/// Adds lengths up again for each move, since nothing may be allocated here: a few numbers, unless all moves of a large
+/// job are asked for.
+void Plan::visit_parts_of(std::size_t b, const Span &replicas, bool givers, Visit visit) const {
+    for (uint32_t from = 0; from < lengths_.replicas(); ++from) {
+        const Span takers = givers && replicas.has(from) ? all() : replicas;
+        uint64_t input_begin = 0;
+        for (uint32_t to = 0; to < takers.first; ++to) input_begin += lengths_.given(from, to, b);
+        for (uint32_t to = takers.first; to < takers.last; ++to) {
+            const uint64_t elements = lengths_.given(from, to, b);
+            uint64_t output_begin = 0;
+            for (uint32_t before = 0; before < from; ++before) output_begin += lengths_.taken(to, before, b);
+            visit({from, to, b, input_begin, output_begin, elements});
+            input_begin += elements;
+        }
+    }
+}
+
 void Plan::visit_moves_of(std::size_t b, const Span &replicas, bool givers, Visit visit) const {
     constexpr uint32_t kAll = Move::kAll;
     const uint32_t count = lengths_.replicas();
@@ -57,6 +74,8 @@ void Plan::visit_moves_of(std::size_t b, const Span &replicas, bool givers, Visi
             }
             return;
         }
+        case Pattern::kTransposeParts:
+            return visit_parts_of(b, replicas, givers, visit);
         case Pattern::kMeet:
         case Pattern::kLaunch:
             return;

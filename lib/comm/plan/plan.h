@@ -10,7 +10,7 @@
 //   all-reduce          sum -> all                     all-gather     i -> all, one behind another
 //   reduce to root      sum -> root                    gather         i -> root, one behind another
 //   reduce-scatter      piece i of the sum -> i        scatter        piece i of the root's -> i
-//   broadcast           root -> all                    all-to-all     piece j of i's -> piece i of j's
+//   broadcast           root -> all                    all-to-all     piece j of i's -> piece i of j's, of any lengths
 //
 // Borrows the lengths. Immutable; any thread may use it.
 #pragma once
@@ -55,6 +55,7 @@ class Plan {
   private:
     Span all() const { return {0, lengths_.replicas()}; }
     void visit_moves(const Span &replicas, bool givers, Visit visit) const;
+    void visit_parts_of(std::size_t buffer, const Span &replicas, bool givers, Visit visit) const;
     void visit_moves_of(std::size_t buffer, const Span &replicas, bool givers, Visit visit) const;
 
     const Pattern pattern_;

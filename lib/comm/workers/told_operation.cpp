@@ -6,7 +6,8 @@ namespace mdist::workers {
 ToldOperation::ToldOperation(const Collective &asked)
     : table_(ToldLengths::table_of(asked.calls, asked.span().count())),
       blobs_(asked.workers, asked.call(), table_.data(), table_.size() * sizeof(uint64_t), asked.timeout_ns),
-      lengths_(blobs_.blobs(), asked.workers.spans(), asked.call().buffer_count, asked.workers.layout()) {
+      lengths_(blobs_.blobs(), asked.workers.spans(), asked.call().buffer_count, ToldLengths::width(asked.call()),
+               asked.workers.layout()) {
     try {
         check(asked);
     } catch (const Failure &failure) {

@@ -12,6 +12,7 @@ inline const CallFunction kBroadcast("mdist_broadcast", Pattern::kBroadcast);
 inline const CallFunction kAllGather("mdist_all_gather", Pattern::kGather);
 inline const CallFunction kReduceScatter("mdist_reduce_scatter", Pattern::kReduceScatter);
 inline const CallFunction kAllToAll("mdist_all_to_all", Pattern::kTranspose);
+inline const CallFunction kAllToAllParts("mdist_all_to_all_parts", Pattern::kTransposeParts);
 inline const CallFunction kBarrier("mdist_barrier", Pattern::kMeet);
 inline const CallFunction kReduceToRoot("mdist_reduce_to_root", Pattern::kReduceToRoot);
 inline const CallFunction kGatherToRoot("mdist_gather_to_root", Pattern::kToRoot);

@@ -57,6 +57,13 @@ bool Context::in_part_of(const Job &job) {
     return context != nullptr;
 }
 
+void Context::require_not_done(const char *function) {
+    if (innermost_context == nullptr || innermost_context->kind_ != Kind::kDone) return;
+    throw Failure(MDIST_ERR_WRONG_CONTEXT,
+                  text(function, " cannot be called in a function of mdist_work_on_done, which must not wait. Wake a "
+                                 "thread of the program there, and call it on that thread"));
+}
+
 bool Context::in_step() {
     return innermost_context != nullptr && innermost_context->kind_ == Kind::kReplica;
 }

@@ -7,6 +7,7 @@
 //   update    inside an update function          one copy of a variable at a time
 //   part      inside a command of the client     this worker's part of it; the client is worker 0 of an in-graph job
 //   fetch     inside a fetch function            the same as outside of it
+//   done      inside a function of mdist_work_on_done   nothing that waits, whatever lies below it on the stack
 //   scope     where the program entered one      selects the current strategy, and nothing else
 //
 // A call in the wrong place thus gets an error message instead of a deadlock. Code that was given no strategy or
@@ -23,7 +24,7 @@ class Party;
 
 class Context {
   public:
-    enum class Kind : uint8_t { kReplica, kMerge, kUpdate, kPart, kFetch, kScope };
+    enum class Kind : uint8_t { kReplica, kMerge, kUpdate, kPart, kFetch, kDone, kScope };
 
     /// Pushes; the destructor pops. Lives on the stack of the thread it describes.
     Context(const Job &job, Kind kind, uint32_t local_replica = 0, Party *party = nullptr);
@@ -44,6 +45,8 @@ class Context {
     /// Whether this thread runs this worker's part of something that all workers of the job do: a step, anything inside
     /// a step, or a command.
     static bool in_part_of(const Job &job);
+    /// Throws WRONG_CONTEXT if this thread is inside a function of mdist_work_on_done.
+    static void require_not_done(const char *function);
     /// Whether this thread is inside a step of any strategy and not in one of its merge functions.
     static bool in_step();
 

@@ -8,6 +8,7 @@
 namespace mdist {
 
 Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : job_(job), taken_(false) {
+    Context::require_not_done(function);
     if (const Context *context = Context::of(job)) {
         if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
         throw Failure(MDIST_ERR_WRONG_CONTEXT, text(function, " cannot be called in a step. Call ", instead));

@@ -30,6 +30,7 @@ Failure in_function(const Replica &replica, const char *function) {
 } // namespace
 
 ReplicaUse::ReplicaUse(Replica &replica, const char *function, bool merging) {
+    Context::require_not_done(function);
     if (!replica.entered) {
         const Context *context = Context::of(replica.job());
         if (context != nullptr && context->party() == &replica) return;
