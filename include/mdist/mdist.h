@@ -18,6 +18,7 @@
  *
  *     step        a run on your own threads, no callbacks      work        collectives that you start, test, wait for
  *     memory      memory that no garbage collector moves       dlpack      exchanging tensors with other libraries
+ *     call        collectives described once, run often
  *
  * This one is for launchers:
  *
@@ -31,6 +32,7 @@
 #define MDIST_MDIST_H
 
 #include <mdist/base.h>
+#include <mdist/call.h>
 #include <mdist/checkpoint.h>
 #include <mdist/cluster.h>
 #include <mdist/collective.h>

@@ -32,6 +32,7 @@ class Gradients;
 class Loop;
 class RecordWriter;
 class ReplicaGroup;
+class PreparedCall;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -51,6 +52,7 @@ enum class Kind : uint8_t {
     kLoop,
     kRecordWriter,
     kGroup,
+    kCall,
 };
 
 /// The object type behind a public type.
@@ -135,6 +137,11 @@ template <>
 struct HandleTraits<mdist_group_t> {
     using Object = ReplicaGroup;
     static constexpr Kind kKind = Kind::kGroup;
+};
+template <>
+struct HandleTraits<mdist_call_t> {
+    using Object = PreparedCall;
+    static constexpr Kind kKind = Kind::kCall;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

@@ -75,6 +75,11 @@ CALL(all_to_all) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_to_all(w->replica, &in, &out, 1, NULL, error);
 }
+CALL(all_to_all_parts) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint64_t parts[2] = {1, 1};
+    return mdist_all_to_all_parts(w->replica, &in, parts, &out, parts, 1, NULL, error);
+}
 CALL(barrier) {
     return mdist_barrier(w->replica, NULL, error);
 }
@@ -115,6 +120,14 @@ CALL(all_to_all_start) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     mdist_work_t *work = NULL;
     const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
+    return wait_for(status, work);
+}
+CALL(all_to_all_parts_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint64_t parts[2] = {1, 1};
+    mdist_work_t *work = NULL;
+    const mdist_status_t status =
+        mdist_all_to_all_parts_start(w->replica, &in, parts, &out, parts, 1, &work, NULL, error);
     return wait_for(status, work);
 }
 CALL(reduce_to_root_start) {
@@ -175,6 +188,33 @@ CALL(group_create) {
     mdist_group_destroy(out);
     return status;
 }
+static void nothing_done(mdist_status_t status, void *user_data) {
+    (void)status, (void)user_data;
+}
+CALL(work_on_done) {
+    return mdist_work_on_done(w->work, nothing_done, NULL, error);
+}
+
+// ---- Prepared calls.
+
+static mdist_call_t *own_call(World *w) {
+    return w->calls[mdist_replica_local_index(w->replica) == 1];
+}
+CALL(call_create) {
+    const mdist_call_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_CALL_BARRIER};
+    mdist_call_t *out = NULL;
+    const mdist_status_t status = mdist_call_create(w->strategy, 1, &barrier, &out, NULL, error);
+    mdist_call_destroy(out);
+    return status;
+}
+CALL(call_run) {
+    return mdist_call_run(w->replica, own_call(w), error);
+}
+CALL(call_start) {
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_call_start(w->replica, own_call(w), &work, error);
+    return wait_for(status, work);
+}
 
 static const Entry entries[] = {
     ENTRY(strategy_all_reduce, OUTSIDE),
@@ -189,6 +229,12 @@ static const Entry entries[] = {
     ENTRY(all_gather, IN_STEP),
     ENTRY(reduce_scatter, IN_STEP),
     ENTRY(all_to_all, IN_STEP),
+    ENTRY(all_to_all_parts, IN_STEP),
+    ENTRY(all_to_all_parts_start, IN_STEP),
+    ENTRY(call_create, ANYWHERE),
+    ENTRY(call_run, IN_STEP),
+    ENTRY(call_start, IN_STEP),
+    ENTRY(work_on_done, ANYWHERE),
     ENTRY(barrier, IN_STEP),
     ENTRY(average_loss, IN_STEP),
     ENTRY(scale_regularization, IN_STEP),

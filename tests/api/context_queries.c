@@ -20,6 +20,7 @@ CALL(queries) {
     mdist_record_writer_destroy(NULL);
     mdist_gradients_destroy(NULL);
     mdist_group_destroy(NULL);
+    mdist_call_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
@@ -72,6 +73,7 @@ static const Entry entries[] = {
     QUERY(group_size),
     QUERY(group_position),
     QUERY(group_destroy),
+    QUERY(call_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),

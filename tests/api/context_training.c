@@ -55,6 +55,21 @@ CALL(gradients_ready) {
     const mdist_status_t status = mdist_gradients_ready(w->replica, w->gradients, 0, error);
     return status == MDIST_OK ? call_gradients_wait(w, error) : status;
 }
+CALL(gradients_create_lent) {
+    mdist_gradients_t *out = NULL;
+    const mdist_tensor_t tensors[2] = {tensor_of(NULL, MDIST_FLOAT32, 2), tensor_of(NULL, MDIST_FLOAT32, 2)};
+    const mdist_status_t status = mdist_gradients_create_lent(w->strategy, tensors, 1, &out, NULL, error);
+    mdist_gradients_destroy(out);
+    return status;
+}
+CALL(gradients_lend) {
+    const mdist_tensor_t none = tensor_of(NULL, MDIST_FLOAT32, 2);
+    return mdist_gradients_lend(w->lent, 1, &none, 1, error);
+}
+CALL(gradients_ready_at) {
+    const mdist_status_t status = mdist_gradients_ready_at(w->replica, w->lent, 0, w->room[0], error);
+    return status == MDIST_OK ? mdist_gradients_wait(w->replica, w->lent, NULL, NULL, error) : status;
+}
 CALL(gradients_accumulate) {
     const mdist_status_t status = mdist_gradients_accumulate(w->replica, w->gradients, error);
     return status == MDIST_OK ? call_gradients_ready(w, error) : status;
@@ -64,6 +79,7 @@ static const Entry entries[] = {
     ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),   ENTRY(replica_set_output, IN_STEP),
     ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),  ENTRY(loop_object, ANYWHERE),
     ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE), ENTRY(gradients_accumulate, IN_STEP),
-    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),
+    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),    ENTRY(gradients_ready_at, IN_STEP),
+    ENTRY(gradients_lend, ANYWHERE),   ENTRY(gradients_create_lent, ANYWHERE),
 };
 const Table training_table = {entries, sizeof entries / sizeof *entries};

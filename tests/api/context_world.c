@@ -84,6 +84,10 @@ World make_world(void) {
     OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
     const mdist_gradients_options_t missing = {.struct_size = sizeof missing, .flags = MDIST_GRADIENTS_ZERO_MISSING};
     OK(mdist_gradients_create(world.strategy, &two, 1, &world.gradients, &missing, &error));
+    const mdist_tensor_t unplaced[2] = {tensor_of(NULL, MDIST_FLOAT32, 2), tensor_of(NULL, MDIST_FLOAT32, 2)};
+    OK(mdist_gradients_create_lent(world.strategy, unplaced, 1, &world.lent, &missing, &error));
+    const mdist_call_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_CALL_BARRIER};
+    for (uint32_t r = 0; r < 2; ++r) OK(mdist_call_create(world.strategy, r, &barrier, &world.calls[r], NULL, &error));
     world.writer = new_writer(0);
     world.closed_writer = new_writer(1);
     return world;
@@ -107,6 +111,8 @@ void end_world(World *world) {
     mdist_preemption_destroy(world->preemption);
     mdist_checkpoint_destroy(world->checkpoint);
     mdist_gradients_destroy(world->gradients);
+    mdist_gradients_destroy(world->lent);
+    for (int r = 0; r < 2; ++r) mdist_call_destroy(world->calls[r]);
     mdist_record_writer_destroy(world->writer);
     mdist_record_writer_destroy(world->closed_writer);
     mdist_strategy_destroy(world->strategy);

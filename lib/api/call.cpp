@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/collective_call.h"
+#include "api/replica_guard.h"
+#include "comm/collectives.h"
+#include "comm/packs.h"
+#include "util/text.h"
+
+#include <mdist/call.h>
+
+#include <utility>
+#include <vector>
+
+namespace mdist {
+namespace {
+
+struct CallForm {
+    CallKind function;
+    bool reduces;
+};
+
+constexpr CallForm kForms[] = {
+    {nullptr, false},
+    {&calls::kAllReduce, true},
+    {&calls::kBroadcast, false},
+    {&calls::kAllGather, false},
+    {&calls::kReduceScatter, true},
+    {&calls::kAllToAll, false},
+    {&calls::kAllToAllParts, false},
+    {&calls::kReduceToRoot, true},
+    {&calls::kGatherToRoot, false},
+    {&calls::kScatter, false},
+    {&calls::kBarrier, false},
+};
+constexpr int32_t kLastForm = static_cast<int32_t>(std::size(kForms)) - 1;
+
+} // namespace
+
+/// The object behind a call handle: a checked Call and the arrays that it points to. Immutable.
+class PreparedCall {
+  public:
+    PreparedCall(std::shared_ptr<Strategy> strategy, uint32_t local, const mdist_call_description_t &description,
+                 const mdist_call_options_t *options)
+        : strategy_(std::move(strategy)),
+          local_(local),
+          timeout_ns_(timeout_of(*strategy_, options)),
+          packing_(packing_of(*strategy_, options)),
+          packs_asked_(options != nullptr && options->bytes_per_pack != 0) {
+        need_no_group(options);
+        read(description);
+        keep_arrays();
+        check_call(call_, strategy_->replica_count());
+        for (std::size_t b = 0; is_root() && call_.kind == &calls::kReduceToRoot && b < call_.buffer_count; ++b)
+            check_as_long(call_, b);
+        need_reachable(*strategy_, id(), call_);
+    }
+
+    const char *name() const { return call_.kind->name(); }
+    const Call &call() const { return call_; }
+    uint64_t timeout() const { return timeout_ns_; }
+    bool asks_for_packs() const { return packs_asked_; }
+
+    void require(const Replica &replica) const {
+        if (&replica.job() != strategy_.get())
+            throw invalid("the call belongs to another strategy than this replica");
+        if (replica.local_index() != local_)
+            throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
+                               replica.local_index(), ". Create a call for each local replica"));
+        replica.require_concurrent(name());
+    }
+
+    void run(Replica &replica) const {
+        replica.await_turn(name());
+        Executors &executors = strategy_->executors();
+        if (call_.kind == &calls::kAllReduce)
+            all_reduce_packs(executors, local_, call_, packing_, timeout_ns_);
+        else if (call_.kind == &calls::kReduceToRoot)
+            all_reduce(executors, local_, call_, timeout_ns_);
+        else if (call_.kind == &calls::kBarrier)
+            barrier(executors, local_, call_, timeout_ns_);
+        else
+            exchange(executors, local_, call_, timeout_ns_);
+        strategy_->operations().notice();
+    }
+
+  private:
+    uint32_t id() const { return strategy_->first_replica_id() + local_; }
+    bool is_root() const { return id() == call_.root; }
+
+    void read(const mdist_call_description_t &from) {
+        if (from.kind < MDIST_CALL_ALL_REDUCE || from.kind > kLastForm)
+            throw invalid(text("description.kind is ", from.kind, "; use MDIST_CALL_ALL_REDUCE (1) to "
+                                                                  "MDIST_CALL_BARRIER (10)"));
+        const CallForm &form = kForms[from.kind];
+        call_.kind = form.function;
+        call_.op = from.op;
+        call_.root = from.root;
+        call_.inputs = from.inputs;
+        call_.outputs = form.function == &calls::kBroadcast ? from.inputs : from.outputs;
+        call_.buffer_count = from.buffer_count;
+        call_.input_parts = from.input_parts;
+        call_.output_parts = from.output_parts;
+        need_nothing_more(from, form);
+    }
+
+    /// Refuses what this collective has no use for, rather than ignore it.
+    void need_nothing_more(const mdist_call_description_t &from, const CallForm &form) const {
+        const Pattern pattern = form.function->pattern();
+        if (!form.reduces) need_zero(static_cast<uint32_t>(from.op), "description.op of a call that does not reduce");
+        if (!has_root(pattern)) need_zero(from.root, "description.root of a call without root");
+        if (pattern == Pattern::kMeet) need_zero(from.buffer_count, "description.buffer_count of a barrier");
+        if (pattern != Pattern::kTransposeParts && (from.input_parts != nullptr || from.output_parts != nullptr))
+            throw invalid(text("description has parts, which ", form.function->name(), " does not take"));
+    }
+
+    void keep_arrays() {
+        const Pattern pattern = call_.kind->pattern();
+        if (pattern == Pattern::kMeet) {
+            call_.inputs = call_.outputs = nullptr;
+            return;
+        }
+        const bool scatters = pattern == Pattern::kFromRoot;
+        const bool one_sided = has_root(pattern) && pattern != Pattern::kBroadcast && !is_root();
+        if (!one_sided || !scatters) need_array(call_.inputs, call_.buffer_count, "description.inputs");
+        if (!one_sided || scatters) need_array(call_.outputs, call_.buffer_count, "description.outputs");
+        buffers_.reserve(2 * call_.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
+        for (const bool inputs : {true, false})
+            for (std::size_t b = 0; b < call_.buffer_count; ++b) {
+                const mdist_buffer_t *const own = inputs ? call_.inputs : call_.outputs;
+                const bool absent = one_sided && inputs == scatters;
+                buffers_.push_back(absent ? mdist_buffer_t{nullptr, 0, (scatters ? call_.outputs : call_.inputs)[b].dtype, 0}
+                                          : own[b]);
+            }
+        call_.inputs = buffers_.data();
+        call_.outputs = pattern == Pattern::kBroadcast ? call_.inputs : buffers_.data() + call_.buffer_count;
+        if (pattern == Pattern::kTransposeParts) keep_parts();
+    }
+
+    void keep_parts() {
+        need_array(call_.input_parts, call_.buffer_count, "description.input_parts");
+        need_array(call_.output_parts, call_.buffer_count, "description.output_parts");
+        call_.part_count = strategy_->replica_count();
+        const std::size_t count = call_.buffer_count * call_.part_count;
+        parts_.reserve(2 * count + 1);
+        for (const uint64_t *const parts : {call_.input_parts, call_.output_parts})
+            for (std::size_t i = 0; i < count; ++i) parts_.push_back(parts[i]);
+        call_.input_parts = parts_.data();
+        call_.output_parts = parts_.data() + count;
+    }
+
+    const std::shared_ptr<Strategy> strategy_;
+    const uint32_t local_;
+    const uint64_t timeout_ns_;
+    const Packing packing_;
+    const bool packs_asked_;
+    Call call_;
+    std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
+    std::vector<uint64_t> parts_;
+};
+
+} // namespace mdist
+
+using namespace mdist;
+
+mdist_status_t mdist_call_create(mdist_strategy_t *strategy, uint32_t local_replica,
+                                 const mdist_call_description_t *description, mdist_call_t **out,
+                                 const mdist_call_options_t *options, mdist_error_t **error) {
+    return guard("mdist_call_create", error, [&] {
+        const auto pinned = pin(strategy);
+        need(description, "description");
+        need(out, "out");
+        const mdist_call_description_t known = read_options(description, "description");
+        const uint32_t replicas = pinned->local_replica_count();
+        if (local_replica >= replicas)
+            throw invalid(text("local_replica is ", local_replica, "; this strategy has ", replicas));
+        *out = publish<mdist_call_t>(std::make_shared<PreparedCall>(pinned.shared(), local_replica, known, options));
+    });
+}
+
+mdist_status_t mdist_call_run(mdist_replica_t *replica, mdist_call_t *call, mdist_error_t **error) {
+    return replica_guard("mdist_call_run", replica, true, error, [&](Replica &self) {
+        const auto pinned = pin(call);
+        pinned->require(self);
+        pinned->run(self);
+    });
+}
+
+mdist_status_t mdist_call_start(mdist_replica_t *replica, mdist_call_t *call, mdist_work_t **out,
+                                mdist_error_t **error) {
+    return replica_guard("mdist_call_start", replica, true, error, [&](Replica &self) {
+        const auto pinned = pin(call);
+        pinned->require(self);
+        if (pinned->asks_for_packs())
+            throw Failure(MDIST_ERR_UNSUPPORTED,
+                          "the call was created with options.bytes_per_pack, but a started operation is never split "
+                          "into packs. Create another call for this, without it");
+        start_work(self, seat_of(self, nullptr), pinned->call(), pinned->timeout(), out);
+    });
+}
+
+void mdist_call_destroy(mdist_call_t *call) {
+    give_up(call);
+}
