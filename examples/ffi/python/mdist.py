@@ -76,6 +76,19 @@ MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
 
 
+class CallKind(IntEnum):
+    CALL_ALL_REDUCE = 1
+    CALL_BROADCAST = 2
+    CALL_ALL_GATHER = 3
+    CALL_REDUCE_SCATTER = 4
+    CALL_ALL_TO_ALL = 5
+    CALL_ALL_TO_ALL_PARTS = 6
+    CALL_REDUCE_TO_ROOT = 7
+    CALL_GATHER_TO_ROOT = 8
+    CALL_SCATTER = 9
+    CALL_BARRIER = 10
+
+
 class TaskType(IntEnum):
     NONE = 0
     CHIEF = 1
@@ -222,11 +235,56 @@ class Assign(IntEnum):
     MAX = 7
 
 
+class Buffer(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("elements", c_uint64),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class CallDescription(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("op", c_int32),
+        ("root", c_uint32),
+        ("inputs", POINTER(Buffer)),
+        ("outputs", POINTER(Buffer)),
+        ("buffer_count", c_size_t),
+        ("input_parts", POINTER(c_uint64)),
+        ("output_parts", POINTER(c_uint64)),
+    ]
+
+
 class RestoreOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("timeout_ns", c_uint64),
+    ]
+
+
+class ClusterInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("task_counts", c_uint32 * 5),
+        ("task_type", c_int32),
+        ("task_index", c_uint32),
+        ("leader_type", c_int32),
+        ("leader_index", c_uint32),
+    ]
+
+
+class TaskInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("is_chief", c_int32),
+        ("worker", c_uint32),
+        ("worker_count", c_uint32),
+        ("address", c_char_p),
+        ("master", c_char_p),
     ]
 
 
@@ -314,15 +372,7 @@ class CallOptions(Structure):
         ("bytes_per_pack", c_int64),
         ("implementation", c_int32),
         ("reserved", c_uint32),
-    ]
-
-
-class Buffer(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("elements", c_uint64),
-        ("dtype", c_int32),
-        ("reserved", c_int32),
+        ("group", c_void_p),
     ]
 
 
@@ -360,10 +410,16 @@ ElementFn = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_void_p)
 MergeFn = CFUNCTYPE(c_int32, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_p)
 ValueFn = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_void_pp, c_void_p)
 UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size_t, c_void_pp, c_size_t, c_void_p)
+WorkDoneFn = CFUNCTYPE(None, c_int32, c_void_p)
 # Result, parameters. Handles are 64-bit numbers: without this table ctypes would cut them to 32 bits.
 FUNCTIONS = {
     "mdist_version": (c_uint32, []),
     "mdist_has": (c_int32, [c_char_p]),
+    "mdist_call_create": (c_int32, [c_void_p, c_uint32, POINTER(CallDescription), c_void_pp, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_call_run": (c_int32, [c_void_p, c_void_p, c_void_pp]),
+    "mdist_call_start": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_call_destroy": (None, [c_void_p]),
     "mdist_checkpoint_create": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
     "mdist_checkpoint_add": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
     "mdist_checkpoint_add_iterator": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
@@ -382,14 +438,8 @@ FUNCTIONS = {
     "mdist_cluster_from_slurm": (c_int32, [POINTER(c_int32), POINTER(c_uint32), c_size_t, c_uint32, c_void_pp,
         c_void_pp]),
     "mdist_cluster_union": (c_int32, [c_void_pp, c_size_t, c_void_pp, c_void_pp]),
-    "mdist_cluster_task_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_address": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_cluster_task": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_is_chief": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_int32), c_void_pp]),
-    "mdist_cluster_worker_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_worker": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_leader": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_master": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_cluster_describe": (c_int32, [c_void_p, POINTER(ClusterInfo), c_void_pp]),
+    "mdist_cluster_describe_task": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(TaskInfo), c_void_pp]),
     "mdist_cluster_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_config_set_cluster": (c_int32, [c_void_p, c_void_p, c_void_pp]),
     "mdist_cluster_destroy": (None, [c_void_p]),
@@ -404,6 +454,8 @@ FUNCTIONS = {
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
+    "mdist_all_to_all_parts": (c_int32, [c_void_p, POINTER(Buffer), POINTER(c_uint64), POINTER(Buffer),
+        POINTER(c_uint64), c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_reduce_to_root": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         POINTER(CallOptions), c_void_pp]),
     "mdist_gather_to_root": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
@@ -495,11 +547,19 @@ FUNCTIONS = {
     "mdist_alloc_pinned": (c_int32, [c_size_t, c_void_pp, c_void_pp]),
     "mdist_gradients_create": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
         c_void_pp]),
+    "mdist_gradients_create_lent": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
+        c_void_pp]),
+    "mdist_gradients_lend": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_size_t, c_void_pp]),
     "mdist_gradients_tensor": (c_int32, [c_void_p, c_uint32, c_size_t, POINTER(Tensor), c_void_pp]),
     "mdist_gradients_accumulate": (c_int32, [c_void_p, c_void_p, c_void_pp]),
     "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
+    "mdist_gradients_ready_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_pp]),
     "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
     "mdist_gradients_destroy": (None, [c_void_p]),
+    "mdist_group_create": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_group_size": (c_uint32, [c_void_p]),
+    "mdist_group_position": (c_uint32, [c_void_p, c_uint32]),
+    "mdist_group_destroy": (None, [c_void_p]),
     "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
     "mdist_input_context_batch_size": (c_int32, [POINTER(InputContext), c_uint64, POINTER(c_uint64), c_void_pp]),
     "mdist_distribute_from_function": (c_int32, [c_void_p, DatasetFn, c_void_p, c_void_pp, POINTER(InputOptions),
@@ -628,6 +688,8 @@ FUNCTIONS = {
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
+    "mdist_all_to_all_parts_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(c_uint64), POINTER(Buffer),
+        POINTER(c_uint64), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_reduce_to_root_start": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_gather_to_root_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
@@ -638,6 +700,7 @@ FUNCTIONS = {
     "mdist_work_test": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_work_wait": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
     "mdist_work_descriptor": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
+    "mdist_work_on_done": (c_int32, [c_void_p, WorkDoneFn, c_void_p, c_void_pp]),
     "mdist_work_destroy": (None, [c_void_p]),
 }
 # ---- ... to here.

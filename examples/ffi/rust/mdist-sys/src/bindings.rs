@@ -904,6 +904,13 @@ pub struct mdist_replica {
 }
 #[doc = " A replica inside its step. The handle dies when the step returns, or with mdist_replica_exit."]
 pub type mdist_replica_t = mdist_replica;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_group {
+    _unused: [u8; 0],
+}
+#[doc = " Some replicas with collectives of their own (<mdist/group.h>)."]
+pub type mdist_group_t = mdist_group;
 pub const MDIST_IMPLEMENTATION_AUTO: mdist_implementation = 0;
 pub const MDIST_IMPLEMENTATION_RING: mdist_implementation = 1;
 pub const MDIST_IMPLEMENTATION_NCCL: mdist_implementation = 2;
@@ -931,12 +938,13 @@ pub struct mdist_call_options {
     pub bytes_per_pack: i64,
     pub implementation: i32,
     pub reserved: u32,
+    pub group: *const mdist_group_t,
 }
 #[test]
 fn bindgen_test_layout_mdist_call_options() {
     assert_eq!(
         ::std::mem::size_of::<mdist_call_options>(),
-        32usize,
+        40usize,
         concat!("Size of: ", stringify!(mdist_call_options))
     );
     assert_eq!(
@@ -1046,6 +1054,23 @@ fn bindgen_test_layout_mdist_call_options() {
         );
     }
     test_field_reserved();
+    fn test_field_group() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).group) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(group)
+            )
+        );
+    }
+    test_field_group();
 }
 #[doc = " Options of one call. NULL, or all fields but struct_size zero: the strategy's defaults. (TensorFlow:"]
 #[doc = " CommunicationOptions.)"]
@@ -1365,6 +1390,814 @@ extern "C" {
         out: *mut mdist_tensor_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
+}
+pub const MDIST_SUM: mdist_reduce_op = 1;
+pub const MDIST_MEAN: mdist_reduce_op = 2;
+pub const MDIST_MIN: mdist_reduce_op = 3;
+pub const MDIST_MAX: mdist_reduce_op = 4;
+pub const MDIST_PROD: mdist_reduce_op = 5;
+pub const MDIST_REDUCE_OP_PIN_INT32: mdist_reduce_op = -2147483648;
+pub type mdist_reduce_op = ::std::os::raw::c_int;
+pub use self::mdist_reduce_op as mdist_reduce_op_t;
+extern "C" {
+    #[doc = " Reduces buffer i of all replicas and writes the result to output i of every replica."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: ReplicaContext.all_reduce.)"]
+    #[doc = " @param inputs   @p buffer_count buffers of any mix of dtypes"]
+    #[doc = " @param outputs  as many, equal in count and dtype; may be @p inputs itself"]
+    #[doc = " @thread replica   @blocks until every replica has called it and the result is there   @collective all replicas"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces rows (see mdist_value_rows) of all replicas."]
+    #[doc = ""]
+    #[doc = " - SUM joins the rows of all replicas in replica order. It does not merge rows of the same index."]
+    #[doc = " - MEAN does the same and divides the rows by the number of replicas."]
+    #[doc = " - Any other operation is MDIST_ERR_UNSUPPORTED."]
+    #[doc = ""]
+    #[doc = " Replicas may have different numbers of rows, or none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
+    #[doc = " @param indices  int64 [k]"]
+    #[doc = " @param values   [k, ...]: the same shape on all replicas, except for k"]
+    #[doc = " @param out      receives a plain value of rows, which you own, with the same content on every replica"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce_rows(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        indices: *const mdist_tensor_t,
+        values: *const mdist_tensor_t,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Copies the buffers of replica @p root over those of all other replicas."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_broadcast(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        buffers: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins the inputs of all replicas in replica order and writes the result to every replica's output."]
+    #[doc = ""]
+    #[doc = " Inputs may have different lengths on different replicas. Output i is as long as all inputs i together. If you do not"]
+    #[doc = " know the lengths, gather them first, as one uint64 each. To work in place, pass as input this replica's part of the"]
+    #[doc = " output."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_gather(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces like mdist_all_reduce, but gives each replica only its own part of the result."]
+    #[doc = ""]
+    #[doc = " The parts lie in the input in replica order. Each part is as long as that replica's output; these lengths may differ."]
+    #[doc = " To work in place, pass as output this replica's part of the input."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_scatter(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Cuts each input into as many equal parts as there are replicas; part j of replica i becomes part i of replica j."]
+    #[doc = ""]
+    #[doc = " It does not work in place."]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_to_all(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " All-to-all with parts of any lengths (MPI: Alltoallv); part j of replica i becomes part i of replica j."]
+    #[doc = ""]
+    #[doc = " The parts of a buffer lie end to end, in the order of the replicas; some may be empty. Each replica says how long its"]
+    #[doc = " own parts are, on both sides. If a replica gives another a part of another length than that one takes, the call is"]
+    #[doc = " MDIST_ERR_MISMATCH on all replicas, and the message names both and their numbers. If you do not know what the others"]
+    #[doc = " will give, tell each other first: with mdist_all_to_all, of one uint64 for each replica. It does not work in place."]
+    #[doc = " @param input_parts   elements that go from input b to replica j at [b * n + j], if the job has n replicas. The parts"]
+    #[doc = "                      of an input add up to its elements."]
+    #[doc = " @param output_parts  elements that come from replica j into output b at [b * n + j]"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_all_to_all_parts(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        input_parts: *const u64,
+        outputs: *const mdist_buffer_t,
+        output_parts: *const u64,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces like mdist_all_reduce, but gives the result to replica @p root only."]
+    #[doc = ""]
+    #[doc = " The outputs of the root are as long as its inputs, and may be the same memory."]
+    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_to_root(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gathers like mdist_all_gather, but gives the result to replica @p root only."]
+    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_gather_to_root(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives each replica its part of the inputs of replica @p root."]
+    #[doc = ""]
+    #[doc = " The parts lie in the root's input in replica order. Each part is as long as that replica's output; these lengths may"]
+    #[doc = " differ. The root may work in place: its output is then its part of the input."]
+    #[doc = " @param inputs  used on replica @p root only; may be NULL on the others"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_scatter(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns when every replica has called it."]
+    #[doc = " @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_barrier(
+        replica: *mut mdist_replica_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces all local replicas' buffers in one call, outside of steps."]
+    #[doc = ""]
+    #[doc = " It does what mdist_all_reduce does, for programs that alternate between running and reducing."]
+    #[doc = " @param inputs   buffer b of local replica r at [r * buffer_count + b]"]
+    #[doc = " @param outputs  likewise; may be @p inputs itself"]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.1"]
+    pub fn mdist_strategy_all_reduce(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces a value over replicas to a plain value in host memory (TensorFlow: Strategy.reduce)."]
+    #[doc = ""]
+    #[doc = " Without axes it reduces element by element. Shapes must be equal. MEAN divides by the number of replicas."]
+    #[doc = ""]
+    #[doc = " With axes it first reduces each tensor over @p axes. Negative axes count from the end."]
+    #[doc = " - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch"]
+    #[doc = "   that is not full counts correctly."]
+    #[doc = " - Integers are summed in 64 bits. Their MEAN is float64."]
+    #[doc = " - Over no elements, MEAN is NaN, SUM is 0 and PROD is 1. MIN is the largest number of the type and MAX the smallest"]
+    #[doc = "   (infinities for floating-point types)."]
+    #[doc = ""]
+    #[doc = " Kinds of values"]
+    #[doc = " - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value"]
+    #[doc = "   counts as per-replica."]
+    #[doc = " - Plain value: MEAN, MIN and MAX give it back, reduced over axes if there are any. SUM gives it back if all its"]
+    #[doc = "   elements are 0. With one replica every operation gives it back. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT,"]
+    #[doc = "   because their meaning would be unclear."]
+    #[doc = " - Mirrored value: without axes like a plain value, but SUM of zeros is an error, too. With axes each replica's equal"]
+    #[doc = "   copy counts."]
+    #[doc = " - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes."]
+    #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
+    #[doc = "   workers must have the same paths, too."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_reduce(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        value: *const mdist_value_t,
+        axes: *const i32,
+        axis_count: usize,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces per-replica values to devices: value i goes to destination i and gives out i."]
+    #[doc = ""]
+    #[doc = " - Plain and mirrored values, and structures, work as in mdist_strategy_reduce."]
+    #[doc = " - Either all reductions succeed, or none."]
+    #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves there are. All"]
+    #[doc = "   values that go to single devices are another one. @p options or the config can cut both into packs."]
+    #[doc = " - Small results share memory, up to 4 MiB. That memory is freed with the last of them."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.)"]
+    #[doc = " @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or \"\": the"]
+    #[doc = "                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the"]
+    #[doc = "                      name of one device of this strategy; the result is a plain value there."]
+    #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_reduce_to(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        values: *const *mut mdist_value_t,
+        destinations: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Makes a mirrored value with a copy of @p tensor on every local device."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_broadcast(
+        strategy: *mut mdist_strategy_t,
+        tensor: *const mdist_tensor_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Computes a result from a tensor, on the device where the tensor lies."]
+#[doc = ""]
+#[doc = " It sets @p result to a plain value that it makes and hands over, even if it fails. It returns 0, or any other number"]
+#[doc = " to fail the call; mdist_error_native then gives the number. It may call any function of cross-replica context."]
+pub type mdist_fetch_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        source: *const mdist_tensor_t,
+        result: *mut *mut mdist_value_t,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Copies the content of a plain or mirrored value to the device named @p destination, as a plain value."]
+    #[doc = ""]
+    #[doc = " With @p fetch, the library calls it on the device where the value lies, and copies only its result. (TensorFlow 1:"]
+    #[doc = " fetch.) For a mirrored value the library takes the copy at the destination, if there is one."]
+    #[doc = ""]
+    #[doc = " A per-replica value is MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. For variables use"]
+    #[doc = " mdist_variable_read."]
+    #[doc = " @param destination  NULL or \"\": host memory"]
+    #[doc = " @param fetch        NULL: the content itself"]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2"]
+    pub fn mdist_strategy_fetch(
+        strategy: *mut mdist_strategy_t,
+        value: *const mdist_value_t,
+        destination: *const ::std::os::raw::c_char,
+        fetch: mdist_fetch_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory."]
+    #[doc = ""]
+    #[doc = " - Lengths along the axis may differ. Rank, dtype and the other dimensions must be the same."]
+    #[doc = " - A plain or mirrored value counts once per replica."]
+    #[doc = " - A structure is gathered leaf by leaf."]
+    #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: reduce them with SUM, which joins them."]
+    #[doc = ""]
+    #[doc = " (TensorFlow: Strategy.gather.)"]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_gather(
+        strategy: *mut mdist_strategy_t,
+        value: *const mdist_value_t,
+        axis: i32,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_work {
+    _unused: [u8; 0],
+}
+pub type mdist_work_t = mdist_work;
+extern "C" {
+    #[doc = " Starts an all-reduce and returns at once."]
+    #[doc = ""]
+    #[doc = " The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_reduce_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a broadcast and returns at once. The arguments are those of mdist_broadcast."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_broadcast_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        buffers: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts an all-gather and returns at once. The arguments are those of mdist_all_gather."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_gather_start(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_scatter_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_all_to_all_start(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts an all-to-all of parts and returns at once. The arguments are those of mdist_all_to_all_parts."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_all_to_all_parts_start(
+        replica: *mut mdist_replica_t,
+        inputs: *const mdist_buffer_t,
+        input_parts: *const u64,
+        outputs: *const mdist_buffer_t,
+        output_parts: *const u64,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_reduce_to_root_start(
+        replica: *mut mdist_replica_t,
+        op: mdist_reduce_op_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_gather_to_root_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a scatter and returns at once. The arguments are those of mdist_scatter."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_scatter_start(
+        replica: *mut mdist_replica_t,
+        root: u32,
+        inputs: *const mdist_buffer_t,
+        outputs: *const mdist_buffer_t,
+        buffer_count: usize,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a barrier and returns at once."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_barrier_start(
+        replica: *mut mdist_replica_t,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done."]
+    #[doc = ""]
+    #[doc = " It fails as the blocking form would. After a failure every later call gives the same error."]
+    #[doc = " @param done  receives 1 or 0"]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing"]
+    #[doc = " @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_test(
+        work: *mut mdist_work_t,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Waits until the operation is over, but at most @p timeout_ns."]
+    #[doc = ""]
+    #[doc = " If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies."]
+    #[doc = " @param done  receives 1 if the operation is done, else 0"]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_wait(
+        work: *mut mdist_work_t,
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives a file descriptor for poll, epoll and similar calls."]
+    #[doc = ""]
+    #[doc = " It is readable when mdist_work_test has something to do or to say:"]
+    #[doc = " - all replicas have come and there is work to take part in"]
+    #[doc = " - the operation is done, or has failed or timed out"]
+    #[doc = " - its work was destroyed"]
+    #[doc = ""]
+    #[doc = " Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the"]
+    #[doc = " operation the descriptor stays readable. Never read from it."]
+    #[doc = ""]
+    #[doc = " (mdist_work_on_done calls a function instead. With one worker, it can do so only in some call of the library, since"]
+    #[doc = " no thread is behind an operation.)"]
+    #[doc = " @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_descriptor(
+        work: *mut mdist_work_t,
+        out: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " A function that is called when an operation is over."]
+#[doc = ""]
+#[doc = " It may call mdist_work_test, mdist_work_destroy and other functions of `@thread any` that do not block. It must not"]
+#[doc = " wait, throw or end its thread: operations of all local replicas may be waiting for it. Functions of a replica or a"]
+#[doc = " strategy, and mdist_work_wait, are MDIST_ERR_WRONG_CONTEXT in it. If it destroys the work of another operation that"]
+#[doc = " is not done, that operation goes on."]
+#[doc = " @param status  MDIST_OK, or what mdist_work_test gives from now on; MDIST_ERR_ABORTED if the work was destroyed"]
+pub type mdist_work_done_fn = ::std::option::Option<
+    unsafe extern "C" fn(status: mdist_status_t, user_data: *mut ::std::os::raw::c_void),
+>;
+extern "C" {
+    #[doc = " Has a function called once when the operation is done, or has failed."]
+    #[doc = ""]
+    #[doc = " When and where"]
+    #[doc = " - If the operation is over already, it is called before this call returns."]
+    #[doc = " - With one worker: within some call of the library that a local replica makes after the operation has ended. That may"]
+    #[doc = "   be a call of another replica, on its thread."]
+    #[doc = " - With several workers: on a thread of the library, or as with one."]
+    #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
+    #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
+    #[doc = ""]
+    #[doc = " A work may have several such functions. A replica must still wait for its operation, or learn its end by the"]
+    #[doc = " function, before its step ends."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2"]
+    pub fn mdist_work_on_done(
+        work: *mut mdist_work_t,
+        done: mdist_work_done_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a work."]
+    #[doc = ""]
+    #[doc = " If the operation is not done, the effect depends on whether all replicas have come:"]
+    #[doc = " - If they have, and there is one worker, this call finishes the operation."]
+    #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
+    #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
+    #[doc = "   when the others would come."]
+    #[doc = ""]
+    #[doc = " The buffers are yours again in any case. NULL is ignored."]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_destroy(work: *mut mdist_work_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_call {
+    _unused: [u8; 0],
+}
+pub type mdist_call_t = mdist_call;
+pub const MDIST_CALL_ALL_REDUCE: mdist_call_kind = 1;
+pub const MDIST_CALL_BROADCAST: mdist_call_kind = 2;
+pub const MDIST_CALL_ALL_GATHER: mdist_call_kind = 3;
+pub const MDIST_CALL_REDUCE_SCATTER: mdist_call_kind = 4;
+pub const MDIST_CALL_ALL_TO_ALL: mdist_call_kind = 5;
+pub const MDIST_CALL_ALL_TO_ALL_PARTS: mdist_call_kind = 6;
+pub const MDIST_CALL_REDUCE_TO_ROOT: mdist_call_kind = 7;
+pub const MDIST_CALL_GATHER_TO_ROOT: mdist_call_kind = 8;
+pub const MDIST_CALL_SCATTER: mdist_call_kind = 9;
+pub const MDIST_CALL_BARRIER: mdist_call_kind = 10;
+pub const MDIST_CALL_PIN_INT32: mdist_call_kind = -2147483648;
+#[doc = " The collectives that can be described. Each has the name of its function."]
+pub type mdist_call_kind = ::std::os::raw::c_int;
+#[doc = " The collectives that can be described. Each has the name of its function."]
+pub use self::mdist_call_kind as mdist_call_kind_t;
+#[doc = " The arguments of a collective. The library copies all arrays. What the collective does not take is 0 or NULL."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_call_description {
+    pub struct_size: u32,
+    pub kind: i32,
+    pub op: i32,
+    pub root: u32,
+    pub inputs: *const mdist_buffer_t,
+    pub outputs: *const mdist_buffer_t,
+    pub buffer_count: usize,
+    pub input_parts: *const u64,
+    pub output_parts: *const u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_call_description() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_call_description>(),
+        56usize,
+        concat!("Size of: ", stringify!(mdist_call_description))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_call_description>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_call_description))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_kind() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).kind) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(kind)
+            )
+        );
+    }
+    test_field_kind();
+    fn test_field_op() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).op) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(op)
+            )
+        );
+    }
+    test_field_op();
+    fn test_field_root() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).root) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(root)
+            )
+        );
+    }
+    test_field_root();
+    fn test_field_inputs() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).inputs) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(inputs)
+            )
+        );
+    }
+    test_field_inputs();
+    fn test_field_outputs() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).outputs) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(outputs)
+            )
+        );
+    }
+    test_field_outputs();
+    fn test_field_buffer_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).buffer_count) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(buffer_count)
+            )
+        );
+    }
+    test_field_buffer_count();
+    fn test_field_input_parts() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).input_parts) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(input_parts)
+            )
+        );
+    }
+    test_field_input_parts();
+    fn test_field_output_parts() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).output_parts) as usize - ptr as usize
+            },
+            48usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_description),
+                "::",
+                stringify!(output_parts)
+            )
+        );
+    }
+    test_field_output_parts();
+}
+#[doc = " The arguments of a collective. The library copies all arrays. What the collective does not take is 0 or NULL."]
+pub type mdist_call_description_t = mdist_call_description;
+extern "C" {
+    #[doc = " Checks and keeps a call of a local replica."]
+    #[doc = ""]
+    #[doc = " It fails as the collective would before it waits for others."]
+    #[doc = " @param options  for every run of the call"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_call_create(
+        strategy: *mut mdist_strategy_t,
+        local_replica: u32,
+        description: *const mdist_call_description_t,
+        out: *mut *mut mdist_call_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Makes the call, as the blocking form of its collective does."]
+    #[doc = " @param replica  the local replica that the call was created for"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_call_run(
+        replica: *mut mdist_replica_t,
+        call: *mut mdist_call_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts the call and returns at once, as the `_start` form of its collective does."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_call_start(
+        replica: *mut mdist_replica_t,
+        call: *mut mdist_call_t,
+        out: *mut *mut mdist_work_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a call. NULL is ignored."]
+    #[doc = ""]
+    #[doc = " Operations that it has started go on."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_call_destroy(call: *mut mdist_call_t);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1780,313 +2613,6 @@ extern "C" {
     pub fn mdist_iterators_settle(
         timeout_ns: u64,
         done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-pub const MDIST_SUM: mdist_reduce_op = 1;
-pub const MDIST_MEAN: mdist_reduce_op = 2;
-pub const MDIST_MIN: mdist_reduce_op = 3;
-pub const MDIST_MAX: mdist_reduce_op = 4;
-pub const MDIST_PROD: mdist_reduce_op = 5;
-pub const MDIST_REDUCE_OP_PIN_INT32: mdist_reduce_op = -2147483648;
-pub type mdist_reduce_op = ::std::os::raw::c_int;
-pub use self::mdist_reduce_op as mdist_reduce_op_t;
-extern "C" {
-    #[doc = " Reduces buffer i of all replicas and writes the result to output i of every replica."]
-    #[doc = ""]
-    #[doc = " (TensorFlow: ReplicaContext.all_reduce.)"]
-    #[doc = " @param inputs   @p buffer_count buffers of any mix of dtypes"]
-    #[doc = " @param outputs  as many, equal in count and dtype; may be @p inputs itself"]
-    #[doc = " @thread replica   @blocks until every replica has called it and the result is there   @collective all replicas"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_all_reduce(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces rows (see mdist_value_rows) of all replicas."]
-    #[doc = ""]
-    #[doc = " - SUM joins the rows of all replicas in replica order. It does not merge rows of the same index."]
-    #[doc = " - MEAN does the same and divides the rows by the number of replicas."]
-    #[doc = " - Any other operation is MDIST_ERR_UNSUPPORTED."]
-    #[doc = ""]
-    #[doc = " Replicas may have different numbers of rows, or none. (TensorFlow: ReplicaContext.all_reduce of IndexedSlices.)"]
-    #[doc = " @param indices  int64 [k]"]
-    #[doc = " @param values   [k, ...]: the same shape on all replicas, except for k"]
-    #[doc = " @param out      receives a plain value of rows, which you own, with the same content on every replica"]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_reduce_rows(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        indices: *const mdist_tensor_t,
-        values: *const mdist_tensor_t,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Copies the buffers of replica @p root over those of all other replicas."]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_broadcast(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        buffers: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Joins the inputs of all replicas in replica order and writes the result to every replica's output."]
-    #[doc = ""]
-    #[doc = " Inputs may have different lengths on different replicas. Output i is as long as all inputs i together. If you do not"]
-    #[doc = " know the lengths, gather them first, as one uint64 each. To work in place, pass as input this replica's part of the"]
-    #[doc = " output."]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_gather(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces like mdist_all_reduce, but gives each replica only its own part of the result."]
-    #[doc = ""]
-    #[doc = " The parts lie in the input in replica order. Each part is as long as that replica's output; these lengths may differ."]
-    #[doc = " To work in place, pass as output this replica's part of the input."]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_scatter(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Cuts each input into as many equal parts as there are replicas; part j of replica i becomes part i of replica j."]
-    #[doc = ""]
-    #[doc = " It does not work in place."]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_to_all(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces like mdist_all_reduce, but gives the result to replica @p root only."]
-    #[doc = ""]
-    #[doc = " The outputs of the root are as long as its inputs, and may be the same memory."]
-    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_to_root(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gathers like mdist_all_gather, but gives the result to replica @p root only."]
-    #[doc = " @param outputs  used on replica @p root only; may be NULL on the others"]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_gather_to_root(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives each replica its part of the inputs of replica @p root."]
-    #[doc = ""]
-    #[doc = " The parts lie in the root's input in replica order. Each part is as long as that replica's output; these lengths may"]
-    #[doc = " differ. The root may work in place: its output is then its part of the input."]
-    #[doc = " @param inputs  used on replica @p root only; may be NULL on the others"]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_scatter(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Returns when every replica has called it."]
-    #[doc = " @thread replica   @blocks until then   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_barrier(
-        replica: *mut mdist_replica_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces all local replicas' buffers in one call, outside of steps."]
-    #[doc = ""]
-    #[doc = " It does what mdist_all_reduce does, for programs that alternate between running and reducing."]
-    #[doc = " @param inputs   buffer b of local replica r at [r * buffer_count + b]"]
-    #[doc = " @param outputs  likewise; may be @p inputs itself"]
-    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_strategy_all_reduce(
-        strategy: *mut mdist_strategy_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces a value over replicas to a plain value in host memory (TensorFlow: Strategy.reduce)."]
-    #[doc = ""]
-    #[doc = " Without axes it reduces element by element. Shapes must be equal. MEAN divides by the number of replicas."]
-    #[doc = ""]
-    #[doc = " With axes it first reduces each tensor over @p axes. Negative axes count from the end."]
-    #[doc = " - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch"]
-    #[doc = "   that is not full counts correctly."]
-    #[doc = " - Integers are summed in 64 bits. Their MEAN is float64."]
-    #[doc = " - Over no elements, MEAN is NaN, SUM is 0 and PROD is 1. MIN is the largest number of the type and MAX the smallest"]
-    #[doc = "   (infinities for floating-point types)."]
-    #[doc = ""]
-    #[doc = " Kinds of values"]
-    #[doc = " - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value"]
-    #[doc = "   counts as per-replica."]
-    #[doc = " - Plain value: MEAN, MIN and MAX give it back, reduced over axes if there are any. SUM gives it back if all its"]
-    #[doc = "   elements are 0. With one replica every operation gives it back. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT,"]
-    #[doc = "   because their meaning would be unclear."]
-    #[doc = " - Mirrored value: without axes like a plain value, but SUM of zeros is an error, too. With axes each replica's equal"]
-    #[doc = "   copy counts."]
-    #[doc = " - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes."]
-    #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
-    #[doc = "   workers must have the same paths, too."]
-    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_reduce(
-        strategy: *mut mdist_strategy_t,
-        op: mdist_reduce_op_t,
-        value: *const mdist_value_t,
-        axes: *const i32,
-        axis_count: usize,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Reduces per-replica values to devices: value i goes to destination i and gives out i."]
-    #[doc = ""]
-    #[doc = " - Plain and mirrored values, and structures, work as in mdist_strategy_reduce."]
-    #[doc = " - Either all reductions succeed, or none."]
-    #[doc = " - All values that go to the devices they came from are one operation, however many values and leaves there are. All"]
-    #[doc = "   values that go to single devices are another one. @p options or the config can cut both into packs."]
-    #[doc = " - Small results share memory, up to 4 MiB. That memory is freed with the last of them."]
-    #[doc = ""]
-    #[doc = " (TensorFlow: StrategyExtended.reduce_to and batch_reduce_to.)"]
-    #[doc = " @param destinations  NULL: each value goes to the devices it came from. Else one for each value. NULL or \"\": the"]
-    #[doc = "                      devices that the value came from; the result is mirrored, so this is an all-reduce. Else the"]
-    #[doc = "                      name of one device of this strategy; the result is a plain value there."]
-    #[doc = " @thread one at a time per strategy   @blocks until the results are there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_reduce_to(
-        strategy: *mut mdist_strategy_t,
-        op: mdist_reduce_op_t,
-        values: *const *mut mdist_value_t,
-        destinations: *const *const ::std::os::raw::c_char,
-        count: usize,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Makes a mirrored value with a copy of @p tensor on every local device."]
-    #[doc = ""]
-    #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_broadcast(
-        strategy: *mut mdist_strategy_t,
-        tensor: *const mdist_tensor_t,
-        out: *mut *mut mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " Computes a result from a tensor, on the device where the tensor lies."]
-#[doc = ""]
-#[doc = " It sets @p result to a plain value that it makes and hands over, even if it fails. It returns 0, or any other number"]
-#[doc = " to fail the call; mdist_error_native then gives the number. It may call any function of cross-replica context."]
-pub type mdist_fetch_fn = ::std::option::Option<
-    unsafe extern "C" fn(
-        source: *const mdist_tensor_t,
-        result: *mut *mut mdist_value_t,
-        user_data: *mut ::std::os::raw::c_void,
-    ) -> i32,
->;
-extern "C" {
-    #[doc = " Copies the content of a plain or mirrored value to the device named @p destination, as a plain value."]
-    #[doc = ""]
-    #[doc = " With @p fetch, the library calls it on the device where the value lies, and copies only its result. (TensorFlow 1:"]
-    #[doc = " fetch.) For a mirrored value the library takes the copy at the destination, if there is one."]
-    #[doc = ""]
-    #[doc = " A per-replica value is MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. For variables use"]
-    #[doc = " mdist_variable_read."]
-    #[doc = " @param destination  NULL or \"\": host memory"]
-    #[doc = " @param fetch        NULL: the content itself"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2"]
-    pub fn mdist_strategy_fetch(
-        strategy: *mut mdist_strategy_t,
-        value: *const mdist_value_t,
-        destination: *const ::std::os::raw::c_char,
-        fetch: mdist_fetch_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        out: *mut *mut mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Joins the replicas' tensors along @p axis, in replica order, to a plain value in host memory."]
-    #[doc = ""]
-    #[doc = " - Lengths along the axis may differ. Rank, dtype and the other dimensions must be the same."]
-    #[doc = " - A plain or mirrored value counts once per replica."]
-    #[doc = " - A structure is gathered leaf by leaf."]
-    #[doc = " - Rows are MDIST_ERR_UNSUPPORTED: reduce them with SUM, which joins them."]
-    #[doc = ""]
-    #[doc = " (TensorFlow: Strategy.gather.)"]
-    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_gather(
-        strategy: *mut mdist_strategy_t,
-        value: *const mdist_value_t,
-        axis: i32,
-        out: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4061,10 +4587,50 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Makes gradients that lie in the program's memory."]
+    #[doc = ""]
+    #[doc = " The library uses the memory of a replica only within its rounds: from the first mdist_gradients_ready to the end of"]
+    #[doc = " mdist_gradients_wait, or to the end of a step that fails. It does not write before the gradient is ready. It keeps"]
+    #[doc = " the strategy."]
+    #[doc = " @param tensors  gradient g of local replica r at [r * count + g]: where it lies, on the replica's device. Shapes and"]
+    #[doc = "                 floating-point types are the same on all replicas. With data NULL it is lent later. If arrays"]
+    #[doc = "                 overlap, the call is MDIST_ERR_INVALID_ARGUMENT."]
+    #[doc = " @param count    gradients of one replica, at least 1"]
+    #[doc = " @thread any   @blocks no   @collective no, but the same on all workers   @calls-back never   @since 0.2"]
+    pub fn mdist_gradients_create_lent(
+        strategy: *mut mdist_strategy_t,
+        tensors: *const mdist_tensor_t,
+        count: usize,
+        out: *mut *mut mdist_gradients_t,
+        options: *const mdist_gradients_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Says where all gradients of a local replica lie from its next round on."]
+    #[doc = ""]
+    #[doc = " The library then forgets the addresses of before. Within a round of that replica it is"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `round_has_begun`."]
+    #[doc = " @param gradients  of mdist_gradients_create_lent"]
+    #[doc = " @param tensors    as many as it has gradients, of the same shapes and types; data NULL: not lent for now"]
+    #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_gradients_lend(
+        gradients: *mut mdist_gradients_t,
+        local_replica: u32,
+        tensors: *const mdist_tensor_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Describes a gradient of a local replica, in memory of its device."]
     #[doc = ""]
     #[doc = " The address stays the same until mdist_gradients_destroy. You may write the gradient until it is ready, and again"]
     #[doc = " after the wait. The wait does not clear it."]
+    #[doc = ""]
+    #[doc = " If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it"]
+    #[doc = " since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory"]
+    #[doc = " of the library for its sum."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_tensor(
         gradients: *const mdist_gradients_t,
@@ -4101,6 +4667,28 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Says that this replica's gradient is complete, and where it lies in this round."]
+    #[doc = ""]
+    #[doc = " For frameworks that may have moved it, such as PyTorch after `zero_grad(set_to_none=True)`. It is"]
+    #[doc = " mdist_gradients_ready with a check: for lent gradients the library takes the new address. For others, any address"]
+    #[doc = " but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT, and the message names the gradient."]
+    #[doc = ""]
+    #[doc = " The address counts for this round alone. The next begins with the addresses of mdist_gradients_create_lent or"]
+    #[doc = " mdist_gradients_lend. So a program that passes all addresses here creates gradients with data NULL, and no old"]
+    #[doc = " address is ever used. A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = " `not_lent`."]
+    #[doc = " @param data  memory of the replica's device, of the gradient's shape and type"]
+    #[doc = " @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_gradients_ready_at(
+        replica: *mut mdist_replica_t,
+        gradients: *mut mdist_gradients_t,
+        index: usize,
+        data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Ends the round: when it returns, all gradients are reduced and clipped."]
     #[doc = ""]
     #[doc = " A gradient that is not ready is MDIST_ERR_FAILED_PRECONDITION, reason `gradients_missing`, and the message names it."]
@@ -4125,6 +4713,45 @@ extern "C" {
     #[doc = " If a step is within a round of them, the memory stays until that step ends."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_destroy(gradients: *mut mdist_gradients_t);
+}
+extern "C" {
+    #[doc = " Makes a group of @p count replicas."]
+    #[doc = ""]
+    #[doc = " All workers call it, whether or not they have members, with the same list and in the same order among their other"]
+    #[doc = " calls. The library compares the lists."]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist"]
+    #[doc = " - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`"]
+    #[doc = " @param replicas  replica ids in any order, copied; member i has position i"]
+    #[doc = " @param out       receives the group, which you own"]
+    #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_group_create(
+        strategy: *mut mdist_strategy_t,
+        replicas: *const u32,
+        count: usize,
+        out: *mut *mut mdist_group_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns the number of members; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_size(group: *const mdist_group_t) -> u32;
+}
+extern "C" {
+    #[doc = " Returns the position of replica @p replica in the list; MDIST_NONE if it is not a member, or for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_position(group: *const mdist_group_t, replica: u32) -> u32;
+}
+extern "C" {
+    #[doc = " Destroys a group. NULL is allowed."]
+    #[doc = ""]
+    #[doc = " Operations under way go on to their end. Calls that name the group afterwards are MDIST_ERR_BAD_HANDLE. A group"]
+    #[doc = " may outlive its strategy's handle; it keeps the strategy's memory until then. Its connections to other workers stay"]
+    #[doc = " open until the next mdist_group_create or the end of the strategy."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_destroy(group: *mut mdist_group_t);
 }
 pub const MDIST_SHARD_OFF: mdist_shard_policy = -1;
 pub const MDIST_SHARD_AUTO: mdist_shard_policy = 0;
@@ -5218,191 +5845,4 @@ extern "C" {
     #[doc = " Ends the store and frees its address. Workers that have formed their session continue without it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_destroy(store: *mut mdist_store_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_work {
-    _unused: [u8; 0],
-}
-pub type mdist_work_t = mdist_work;
-extern "C" {
-    #[doc = " Starts an all-reduce and returns at once."]
-    #[doc = ""]
-    #[doc = " The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_reduce_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a broadcast and returns at once. The arguments are those of mdist_broadcast."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_broadcast_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        buffers: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts an all-gather and returns at once. The arguments are those of mdist_all_gather."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_gather_start(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_scatter_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_to_all_start(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_to_root_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_gather_to_root_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a scatter and returns at once. The arguments are those of mdist_scatter."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_scatter_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a barrier and returns at once."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_barrier_start(
-        replica: *mut mdist_replica_t,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done."]
-    #[doc = ""]
-    #[doc = " It fails as the blocking form would. After a failure every later call gives the same error."]
-    #[doc = " @param done  receives 1 or 0"]
-    #[doc = " @thread any   @blocks no, but it takes part in the computing"]
-    #[doc = " @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_test(
-        work: *mut mdist_work_t,
-        done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Waits until the operation is over, but at most @p timeout_ns."]
-    #[doc = ""]
-    #[doc = " If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies."]
-    #[doc = " @param done  receives 1 if the operation is done, else 0"]
-    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_wait(
-        work: *mut mdist_work_t,
-        timeout_ns: u64,
-        done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives a file descriptor for poll, epoll and similar calls."]
-    #[doc = ""]
-    #[doc = " It is readable when mdist_work_test has something to do or to say:"]
-    #[doc = " - all replicas have come and there is work to take part in"]
-    #[doc = " - the operation is done, or has failed or timed out"]
-    #[doc = " - its work was destroyed"]
-    #[doc = ""]
-    #[doc = " Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the"]
-    #[doc = " operation the descriptor stays readable. Never read from it."]
-    #[doc = ""]
-    #[doc = " (There is no callback instead: with one worker, the library has no thread behind an operation that could call it.)"]
-    #[doc = " @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_descriptor(
-        work: *mut mdist_work_t,
-        out: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a work."]
-    #[doc = ""]
-    #[doc = " If the operation is not done, the effect depends on whether all replicas have come:"]
-    #[doc = " - If they have, and there is one worker, this call finishes the operation."]
-    #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
-    #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
-    #[doc = "   when the others would come."]
-    #[doc = ""]
-    #[doc = " The buffers are yours again in any case. NULL is ignored."]
-    #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }
