@@ -41,7 +41,7 @@
  *   they lie. Everything else is as above, with the same bits. The memory stays yours.
  * - Describe one flat array as one gradient, or as one for each parameter. The second lets reductions begin before the
  *   backward pass ends.
- * - Gradients below 64 KiB that lie end to end, in the order of their numbers, travel together without a copy. Others
+ * - Gradients below 16 KiB that lie end to end, in the order of their numbers, travel together without a copy. Others
  *   of that size are packed into memory of the library, and copied back.
  * - If the framework moves its arrays, lend them again (mdist_gradients_lend), or say in each round where each lies
  *   (mdist_gradients_ready_at).

@@ -20,7 +20,7 @@ constexpr uint64_t kBlockElements = 65536;
 
 // A lent gradient of this size is a buffer of its own, wherever it lies. Smaller ones are packed together unless they
 // are adjacent: a copy that stays in the cache costs less than a buffer more in every part of a reduction.
-constexpr std::size_t kAloneBytes = 64 << 10;
+constexpr std::size_t kAloneBytes = 16 << 10;
 
 constexpr int32_t kTypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
 
