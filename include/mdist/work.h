@@ -206,6 +206,9 @@ typedef void (*mdist_work_done_fn)(mdist_status_t status, void *user_data);
  * - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or
  *   if the work is destroyed. So it is called exactly once, unless this call fails.
  *
+ * On GPUs the operation is over when the GPUs have been given all of it. Call mdist_work_test before the replica's
+ * stream uses the results.
+ *
  * A work may have several such functions. A replica must still wait for its operation, or learn its end by the
  * function, before its step ends.
  * @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2
