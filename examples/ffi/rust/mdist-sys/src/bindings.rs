@@ -904,6 +904,13 @@ pub struct mdist_replica {
 }
 #[doc = " A replica inside its step. The handle dies when the step returns, or with mdist_replica_exit."]
 pub type mdist_replica_t = mdist_replica;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_group {
+    _unused: [u8; 0],
+}
+#[doc = " Some replicas with collectives of their own (<mdist/group.h>)."]
+pub type mdist_group_t = mdist_group;
 pub const MDIST_IMPLEMENTATION_AUTO: mdist_implementation = 0;
 pub const MDIST_IMPLEMENTATION_RING: mdist_implementation = 1;
 pub const MDIST_IMPLEMENTATION_NCCL: mdist_implementation = 2;
@@ -931,12 +938,13 @@ pub struct mdist_call_options {
     pub bytes_per_pack: i64,
     pub implementation: i32,
     pub reserved: u32,
+    pub group: *const mdist_group_t,
 }
 #[test]
 fn bindgen_test_layout_mdist_call_options() {
     assert_eq!(
         ::std::mem::size_of::<mdist_call_options>(),
-        32usize,
+        40usize,
         concat!("Size of: ", stringify!(mdist_call_options))
     );
     assert_eq!(
@@ -1046,6 +1054,23 @@ fn bindgen_test_layout_mdist_call_options() {
         );
     }
     test_field_reserved();
+    fn test_field_group() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_call_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).group) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_call_options),
+                "::",
+                stringify!(group)
+            )
+        );
+    }
+    test_field_group();
 }
 #[doc = " Options of one call. NULL, or all fields but struct_size zero: the strategy's defaults. (TensorFlow:"]
 #[doc = " CommunicationOptions.)"]
@@ -4125,6 +4150,45 @@ extern "C" {
     #[doc = " If a step is within a round of them, the memory stays until that step ends."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_gradients_destroy(gradients: *mut mdist_gradients_t);
+}
+extern "C" {
+    #[doc = " Makes a group of @p count replicas."]
+    #[doc = ""]
+    #[doc = " All workers call it with the same list, even workers without members, and in the same order among their other calls."]
+    #[doc = " The library compares the lists."]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist"]
+    #[doc = " - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`"]
+    #[doc = " @param replicas  replica ids in any order, copied; member i has position i"]
+    #[doc = " @param out       receives the group, which you own"]
+    #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_group_create(
+        strategy: *mut mdist_strategy_t,
+        replicas: *const u32,
+        count: usize,
+        out: *mut *mut mdist_group_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns the number of members; 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_size(group: *const mdist_group_t) -> u32;
+}
+extern "C" {
+    #[doc = " Returns the position of replica @p replica in the list; MDIST_NONE if it is not a member, or for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_position(group: *const mdist_group_t, replica: u32) -> u32;
+}
+extern "C" {
+    #[doc = " Destroys a group. NULL is allowed."]
+    #[doc = ""]
+    #[doc = " Operations under way run to their end. Later calls that name the group are MDIST_ERR_BAD_HANDLE. A group may outlive"]
+    #[doc = " its strategy's handle, and keeps the strategy's memory until then. The group's connections to other workers stay open"]
+    #[doc = " until the next mdist_group_create or the end of the strategy."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_group_destroy(group: *mut mdist_group_t);
 }
 pub const MDIST_SHARD_OFF: mdist_shard_policy = -1;
 pub const MDIST_SHARD_AUTO: mdist_shard_policy = 0;
