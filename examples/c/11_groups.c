@@ -6,9 +6,9 @@
  *     samples 0, 1     replica 0         replica 1          <- a row has one copy of the model
  *     samples 2, 3     replica 2         replica 3
  *
- * The model is y = w . x with four weights. A replica has two of them, and so computes a part of y. The parts are added
- * up in the replica's row (tensor parallel). The gradient of its weights is averaged in its column (data parallel). So
- * each replica is in two groups, and no call is made by all four. The weights end at 1, 2, 3 and 4.
+ * The model is y = w . x with four weights. Each replica has two of them, so it computes a part of y. The parts are
+ * added up in the replica's row (tensor parallel). The gradient of its weights is averaged in its column (data
+ * parallel). So each replica is in two groups, and no call involves all four. The weights end at 1, 2, 3 and 4.
  */
 #include <mdist/mdist.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     const mdist_call_options_t in_column = {.struct_size = sizeof in_column, .group = model->columns[column]};
     float *const weights = model->weights[id];
 
-    // This replica's part of y for the samples of its row; then the whole.
+    // First this replica's part of y for the samples of its row, then the sum of the parts.
     float y[SAMPLES], gradient[HALF] = {0};
     for (uint32_t s = 0; s < SAMPLES; ++s) {
         const float *const x = samples[SAMPLES * row + s] + HALF * column;

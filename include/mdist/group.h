@@ -16,35 +16,34 @@
  *     mdist_all_gather(replica, &in, &out, 1, &options, NULL);
  *     assert(both[0] == 2 && both[1] == 1);             // in the group's order
  *
- * Name a group in the options of a collective of a step, blocking or started. Then only the members call it, and the
- * call means what it means among all replicas, with these differences:
+ * Name a group in the options of a collective of a step, blocking or started. Then only the members call it. It works
+ * as among all replicas, with these differences:
  * - Order. "Replica order" is the order of the group's list. Inputs are gathered, and parts lie, in that order.
  * - Bits. A sum follows the fixed tree of <mdist/collective.h> over positions in the list, not over replica ids. The
  *   layout of the job does not matter. A group that lists all replicas in order gives the bits of a call without one.
- * - Root. A root is a replica id, as ever. It must be a member.
- * - Sequence. Each group has its own. A replica may use several groups and the whole job in turn. The members of a
- *   group make the same calls of that group, in the same order. Calls of different groups are not compared, do not wait
- *   for each other, and run at the same time. As with locks, two replicas that wait for each other in different groups
- *   wait until their timeout.
+ * - Root. A root is still a replica id. It must be a member.
+ * - Sequence. Each group has a sequence of calls of its own. The members of a group make the same calls with that
+ *   group, in the same order. Calls with different groups are not compared, do not wait for each other, and run at the
+ *   same time. A replica may use several groups, and collectives of the whole job, in turn.
+ * - Deadlock. Two replicas that wait for each other in different groups wait until their timeout, as with locks.
  *
  * These take a group: mdist_all_reduce, mdist_all_reduce_rows, mdist_broadcast, mdist_all_gather, mdist_reduce_scatter,
  * mdist_all_to_all, mdist_reduce_to_root, mdist_gather_to_root, mdist_scatter, mdist_barrier, and their `_start` forms.
- * Any other function answers MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph a collective with a group
- * is MDIST_ERR_WRONG_CONTEXT.
+ * Any other function with a group is MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph, a collective
+ * with a group is MDIST_ERR_WRONG_CONTEXT.
  *
- * Failures name the group, as in "group {0, 2}". What ends the step or the job for one replica ends it for all, members
- * or not, as without groups.
+ * Failures name the group, as in "group {0, 2}". A failure that ends the step or the job for one replica ends it for
+ * all replicas, members or not.
  *
  * Several workers
- * - A group may lie within one worker or span several. Workers with members connect with each other for this group
- *   alone: by shared memory on one host, else by one connection for each pair. So keep groups; do not make one per
- * step.
- * - It is fastest if the list names the members of each worker one after another. Sums of other lists send every
- *   member's input instead of partial sums.
- * - The key `communication.implementation` counts, except that groups use tcp in place of gloo.
+ * - A group may lie within one worker or span several. Its workers connect with each other for this group alone: by
+ *   shared memory on one host, else by one connection for each pair. So keep groups. Do not make one in each step.
+ * - A group is fastest if the list names the members of each worker one after another. With other lists, sums send
+ *   every member's input instead of partial sums.
+ * - The key `communication.implementation` applies, but groups use tcp in place of gloo.
  *
- * GPUs: buffers may lie on the replicas' GPUs. Groups do not use NCCL. Within a worker, kernels of the library sum;
- * between workers, bytes go through the host.
+ * GPUs: buffers may lie on the replicas' GPUs. Groups do not use NCCL. Within a worker, the library's kernels sum.
+ * Between workers, bytes go through the host.
  */
 #ifndef MDIST_GROUP_H
 #define MDIST_GROUP_H
@@ -60,8 +59,8 @@ extern "C" {
 /**
  * Makes a group of @p count replicas.
  *
- * All workers call it, whether or not they have members, with the same list and in the same order among their other
- * calls. The library compares the lists.
+ * All workers call it with the same list, even workers without members, and in the same order among their other calls.
+ * The library compares the lists.
  * - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist
  * - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both
  * - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`
@@ -88,9 +87,9 @@ MDIST_API uint32_t mdist_group_position(const mdist_group_t *group, uint32_t rep
 /**
  * Destroys a group. NULL is allowed.
  *
- * Operations under way go on to their end. Calls that name the group afterwards are MDIST_ERR_BAD_HANDLE. A group
- * may outlive its strategy's handle; it keeps the strategy's memory until then. Its connections to other workers stay
- * open until the next mdist_group_create or the end of the strategy.
+ * Operations under way run to their end. Later calls that name the group are MDIST_ERR_BAD_HANDLE. A group may outlive
+ * its strategy's handle, and keeps the strategy's memory until then. The group's connections to other workers stay open
+ * until the next mdist_group_create or the end of the strategy.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API void mdist_group_destroy(mdist_group_t *group);

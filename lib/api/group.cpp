@@ -18,7 +18,8 @@ GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options) {
     if (all) return {nullptr, replica.seat()};
     std::shared_ptr<ReplicaGroup> group = pin(options->group).shared();
     if (&group->job() != &replica.job())
-        throw invalid(text("options.group is ", group->name(), " of another strategy"));
+        throw invalid(
+            text("options.group is ", group->name(), ", which belongs to another strategy; pass a group of this one"));
     if (!group->has(replica.local_index()))
         throw invalid(text("replica ", replica.id(), " is not a member of ", group->name(),
                            "; only members call a collective of a group"))

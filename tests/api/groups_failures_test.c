@@ -127,7 +127,7 @@ static void mistakes_are_told_in_words(void **state) {
         [DIFFERENT_LENGTHS] = {MDIST_ERR_MISMATCH, {"group {2, 0}: ", "output 0 of replica 2 has 1 elements"}},
         [ONE_LEAVES] = {MDIST_ERR_MISMATCH, {"different numbers of calls in group {2, 0}: replica 2 returned"}},
         [NOBODY_COMES] = {MDIST_ERR_MISMATCH, {"replica 1 returned from its step"}},
-        [OTHER_STRATEGY] = {MDIST_ERR_INVALID_ARGUMENT, {"group {2, 0} of another strategy"}},
+        [OTHER_STRATEGY] = {MDIST_ERR_INVALID_ARGUMENT, {"group {2, 0}, which belongs to another strategy"}},
         [DESTROYED] = {MDIST_ERR_BAD_HANDLE, {"a group that was destroyed"}},
         [LEFT_OPEN] = {MDIST_ERR_FAILED_PRECONDITION, {"ended while its mdist_all_reduce_start was under way"}},
     };

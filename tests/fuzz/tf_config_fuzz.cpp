@@ -27,12 +27,8 @@ void ask_everything(const Cluster &cluster) {
     const Task task = *cluster.task();
     cluster.check(task);
     cluster.is_chief(task);
-    try {
-        cluster.master(task);
-    } catch (const Failure &failure) { // an evaluator outside of the cluster has no address
-        require(failure.status() == MDIST_ERR_NOT_FOUND && task.type == TaskType::kEvaluator && !cluster.has(task),
-                "a checked task has an address");
-    }
+    require(!cluster.master(task).empty() || cluster.task_count() <= 1 || !cluster.has(task),
+            "a task of a cluster of several has an address");
     if (task.type == TaskType::kPs) return;
     cluster.collective_leader(task);
     require(cluster.id_in_cluster(task) < cluster.worker_count(task.type) || task.type == TaskType::kEvaluator,

@@ -1931,6 +1931,9 @@ extern "C" {
     #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
     #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
     #[doc = ""]
+    #[doc = " On GPUs the operation is over when the GPUs have been given all of it. Call mdist_work_test before the replica's"]
+    #[doc = " stream uses the results."]
+    #[doc = ""]
     #[doc = " A work may have several such functions. A replica must still wait for its operation, or learn its end by the"]
     #[doc = " function, before its step ends."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2"]
@@ -4717,8 +4720,8 @@ extern "C" {
 extern "C" {
     #[doc = " Makes a group of @p count replicas."]
     #[doc = ""]
-    #[doc = " All workers call it, whether or not they have members, with the same list and in the same order among their other"]
-    #[doc = " calls. The library compares the lists."]
+    #[doc = " All workers call it with the same list, even workers without members, and in the same order among their other calls."]
+    #[doc = " The library compares the lists."]
     #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist"]
     #[doc = " - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both"]
     #[doc = " - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`"]
@@ -4747,9 +4750,9 @@ extern "C" {
 extern "C" {
     #[doc = " Destroys a group. NULL is allowed."]
     #[doc = ""]
-    #[doc = " Operations under way go on to their end. Calls that name the group afterwards are MDIST_ERR_BAD_HANDLE. A group"]
-    #[doc = " may outlive its strategy's handle; it keeps the strategy's memory until then. Its connections to other workers stay"]
-    #[doc = " open until the next mdist_group_create or the end of the strategy."]
+    #[doc = " Operations under way run to their end. Later calls that name the group are MDIST_ERR_BAD_HANDLE. A group may outlive"]
+    #[doc = " its strategy's handle, and keeps the strategy's memory until then. The group's connections to other workers stay open"]
+    #[doc = " until the next mdist_group_create or the end of the strategy."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_group_destroy(group: *mut mdist_group_t);
 }
