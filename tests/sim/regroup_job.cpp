@@ -113,6 +113,24 @@ void RegroupJob::cut(bool from_store) {
     for (const auto &worker : workers) worker->hit = true; // who is to blame depends on the side
 }
 
+/// Data loss must be true: those that have asked hold no commit that is marked and whole.
+void RegroupJob::check_data_loss() {
+    if (saw_data_loss || !store->failure() || store->failure()->reason() != "replica_lost") return;
+    saw_data_loss = true;
+    std::map<CommitId, std::set<uint32_t>> parts;
+    std::set<CommitId> marked;
+    for (const Generation::Member &member : store->generation().members) {
+        const RegroupWorker &worker = *workers[member.id - 1];
+        if (worker.hit || worker.member->state() != ElasticMember::State::kAsking) continue;
+        for (const Commit &commit : worker.commits) {
+            if (commit.marked) marked.insert(commit.id);
+            for (const auto &[replica, state] : commit.parts) parts[commit.id].insert(replica);
+        }
+    }
+    for (const CommitId &id : marked)
+        if (parts[id].size() == plan.replicas) blame(text("data loss, but commit ", id.number, " is whole"));
+}
+
 /// Compares each new generation with what its members really have.
 void RegroupJob::check_written() {
     const Generation &now = store->generation();
@@ -152,6 +170,7 @@ void RegroupJob::run() {
         if (!simulation.step(std::max(last_fault_ns, begun) + life)) break;
         ++steps_run;
         check_written();
+        check_data_loss();
         for (std::size_t i = 0; i < workers.size(); ++i) workers[i]->look();
         check_written();
     }

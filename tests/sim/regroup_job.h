@@ -109,12 +109,14 @@ struct RegroupJob {
     uint32_t last_written = 0;
     uint64_t last_fault_ns = 0;
     uint64_t steps_run = 0; // events
+    bool saw_data_loss = false;
     std::string broken;     // the first thing that was wrong
 
     RegroupWorker &add_worker();
     void apply(const FaultPlan &fault);
     void cut(bool from_store);
     void check_written();
+    void check_data_loss();
     void check_end();
     void replace(RegroupWorker &lost);
 };
