@@ -87,6 +87,8 @@ void RegroupJob::apply(const FaultPlan &fault) {
             return simulation.after(lasts, [this] { simulation.go_on(*store_process); });
         case Fault::kStoreKill:
             return simulation.kill(*store_process);
+        case Fault::kNoStore:
+            return cut_all_from_store();
         default:
             cut(fault.fault == Fault::kCutFromStore);
             return simulation.after(lasts, [this] {
@@ -131,12 +133,33 @@ void RegroupJob::check_data_loss() {
         if (parts[id].size() == plan.replicas) blame(text("data loss, but commit ", id.number, " is whole"));
 }
 
+/// All workers lose the store, but not each other. Others come, which reach it. The job must not go on twice.
+void RegroupJob::cut_all_from_store() {
+    simulation.trace("cut all from the store");
+    for (const auto &worker : workers) {
+        simulation.cut(worker->process, *store_process);
+        worker->hit = true;
+    }
+    for (uint32_t i = 0; i < plan.min_workers && workers.size() < 2 * plan.max_workers + 4; ++i) add_worker();
+    const uint64_t lasts = simulation.random(3 * kLongStop);
+    last_fault_ns = std::max(last_fault_ns, simulation.now() + lasts);
+    simulation.after(lasts, [this] { simulation.mend(); });
+}
+
 /// Compares each new generation with what its members really have.
 void RegroupJob::check_written() {
     const Generation &now = store->generation();
     if (now.number == last_written) return;
     if (now.number != last_written + 1) blame(text("generation ", now.number, " follows ", last_written));
     last_written = now.number;
+    const auto has_marked = [this](const Generation::Member &member) {
+        const auto &commits = workers[member.id - 1]->commits;
+        return std::any_of(commits.begin(), commits.end(), [](const Commit &commit) { return commit.marked; });
+    };
+    has_commit =
+        has_commit || (!last.members.empty() && std::all_of(last.members.begin(), last.members.end(), has_marked));
+    if (has_commit && !now.resume) blame("the training begins anew, though all workers had a commit");
+    last = now;
     uint32_t next = 0;
     std::map<CommitId, std::set<uint32_t>> parts;
     std::set<CommitId> marked;

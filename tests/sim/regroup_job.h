@@ -23,8 +23,8 @@ inline constexpr uint64_t kSecond = 1000 * kMillisecond;
 inline constexpr uint64_t kJoin = 20 * kSecond;
 inline constexpr uint64_t kSilence = 2 * kSecond;
 
-enum class Fault { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kStoreStop, kStoreKill };
-inline constexpr uint64_t kFaults = 8;
+enum class Fault { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kStoreStop, kStoreKill, kNoStore };
+inline constexpr uint64_t kFaults = 9;
 
 struct FaultPlan {
     Fault fault = Fault::kKill;
@@ -107,14 +107,17 @@ struct RegroupJob {
     std::vector<std::unique_ptr<RegroupWorker>> workers;
     std::map<uint32_t, std::string> generations; // as their members have seen them
     uint32_t last_written = 0;
+    Generation last;         // the one before the newest, once that is written
+    bool has_commit = false; // all workers of some generation had marked one
     uint64_t last_fault_ns = 0;
     uint64_t steps_run = 0; // events
     bool saw_data_loss = false;
-    std::string broken;     // the first thing that was wrong
+    std::string broken; // the first thing that was wrong
 
     RegroupWorker &add_worker();
     void apply(const FaultPlan &fault);
     void cut(bool from_store);
+    void cut_all_from_store();
     void check_written();
     void check_data_loss();
     void check_end();

@@ -93,7 +93,7 @@ RegroupPlan plan_of(uint64_t seed) {
     std::mt19937_64 random(seed * 2654435761 + 1);
     const auto below = [&random](uint64_t most) { return random() % most; };
     RegroupPlan plan = job_of(seed, random);
-    const uint64_t kind = seed % 5;
+    const uint64_t kind = seed % 6;
     if (kind == 0) { // nothing but newcomers
         for (uint64_t i = below(3); i > 0; --i) plan.joins.push_back(below(6 * kSecond));
         plan.must_finish = plan.joins.size() + plan.workers <= plan.max_workers;
@@ -118,6 +118,17 @@ RegroupPlan plan_of(uint64_t seed) {
             plan.faults.push_back(loss);
         }
         plan.replaces = false;
+        plan.must_finish = true;
+        return plan;
+    }
+    if (kind == 5) { // connections end and the store is stopped, but every process lives
+        const uint64_t events = events_of(seed, plan);
+        for (uint64_t i = 1 + below(3); i > 0; --i) {
+            FaultPlan fault;
+            fault.fault = below(4) == 0 ? Fault::kStoreStop : Fault::kReset;
+            fault.at_event = below(events);
+            plan.faults.push_back(fault);
+        }
         plan.must_finish = true;
         return plan;
     }
@@ -177,6 +188,20 @@ void without_a_store_the_next_loss_ends_the_job(void **) {
     assert_true(holds(1, plan, false, &tally));
 }
 
+/// The members train on, and cannot tell the store so. Newcomers must not take their place.
+void newcomers_wait_while_the_members_cannot_reach_the_store(void **) {
+    Tally tally;
+    for (uint64_t seed = 0; seed < tiered(8, 200); ++seed) {
+        RegroupPlan plan;
+        plan.max_workers = 4;
+        plan.steps = 150;
+        plan.faults = {{Fault::kNoStore, {}, (3 + seed % 5) * kSecond}};
+        assert_true(holds(seed, plan, false, &tally));
+    }
+    print_message("%s\n", tally.text().c_str());
+    assert_true(tally.finished >= 3 * tiered(8, 200));
+}
+
 /// Kills one worker at every message of a small job in turn.
 void a_kill_at_every_message_loses_nothing(void **) {
     RegroupPlan plan;
@@ -206,6 +231,7 @@ int main() {
         cmocka_unit_test(one_generation_at_a_time_and_no_commit_is_lost),
         cmocka_unit_test(a_run_is_repeated_by_its_seed),
         cmocka_unit_test(without_a_store_the_next_loss_ends_the_job),
+        cmocka_unit_test(newcomers_wait_while_the_members_cannot_reach_the_store),
         cmocka_unit_test(a_kill_at_every_message_loses_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
