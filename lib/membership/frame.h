@@ -43,8 +43,12 @@ enum class FrameKind : uint8_t {
     kGoodbye,
     kExchange,
     kOffer, // lower rank: open a data connection and show this token (data_sockets.h)
+    // between the store of an elastic job and a worker (elastic/)
+    kAsk,         // worker: I want the next generation, and hold these commits
+    kGeneration,  // the next generation, to its members
+    kUnreachable, // worker: I cannot connect with these
 };
-inline constexpr FrameKind kLastFrameKind = FrameKind::kOffer;
+inline constexpr FrameKind kLastFrameKind = FrameKind::kUnreachable;
 
 struct ControlFrame {
     FrameKind kind = FrameKind::kHello;

@@ -115,7 +115,7 @@ std::optional<std::string> Called::challenge(Channel &channel, const ControlFram
     hello_.nonce = reader.bytes<sizeof(Digest)>();
     hello_.job = reader.text();
     other_byte_order_ = order == kOtherByteOrder;
-    const bool known_role = role >= static_cast<uint8_t>(Role::kJoin) && role <= static_cast<uint8_t>(Role::kData);
+    const bool known_role = role >= static_cast<uint8_t>(Role::kJoin) && role <= static_cast<uint8_t>(Role::kElastic);
     if (!reader.complete() || (order != kByteOrderMark && !other_byte_order_) || !known_role ||
         hello_.job.size() > kMostJobBytes)
         return std::nullopt;

@@ -24,7 +24,7 @@
 
 namespace mdist {
 
-enum class Role : uint8_t { kJoin = 1, kControl, kData };
+enum class Role : uint8_t { kJoin = 1, kControl, kData, kElastic };
 
 /// The rank that a caller names when it calls the store.
 inline constexpr uint32_t kStoreRank = UINT32_MAX;

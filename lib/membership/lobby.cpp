@@ -18,6 +18,11 @@ constexpr const char *kNoWorkersWords = "its first bytes are not those of a work
 Lobby::Lobby(World &world, std::string who, uint32_t rank, std::size_t most_body)
     : world_(world), who_(std::move(who)), rank_(rank), most_body_(most_body) {}
 
+void Lobby::answer_as(std::string who, uint32_t rank) {
+    who_ = std::move(who);
+    rank_ = rank;
+}
+
 void Lobby::open_for(std::string key, const SessionId &session) {
     key_ = std::move(key);
     session_ = session;

@@ -43,6 +43,8 @@ class Lobby {
 
     /// Sets how many workers may come.
     void expect(std::size_t workers) { workers_ = workers; }
+    /// Changes how it names this side, and the rank that callers must name.
+    void answer_as(std::string who, uint32_t rank);
     /// Lets in guests of this session from now on. Guests that come earlier may say HELLO and then wait.
     void open_for(std::string key, const SessionId &session);
     /// Closes all connections here. The lobby is not open until the next open_for().

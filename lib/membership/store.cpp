@@ -114,6 +114,12 @@ void Store::join(Guest guest) {
     const auto port = body.number<uint16_t>();
     const bool takes_datagrams = body.number<uint8_t>() != 0;
     const std::string agreement = body.text();
+    if (guest.hello.role == Role::kElastic)
+        return refuse(guest, Failure(MDIST_ERR_CONFIG, text("the worker at ", guest.host,
+                                                            " is configured for an elastic job, but the store serves "
+                                                            "one of fixed size. Set the same elastic.* keys on all "
+                                                            "workers"))
+                                 .reason("different_config"));
     if (!body.complete() || guest.hello.role != Role::kJoin) {
         world_.close(guest.connection);
         return;

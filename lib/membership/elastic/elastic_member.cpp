@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "membership/elastic/elastic_member.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "membership/credentials.h"
+#include "util/payload.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kMostFromElasticStore = 1024 * 1024; // an entry of a generation takes some 40 to 70 bytes
+constexpr uint64_t kOutagesOfStore = 4;                    // see Forming::watch
+
+} // namespace
+
+ElasticMember::ElasticMember(World &world, MembershipOptions options, WorkerId id, std::vector<Endpoint> store)
+    : world_(world),
+      options_(std::move(options)),
+      id_(id),
+      interval_ns_(std::clamp<uint64_t>(options_.heartbeat_timeout_ns / 10, 1'000'000, 1'000'000'000)),
+      lobby_(world, "a worker", 0, 64),
+      store_(world, [&] {
+          Dial dial = dial_store();
+          dial.to = std::move(store);
+          return dial;
+      }()) {}
+
+Dial ElasticMember::dial_store() {
+    Dial dial;
+    dial.who = text("the store at ", options_.store);
+    dial.hello = hello_of(options_, Role::kElastic, kStoreRank);
+    dial.key = store_key(options_.secret);
+    dial.most_payload = kMostFromElasticStore;
+    // The port stays the same when it connects again, since the others of the generation know it.
+    dial.make_body = [this](ConnectionId connection) {
+        if (!listens_) listens_ = world_.listen(connection);
+        return PayloadWriter()
+            .number(id_)
+            .number(generation_.number)
+            .number(listens_->port)
+            .number(static_cast<uint8_t>(listens_->takes_datagrams))
+            .text(options_.agreement)
+            .take();
+    };
+    return dial;
+}
+
+// ---- Connections
+
+void ElasticMember::accepted(ConnectionId connection, const std::string &host) {
+    lobby_.accepted(connection, host);
+}
+
+void ElasticMember::connected(ConnectionId connection) {
+    if (connection == store_.connection())
+        store_.connected();
+    else if (mesh_ && mesh_->has(connection))
+        mesh_->connected(connection);
+}
+
+std::size_t ElasticMember::wanted(ConnectionId connection) const {
+    if (lobby_.has(connection)) return lobby_.wanted(connection);
+    if (connection == store_.connection()) return store_.channel().reader.wanted();
+    if (mesh_ && mesh_->has(connection)) return mesh_->wanted(connection);
+    return peers_ ? peers_->wanted(connection) : 0;
+}
+
+void ElasticMember::received(ConnectionId connection, std::string_view bytes) {
+    if (ended_) return;
+    if (lobby_.has(connection)) {
+        auto guest = lobby_.received(connection, bytes);
+        if (!guest) return;
+        const Hello &hello = guest->hello;
+        const bool fits = mesh_ && hello.role == Role::kControl && hello.job == options_.job &&
+                          hello.size == options_.size && hello.rank > options_.rank && hello.rank < options_.size;
+        if (!fits) return world_.close(guest->connection);
+        mesh_->arrived(std::move(*guest));
+        report_if_meshed();
+    } else if (connection == store_.connection()) {
+        receive_from_store(bytes);
+    } else if (mesh_ && mesh_->has(connection)) {
+        mesh_->received(connection, bytes);
+        report_if_meshed();
+    } else if (peers_ && peers_->has(connection)) {
+        peers_->received(connection, bytes);
+    }
+}
+
+void ElasticMember::closed(ConnectionId connection, int error) {
+    if (ended_) return;
+    if (lobby_.has(connection)) {
+        lobby_.closed(connection);
+    } else if (connection == store_.connection()) {
+        if (store_.done()) return lose_store("the store has closed the connection");
+        store_.closed(error);
+    } else if (mesh_ && mesh_->has(connection)) {
+        mesh_->closed(connection, error);
+        reported_ = reported_ && mesh_->complete();
+    } else if (peers_ && peers_->has(connection)) {
+        peers_->closed(connection, error);
+    }
+}
+
+void ElasticMember::datagram(std::string_view bytes) {
+    if (peers_ && !ended_) peers_->heard_datagram(bytes);
+}
+
+// ---- The store
+
+bool ElasticMember::online() const {
+    return store_.done() && store_.connection() != 0;
+}
+
+void ElasticMember::receive_from_store(std::string_view bytes) {
+    if (!online()) {
+        try {
+            if (const auto frame = store_.received(bytes)) heard_store(*frame);
+        } catch (const Failure &failure) {
+            end(failure);
+        }
+        return;
+    }
+    FrameReader &reader = store_.channel().reader;
+    reader.feed(bytes);
+    if (const auto frame = reader.next())
+        heard_store(*frame);
+    else if (reader.fault() != FrameReader::Fault::kNone)
+        lose_store("the store sent bytes that do not follow this protocol");
+}
+
+void ElasticMember::heard_store(const ControlFrame &frame) {
+    heard_store_ns_ = world_.now_ns();
+    switch (frame.kind) {
+        case FrameKind::kWelcome:
+            next_heartbeat_ns_ = world_.now_ns() + interval_ns_;
+            world_.watch(store_.connection(),
+                         kOutagesOfStore * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutagesOfStore));
+            if (asking_) send_ask();
+            break;
+        case FrameKind::kHeartbeat:
+            newcomers_ = PayloadReader(frame.payload).number<uint32_t>();
+            break;
+        case FrameKind::kGeneration:
+            generation_came(frame.payload);
+            break;
+        case FrameKind::kGo:
+            if (asking_ && mesh_ && frame.session == next_.session) go();
+            break;
+        case FrameKind::kRefused: {
+            const auto failure = decode_failure(frame.payload);
+            end(failure ? *failure
+                        : Failure(MDIST_ERR_UNAUTHENTICATED, text("the store at ", options_.store, " refused")));
+            break;
+        }
+        default:
+            lose_store("the store sent an unexpected message");
+    }
+}
+
+void ElasticMember::send_to_store(FrameKind kind, const std::string &payload) {
+    if (online()) world_.send(store_.connection(), store_.channel().pack(kind, next_.session, payload));
+}
+
+void ElasticMember::send_ask() {
+    send_to_store(FrameKind::kAsk, encode(held_));
+}
+
+/// A generation that is being connected needs the store. It will write another one.
+void ElasticMember::lose_store(const std::string &problem) {
+    next_heartbeat_ns_ = UINT64_MAX;
+    if (asking_) leave_generation();
+    store_.retry(problem);
+}
+
+// ---- Generations
+
+void ElasticMember::ask(Holdings held, uint64_t deadline_ns) {
+    if (ended_) return;
+    if (peers_) peers_->leave();
+    peers_.reset();
+    leave_generation();
+    failure_.reset();
+    asking_ = true;
+    held_ = std::move(held);
+    deadline_ns_ = deadline_ns;
+    send_ask();
+}
+
+/// Closes the connections of the generation that was being connected.
+void ElasticMember::leave_generation() {
+    if (mesh_) mesh_->give_up();
+    mesh_.reset();
+    lobby_.shut();
+    reported_ = false;
+    stuck_ns_ = UINT64_MAX;
+}
+
+void ElasticMember::generation_came(const std::string &payload) {
+    auto next = decode_generation(payload);
+    const auto rank = next ? next->rank_of(id_) : std::nullopt;
+    if (!asking_ || !rank || next->number <= generation_.number)
+        return lose_store("the store sent a generation that this worker is not waiting for");
+    leave_generation();
+    next_ = std::move(*next);
+    options_.rank = *rank;
+    options_.size = static_cast<uint32_t>(next_.members.size());
+    mesh_ = std::make_unique<Mesh>(world_, options_, next_);
+    stuck_ns_ = world_.now_ns() + options_.heartbeat_timeout_ns;
+    lobby_.answer_as(text("worker ", *rank), *rank);
+    lobby_.expect(options_.size);
+    lobby_.open_for(peer_key(options_, next_.session), next_.session);
+    report_if_meshed();
+}
+
+void ElasticMember::report_if_meshed() {
+    if (!mesh_ || reported_ || !mesh_->complete()) return;
+    reported_ = true;
+    send_to_store(FrameKind::kMeshed, {});
+}
+
+void ElasticMember::report_if_stuck() {
+    if (!mesh_ || world_.now_ns() < stuck_ns_) return;
+    stuck_ns_ = UINT64_MAX;
+    PayloadWriter ranks;
+    for (const uint32_t rank : mesh_->missing()) ranks.number(rank);
+    if (!mesh_->complete()) send_to_store(FrameKind::kUnreachable, ranks.take());
+}
+
+/// All were connected when they said so. A connection that has ended since then is a loss like any other.
+void ElasticMember::go() {
+    generation_ = next_;
+    asking_ = false;
+    deadline_ns_ = stuck_ns_ = UINT64_MAX;
+    if (const auto rank = mesh_->unconnected()) {
+        const std::string who = worker_name(options_, {}, *rank);
+        failure_ = Failure(MDIST_ERR_PEER_LOST, text(who, " is lost: its connection has ended")).worker(*rank);
+        return leave_generation();
+    }
+    peers_ = std::make_unique<Peers>(world_, options_, mesh_->take());
+    mesh_.reset();
+}
+
+// ---- Ends
+
+void ElasticMember::end(Failure failure) {
+    ended_ = true;
+    asking_ = false;
+    failure_ = std::move(failure);
+    leave_generation();
+    if (peers_) {
+        peers_->fail(*failure_);
+        peers_->leave();
+        peers_.reset();
+    }
+    send_to_store(FrameKind::kGoodbye, {});
+    store_.give_up();
+}
+
+void ElasticMember::leave() {
+    if (ended_) return;
+    // The store must hear it before the other workers do: they end because of it, and may ask for a regroup.
+    ended_ = true;
+    asking_ = false;
+    send_to_store(FrameKind::kGoodbye, {});
+    store_.give_up();
+    leave_generation();
+    if (peers_) peers_->leave();
+}
+
+Failure ElasticMember::too_late() const {
+    const std::string limit = seconds_text(options_.join_timeout_ns);
+    const bool hears = online() && world_.now_ns() - heard_store_ns_ < options_.heartbeat_timeout_ns;
+    if (!hears)
+        return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached within ", limit,
+                                               ", so this worker cannot know whether the job goes on without it",
+                                               store_.problem().empty() ? "" : ": ", store_.problem()))
+            .reason("no_store");
+    return Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", limit, "; still waiting for ", awaited()));
+}
+
+std::string ElasticMember::awaited() const {
+    if (!online()) return text("the store at ", options_.store);
+    if (!mesh_) return "the store, until each worker of the last generation has asked for the next, or is lost";
+    const auto rank = mesh_->unconnected();
+    if (!rank) return "other workers, which are being connected with each other";
+    return text("worker ", *rank, ", with which there is no connection yet: ", mesh_->obstacle(*rank));
+}
+
+ElasticMember::State ElasticMember::state() const {
+    if (ended_) return State::kEnded;
+    if (asking_) return State::kAsking;
+    if (failure()) return State::kFailed;
+    return peers_ ? State::kReady : State::kIdle;
+}
+
+std::optional<Failure> ElasticMember::failure() const {
+    if (failure_) return failure_;
+    return peers_ ? peers_->failure() : std::nullopt;
+}
+
+// ---- Time
+
+void ElasticMember::tend_store(uint64_t now) {
+    store_.tick();
+    if (!online() || now < next_heartbeat_ns_) return;
+    const uint64_t late = now - next_heartbeat_ns_;
+    if (late > interval_ns_) heard_store_ns_ = std::min(now, heard_store_ns_ + late); // this process did not run
+    if (now - heard_store_ns_ >= options_.heartbeat_timeout_ns) return lose_store("the store has been silent");
+    send_to_store(FrameKind::kHeartbeat, {});
+    next_heartbeat_ns_ = now + interval_ns_;
+}
+
+void ElasticMember::tick() {
+    const uint64_t now = world_.now_ns();
+    lobby_.tick();
+    if (ended_) return;
+    tend_store(now);
+    if (mesh_) mesh_->tick();
+    report_if_stuck();
+    if (peers_) peers_->tick();
+    if (asking_ && now >= deadline_ns_) end(too_late());
+}
+
+uint64_t ElasticMember::next_tick_ns() const {
+    if (ended_) return lobby_.next_tick_ns();
+    uint64_t next =
+        std::min({lobby_.next_tick_ns(), store_.next_tick_ns(), next_heartbeat_ns_, stuck_ns_, deadline_ns_});
+    if (mesh_) next = std::min(next, mesh_->next_tick_ns());
+    if (peers_) next = std::min(next, peers_->next_tick_ns());
+    return next;
+}
+
+} // namespace mdist

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// ElasticMember: a worker's side of an elastic job, as a state machine.
+//
+//   ASKING --the store has written a generation; all of its members are connected--> READY
+//      ^                                                                               |
+//      '------ ask() ------ FAILED <---------- a worker is lost, or leaves ------------'
+//
+//   ENDED: turned away, too late, or left. Final.
+//
+// It keeps a connection with the store for its whole life, and sends heartbeats on it. While READY it does not need the
+// store: losing it matters only at the next regroup. Each generation has its own session, its own key and its own
+// connections, so whatever comes from an older one is dropped. One thread at a time, with the exceptions in peers.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "membership/dialer.h"
+#include "membership/elastic/generation.h"
+#include "membership/elastic/mesh.h"
+#include "membership/peers.h"
+
+namespace mdist {
+
+class ElasticMember final : public Machine {
+  public:
+    enum class State { kIdle, kAsking, kReady, kFailed, kEnded };
+
+    /// Uses of the options: store, job, secret, agreement and the timeouts. Rank and size come with each generation.
+    ElasticMember(World &world, MembershipOptions options, WorkerId id, std::vector<Endpoint> store);
+
+    void accepted(ConnectionId connection, const std::string &host) override;
+    void connected(ConnectionId connection) override;
+    std::size_t wanted(ConnectionId connection) const override;
+    void received(ConnectionId connection, std::string_view bytes) override;
+    void closed(ConnectionId connection, int error) override;
+    void datagram(std::string_view bytes) override;
+    void tick() override;
+    uint64_t next_tick_ns() const override;
+
+    /// Leaves the current generation, if any, and asks for the next. `held`: the commits that this worker has parts of.
+    /// It must not work in the generation any more. Not once ENDED.
+    void ask(Holdings held, uint64_t deadline_ns);
+
+    State state() const;
+    /// Why it is FAILED or ENDED.
+    std::optional<Failure> failure() const;
+    /// The generation that is or was READY last; number 0 before the first.
+    const Generation &generation() const { return generation_; }
+    uint32_t rank() const { return options_.rank; }
+    /// How many workers wait to enter, as the store said last.
+    uint32_t newcomers() const { return newcomers_; }
+    /// Describes in words whom it waits for, while ASKING.
+    std::string awaited() const;
+    /// Only while READY, or FAILED after it.
+    Peers &peers() { return *peers_; }
+    /// Leaves the job. The state is ENDED from then on.
+    void leave();
+
+  private:
+    Dial dial_store();
+    void receive_from_store(std::string_view bytes);
+    void heard_store(const ControlFrame &frame);
+    void lose_store(const std::string &problem);
+    void send_to_store(FrameKind kind, const std::string &payload);
+    void send_ask();
+    void generation_came(const std::string &payload);
+    void go();
+    void report_if_meshed();
+    void report_if_stuck();
+    void leave_generation();
+    void end(Failure failure);
+    bool online() const;
+    void tend_store(uint64_t now);
+    Failure too_late() const;
+
+    World &world_;
+    MembershipOptions options_;
+    WorkerId id_;
+    uint64_t interval_ns_;
+    std::optional<Endpoint> listens_; // from the first connection with the store on
+    Lobby lobby_;
+    Dialer store_;
+    uint64_t heard_store_ns_ = 0;
+    uint64_t next_heartbeat_ns_ = UINT64_MAX;
+    uint32_t newcomers_ = 0;
+    bool ended_ = false;
+
+    bool asking_ = false;
+    Holdings held_;
+    uint64_t deadline_ns_ = UINT64_MAX;
+    Generation next_;                // that is being connected
+    std::unique_ptr<Mesh> mesh_;     // of next_
+    bool reported_ = false;          // that all are connected
+    uint64_t stuck_ns_ = UINT64_MAX; // when to report those that cannot be connected
+
+    Generation generation_;
+    std::unique_ptr<Peers> peers_;   // of generation_
+    std::optional<Failure> failure_; // ended_, or the generation failed before there were peers
+};
+
+} // namespace mdist

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// ElasticStore: the store of an elastic job, as a state machine. It alone decides which generation comes next.
+//
+//   OPEN ----the round closes: a generation is written, and sent to its members----> MESHING
+//     ^                                                                                 |
+//     |---- a member is lost, or members cannot reach each other -----------------------|
+//     |                                                  all are connected: GO to all   v
+//     '---- a member asks for a regroup --------------------------------------------- READY
+//
+// Members are the workers of the newest generation. Other workers wait, as newcomers, and enter when a round closes.
+// A round closes when each member
+//   - has asked for a regroup, and its connection with the store lives, or
+//   - has ended: its launcher has reaped it, or it said goodbye, or
+//   - has been silent to the store for the heartbeat timeout.
+// At least one member must have asked. Whoever asks has stopped working in its generation. So no two generations can
+// make progress at a time, whatever members believe that the store cannot hear. If the members are too few, the round
+// stays open for `wait`, and then the job fails for good.
+//
+// Members send heartbeats to the store for as long as they live. A member whose connection breaks connects again. One
+// thread at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "membership/elastic/generation.h"
+#include "membership/lobby.h"
+
+namespace mdist {
+
+struct ElasticStoreOptions {
+    uint32_t replicas = 1; // of the job, for its whole life
+    uint32_t min_workers = 1;
+    uint32_t max_workers = 1; // at most `replicas`
+    uint64_t wait_ns = 0;
+    uint64_t heartbeat_timeout_ns = 0;
+    std::string job;
+    std::string secret;
+};
+
+class ElasticStore final : public Machine {
+  public:
+    enum class State { kOpen, kMeshing, kReady, kFailed };
+
+    ElasticStore(World &world, ElasticStoreOptions options);
+
+    void accepted(ConnectionId connection, const std::string &host) override;
+    void connected(ConnectionId) override {}
+    std::size_t wanted(ConnectionId connection) const override;
+    void received(ConnectionId connection, std::string_view bytes) override;
+    void closed(ConnectionId connection, int error) override;
+    void tick() override;
+    uint64_t next_tick_ns() const override;
+
+    /// The process of that worker has ended, says the launcher that reaped it.
+    void reaped(WorkerId id);
+    State state() const { return state_; }
+    /// The newest generation; number 0 before the first.
+    const Generation &generation() const { return generation_; }
+    /// Why the job has failed for good.
+    const std::optional<Failure> &failure() const { return failure_; }
+    /// "generation 3: 4 workers, 1 waiting"
+    std::string progress() const;
+
+  private:
+    /// A worker that has proved itself, for as long as its connection lives.
+    struct Worker {
+        WorkerId id;
+        Endpoint listens;
+        std::string agreement;
+        Channel channel;
+        bool asked = false;
+        Holdings held = {};
+        bool meshed = false;
+        bool reported = false; // meshed, or unable to
+        std::set<uint32_t> unreachable = {};
+    };
+    /// What a round that is open amounts to.
+    struct Tally {
+        std::vector<ConnectionId> survivors; // members that have asked, by rank
+        std::vector<ConnectionId> newcomers; // in the order they came
+        bool all_settled = true;             // each member has asked, ended, or been silent for too long
+        bool all_ended = true;               // each member has ended
+    };
+
+    void join(Guest guest);
+    std::optional<Failure> objection(const Guest &guest, WorkerId id, uint32_t believed, const std::string &text) const;
+    void refuse(ConnectionId connection, Channel &channel, const Failure &failure);
+    void heard(ConnectionId connection, Worker &worker, const ControlFrame &frame);
+    void asked(Worker &worker, const std::string &payload);
+    void meshed(Worker &worker, const ControlFrame &frame);
+    void ended(ConnectionId connection);
+    void lost(ConnectionId connection);
+    void look();
+    void look_at_mesh();
+    Tally tally() const;
+    bool is_silent(WorkerId id) const;
+    bool had_wait(bool short_of_workers);
+    void close_round(const Tally &tally);
+    void send_away_former_members(const Generation &former);
+    bool drop_unreachable();
+    void fail(const Failure &failure);
+    void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);
+    void add_time_slept();
+    std::map<ConnectionId, Worker>::iterator find(WorkerId id);
+    std::map<ConnectionId, Worker>::const_iterator find(WorkerId id) const;
+
+    World &world_;
+    ElasticStoreOptions options_;
+    uint64_t interval_ns_;
+    State state_ = State::kOpen;
+    Generation generation_;
+    Lobby lobby_;
+    std::map<ConnectionId, Worker> workers_; // in the order they came
+    std::map<WorkerId, uint64_t> heard_ns_;  // of the members, and of all that are connected
+    std::set<WorkerId> ended_;               // members that are proven to have ended
+    bool has_commit_ = false;                // some worker has marked a commit
+    std::optional<uint64_t> waits_since_ns_; // for enough workers
+    std::optional<Failure> failure_;
+    uint64_t next_ns_;
+};
+
+} // namespace mdist

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "membership/elastic/generation.h"
+
+#include "util/payload.h"
+
+namespace mdist {
+namespace {
+
+constexpr uint32_t kMostRanges = 65536; // of one worker in one commit
+
+void write_commit(PayloadWriter &out, const CommitId &id) {
+    out.number(id.number).number(id.generation);
+}
+
+CommitId read_commit(PayloadReader &in) {
+    CommitId id;
+    id.number = in.number<uint64_t>();
+    id.generation = in.number<uint32_t>();
+    return id;
+}
+
+ReplicaRange read_range(PayloadReader &in) {
+    ReplicaRange range;
+    range.first = in.number<uint32_t>();
+    range.last = in.number<uint32_t>();
+    return range;
+}
+
+} // namespace
+
+std::optional<uint32_t> Generation::rank_of(WorkerId id) const {
+    for (uint32_t rank = 0; rank < members.size(); ++rank)
+        if (members[rank].id == id) return rank;
+    return std::nullopt;
+}
+
+std::string encode(const Generation &generation) {
+    PayloadWriter out;
+    out.number(generation.number).bytes(generation.session).bytes(generation.pulse);
+    out.number(static_cast<uint8_t>(generation.resume.has_value()));
+    write_commit(out, generation.resume.value_or(CommitId{}));
+    out.number(static_cast<uint32_t>(generation.members.size()));
+    for (const Generation::Member &member : generation.members)
+        out.number(member.id)
+            .text(member.listens.host)
+            .number(member.listens.port)
+            .number(static_cast<uint8_t>(member.listens.takes_datagrams))
+            .number(member.replicas.first)
+            .number(member.replicas.last);
+    return out.take();
+}
+
+std::optional<Generation> decode_generation(std::string_view bytes) {
+    PayloadReader in(bytes);
+    Generation generation;
+    generation.number = in.number<uint32_t>();
+    generation.session = in.bytes<sizeof(SessionId)>();
+    generation.pulse = in.bytes<sizeof(Digest)>();
+    const bool resumes = in.number<uint8_t>() != 0;
+    const CommitId id = read_commit(in);
+    if (resumes) generation.resume = id;
+    const auto count = in.number<uint32_t>();
+    if (in.bad() || count > kMostElasticWorkers) return std::nullopt;
+    for (uint32_t rank = 0; rank < count && !in.bad(); ++rank) {
+        Generation::Member member;
+        member.id = in.number<uint64_t>();
+        member.listens.host = in.text();
+        member.listens.port = in.number<uint16_t>();
+        member.listens.takes_datagrams = in.number<uint8_t>() != 0;
+        member.replicas = read_range(in);
+        generation.members.push_back(std::move(member));
+    }
+    if (!in.complete()) return std::nullopt;
+    return generation;
+}
+
+std::string encode(const Holdings &held) {
+    PayloadWriter out;
+    out.number(static_cast<uint32_t>(held.size()));
+    for (const HeldCommit &commit : held) {
+        write_commit(out, commit.id);
+        out.number(static_cast<uint8_t>(commit.marked)).number(static_cast<uint32_t>(commit.whole.size()));
+        for (const ReplicaRange &range : commit.whole) out.number(range.first).number(range.last);
+    }
+    return out.take();
+}
+
+std::optional<Holdings> decode_holdings(std::string_view bytes) {
+    PayloadReader in(bytes);
+    Holdings held;
+    const auto count = in.number<uint32_t>();
+    if (in.bad() || count > kMostHeldCommits) return std::nullopt;
+    for (uint32_t i = 0; i < count && !in.bad(); ++i) {
+        HeldCommit commit;
+        commit.id = read_commit(in);
+        commit.marked = in.number<uint8_t>() != 0;
+        const auto ranges = in.number<uint32_t>();
+        if (in.bad() || ranges > kMostRanges) return std::nullopt;
+        for (uint32_t r = 0; r < ranges && !in.bad(); ++r) commit.whole.push_back(read_range(in));
+        held.push_back(std::move(commit));
+    }
+    if (!in.complete()) return std::nullopt;
+    return held;
+}
+
+} // namespace mdist

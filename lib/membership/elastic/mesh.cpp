@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "membership/elastic/mesh.h"
+
+#include <algorithm>
+
+#include "membership/credentials.h"
+#include "membership/dial_waves.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kMostFromMeshed = kMostBlobBytes + 64;
+constexpr std::size_t kMostEarlyFrames = 16; // of a peer that got GO before this worker did
+constexpr uint64_t kOutagesOfMesh = 4;       // see Forming::watch
+
+} // namespace
+
+Mesh::Mesh(World &world, const MembershipOptions &options, const Generation &generation)
+    : world_(world), options_(options), key_(peer_key(options, generation.session)) {
+    formed_.session = generation.session;
+    formed_.pulse = generation.pulse;
+    for (const Generation::Member &member : generation.members) formed_.roster.push_back(member.listens);
+    formed_.peers.resize(generation.members.size());
+    for (uint32_t rank = 0; rank < options_.rank; ++rank) dial(rank);
+}
+
+void Mesh::dial(uint32_t rank) {
+    Dial dial;
+    dial.to = {formed_.roster[rank]};
+    dial.who = worker_name(options_, formed_.roster, rank);
+    dial.hello = hello_of(options_, Role::kControl, rank);
+    dial.session = formed_.session;
+    dial.key = key_;
+    dial.most_payload = kMostFromMeshed;
+    dialers_.emplace(rank, Dialer(world_, std::move(dial)));
+}
+
+Dialer *Mesh::dialer_of(ConnectionId connection) {
+    for (auto &[rank, dialer] : dialers_)
+        if (dialer.connection() == connection) return &dialer;
+    return nullptr;
+}
+
+std::optional<uint32_t> Mesh::peer_of(ConnectionId connection) const {
+    for (uint32_t rank = 0; rank < formed_.peers.size(); ++rank)
+        if (formed_.peers[rank].connection == connection) return rank;
+    return std::nullopt;
+}
+
+bool Mesh::has(ConnectionId connection) const {
+    return connection != 0 &&
+           (const_cast<Mesh *>(this)->dialer_of(connection) != nullptr || peer_of(connection).has_value());
+}
+
+std::size_t Mesh::wanted(ConnectionId connection) const {
+    if (const Dialer *dialer = const_cast<Mesh *>(this)->dialer_of(connection))
+        return dialer->channel().reader.wanted();
+    const auto rank = peer_of(connection);
+    return rank ? formed_.peers[*rank].channel->reader.wanted() : 0;
+}
+
+void Mesh::connected(ConnectionId connection) {
+    if (Dialer *dialer = dialer_of(connection)) dialer->connected();
+}
+
+void Mesh::received(ConnectionId connection, std::string_view bytes) {
+    if (const auto rank = peer_of(connection)) return receive_peer(*rank, bytes);
+    for (auto &[rank, dialer] : dialers_) {
+        if (dialer.connection() != connection) continue;
+        try {
+            if (const auto frame = dialer.received(bytes)) heard_dialed(rank, *frame);
+        } catch (const Failure &) {
+            // Another process may listen there now. The dialer keeps the message and tries again.
+        }
+        return;
+    }
+}
+
+void Mesh::heard_dialed(uint32_t rank, const ControlFrame &frame) {
+    Dialer &dialer = dialers_.at(rank);
+    if (frame.kind != FrameKind::kWelcome || frame.session != formed_.session) {
+        const auto failure = frame.kind == FrameKind::kRefused ? decode_failure(frame.payload) : std::nullopt;
+        return dialer.retry(failure ? failure->message() : "it does not know this session");
+    }
+    const ConnectionId connection = dialer.connection();
+    Channel channel = std::move(dialer.channel());
+    dialers_.erase(rank);
+    accept(rank, connection, std::move(channel));
+}
+
+void Mesh::arrived(Guest guest) {
+    const uint32_t rank = guest.hello.rank;
+    if (formed_.peers[rank].connection != 0) world_.close(formed_.peers[rank].connection); // it ended there, not here
+    guest.channel.reader.set_most_payload(kMostFromMeshed);
+    world_.send(guest.connection, guest.channel.pack(FrameKind::kWelcome, formed_.session, {}));
+    accept(rank, guest.connection, std::move(guest.channel));
+}
+
+void Mesh::accept(uint32_t rank, ConnectionId connection, Channel channel) {
+    Peer peer;
+    peer.connection = connection;
+    peer.channel = std::move(channel);
+    formed_.peers[rank] = std::move(peer);
+    world_.watch(connection, kOutagesOfMesh * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutagesOfMesh));
+}
+
+/// Keeps what a peer says before this worker is told GO, but of its heartbeats only the last.
+void Mesh::receive_peer(uint32_t rank, std::string_view bytes) {
+    Peer &peer = formed_.peers[rank];
+    peer.channel->reader.feed(bytes);
+    bool broken = false;
+    if (auto frame = peer.channel->reader.next()) {
+        if (frame->kind == FrameKind::kHeartbeat)
+            std::erase_if(peer.early, [](const ControlFrame &old) { return old.kind == FrameKind::kHeartbeat; });
+        peer.early.push_back(std::move(*frame));
+        broken = peer.early.size() > kMostEarlyFrames;
+    } else {
+        broken = peer.channel->reader.fault() != FrameReader::Fault::kNone;
+    }
+    if (!broken) return;
+    world_.close(peer.connection);
+    lose(rank);
+}
+
+void Mesh::closed(ConnectionId connection, int error) {
+    if (Dialer *dialer = dialer_of(connection))
+        dialer->closed(error);
+    else if (const auto rank = peer_of(connection))
+        lose(*rank);
+}
+
+void Mesh::lose(uint32_t rank) {
+    formed_.peers[rank] = Peer();
+    if (rank < options_.rank) dial(rank);
+}
+
+void Mesh::tick() {
+    tick_in_waves(dialers_);
+}
+
+uint64_t Mesh::next_tick_ns() const {
+    return next_tick_in_waves(dialers_);
+}
+
+std::vector<uint32_t> Mesh::missing() const {
+    std::vector<uint32_t> ranks;
+    for (uint32_t rank = 0; rank < formed_.peers.size(); ++rank)
+        if (rank != options_.rank && formed_.peers[rank].connection == 0) ranks.push_back(rank);
+    return ranks;
+}
+
+std::optional<uint32_t> Mesh::unconnected() const {
+    const std::vector<uint32_t> ranks = missing();
+    return ranks.empty() ? std::nullopt : std::optional(ranks.front());
+}
+
+std::string Mesh::obstacle(uint32_t rank) const {
+    const auto dialer = dialers_.find(rank);
+    if (dialer == dialers_.end()) return "it has not connected to this worker";
+    const std::string &problem = dialer->second.problem();
+    return problem.empty() ? "it has not answered yet" : problem;
+}
+
+void Mesh::give_up() {
+    for (auto &[rank, dialer] : dialers_) dialer.give_up();
+    dialers_.clear();
+    for (const Peer &peer : formed_.peers)
+        if (peer.connection != 0) world_.close(peer.connection);
+    formed_ = Formed();
+}
+
+} // namespace mdist

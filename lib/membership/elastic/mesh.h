@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mesh: connects a worker with all others of its generation. The higher rank connects to the lower. A connection that
+// ends is made again. Pure state; one thread at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "membership/dialer.h"
+#include "membership/elastic/generation.h"
+#include "membership/forming.h"
+#include "membership/lobby.h"
+#include "membership/options.h"
+
+namespace mdist {
+
+class Mesh {
+  public:
+    /// `options`: with this worker's rank in the generation and its size; must outlive the mesh.
+    Mesh(World &world, const MembershipOptions &options, const Generation &generation);
+
+    bool has(ConnectionId connection) const;
+    std::size_t wanted(ConnectionId connection) const;
+    void connected(ConnectionId connection);
+    void received(ConnectionId connection, std::string_view bytes);
+    void closed(ConnectionId connection, int error);
+    /// A higher rank of this session has connected.
+    void arrived(Guest guest);
+    void tick();
+    uint64_t next_tick_ns() const;
+
+    bool complete() const { return !unconnected(); }
+    /// The ranks without a connection to this worker.
+    std::vector<uint32_t> missing() const;
+    /// The lowest of them, if any, and why there is no connection.
+    std::optional<uint32_t> unconnected() const;
+    std::string obstacle(uint32_t rank) const;
+    /// Hands over the connections. Only once complete.
+    Formed take() { return std::move(formed_); }
+    /// Closes all connections.
+    void give_up();
+
+  private:
+    void dial(uint32_t rank);
+    Dialer *dialer_of(ConnectionId connection);
+    std::optional<uint32_t> peer_of(ConnectionId connection) const;
+    void heard_dialed(uint32_t rank, const ControlFrame &frame);
+    void receive_peer(uint32_t rank, std::string_view bytes);
+    void accept(uint32_t rank, ConnectionId connection, Channel channel);
+    void lose(uint32_t rank);
+
+    World &world_;
+    const MembershipOptions &options_;
+    std::string key_;
+    std::map<uint32_t, Dialer> dialers_; // to lower ranks, until they are peers
+    Formed formed_;
+};
+
+} // namespace mdist

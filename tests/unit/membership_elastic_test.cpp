@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions of a regroup, and the store of an elastic job, one event at a time. tests/sim runs the whole protocol.
+#include "membership_support.h"
+
+#include "membership/elastic/decide.h"
+#include "membership/elastic/elastic_store.h"
+#include "membership/store.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <random>
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// ---- Decisions
+
+void replicas_are_dealt_in_order_and_evenly(void **) {
+    for (uint32_t replicas = 1; replicas <= 70; ++replicas)
+        for (uint32_t workers = 1; workers <= replicas; ++workers) {
+            const auto spans = deal_replicas(replicas, workers);
+            assert_int_equal(spans.size(), workers);
+            uint32_t next = 0, before = UINT32_MAX;
+            for (const ReplicaRange &span : spans) {
+                assert_int_equal(span.first, next);
+                const uint32_t count = span.last - span.first;
+                assert_true(count == replicas / workers || count == replicas / workers + 1);
+                assert_true(count <= before); // lower ranks have more
+                next = span.last;
+                before = count;
+            }
+            assert_int_equal(next, replicas);
+        }
+}
+
+HeldCommit held(uint64_t number, bool marked, std::vector<ReplicaRange> whole) {
+    return {{number, 1}, marked, std::move(whole)};
+}
+
+void the_newest_marked_and_whole_commit_is_taken(void **) {
+    // Worker 0 has marked commit 5, and holds the part of replica 1 for a worker that is lost.
+    const Recovery both = recover(
+        {{held(4, true, {{0, 2}}), held(5, true, {{0, 2}})}, {held(4, true, {{2, 3}}), held(5, false, {{2, 3}})}}, 3);
+    assert_int_equal(both.resume->number, 5);
+    // Nobody that is left has marked commit 5.
+    const Recovery unmarked =
+        recover({{held(4, true, {{0, 2}}), held(5, false, {{0, 3}})}, {held(4, true, {{1, 3}})}}, 3);
+    assert_int_equal(unmarked.resume->number, 4);
+    // A part of commit 5 is lost, but not of commit 4.
+    const Recovery torn = recover({{held(4, true, {{0, 3}}), held(5, true, {{0, 2}})}}, 3);
+    assert_int_equal(torn.resume->number, 4);
+}
+
+void a_loss_names_the_replicas(void **) {
+    const Recovery lost = recover({{held(4, true, {{0, 1}}), held(5, true, {{0, 2}, {5, 6}})}}, 6);
+    assert_false(lost.resume.has_value());
+    assert_true(lost.lost == std::vector<uint32_t>({2, 3, 4}));
+    assert_true(recover({{}, {}}, 6).lost.empty());
+}
+
+void commits_of_two_generations_do_not_mix(void **) {
+    const Holdings a = {{{5, 1}, true, {{0, 1}}}}, b = {{{5, 2}, true, {{1, 2}}}};
+    assert_false(recover({a, b}, 2).resume.has_value());
+}
+
+void the_one_with_fewer_good_links_goes(void **) {
+    assert_true(choose_dropped({{}, {}, {}}).empty());
+    // 1 lacks links with 0 and 2, which each lack one.
+    assert_true(choose_dropped({{1}, {}, {1}, {}}) == std::set<uint32_t>({1}));
+    // Both lack one: the higher rank goes, whoever of the two has reported it.
+    assert_true(choose_dropped({{}, {2}, {}}) == std::set<uint32_t>({2}));
+    assert_true(choose_dropped({{}, {}, {1}}) == std::set<uint32_t>({2}));
+    // Halves of two and three: the smaller one goes.
+    assert_true(choose_dropped({{2, 3, 4}, {2, 3, 4}, {}, {}, {}}) == std::set<uint32_t>({0, 1}));
+    // Reports about oneself, or about ranks that do not exist, count for nothing.
+    assert_true(choose_dropped({{0, 9}, {}}).empty());
+}
+
+void those_that_are_left_reach_each_other(void **) {
+    std::mt19937_64 random(21);
+    for (int round = 0; round < 2000; ++round) {
+        const auto size = static_cast<uint32_t>(1 + random() % 12);
+        const uint64_t density = random() % 8;
+        std::vector<std::set<uint32_t>> unreachable(size);
+        for (auto &of : unreachable)
+            for (uint32_t other = 0; other < size; ++other)
+                if (random() % 10 < density) of.insert(other);
+        const auto dropped = choose_dropped(unreachable);
+        assert_true(dropped.size() < size);
+        for (uint32_t a = 0; a < size; ++a)
+            for (uint32_t b = 0; b < size; ++b)
+                if (a != b && dropped.count(a) == 0 && dropped.count(b) == 0)
+                    assert_int_equal(unreachable[a].count(b), 0);
+    }
+}
+
+void a_generation_is_read_as_it_was_written_or_not_at_all(void **) {
+    Generation generation;
+    generation.number = 7;
+    generation.session[3] = 9;
+    generation.pulse[31] = 4;
+    generation.resume = CommitId{12, 6};
+    generation.members = {{11, {"10.0.0.1", 5000, true}, {0, 3}}, {12, {"::1", 5001, false}, {3, 5}}};
+    const std::string bytes = encode(generation);
+    const auto read = decode_generation(bytes);
+    assert_true(read.has_value());
+    assert_true(encode(*read) == bytes);
+    assert_int_equal(*read->rank_of(12), 1);
+    assert_false(read->rank_of(13).has_value());
+    const Holdings holdings = {held(3, true, {{0, 4}, {6, 7}}), held(4, false, {})};
+    const std::string said = encode(holdings);
+    assert_true(encode(*decode_holdings(said)) == said);
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        assert_false(decode_generation(std::string_view(bytes).substr(0, size)).has_value());
+    for (std::size_t size = 0; size < said.size(); ++size)
+        assert_false(decode_holdings(std::string_view(said).substr(0, size)).has_value());
+    const std::string many = PayloadWriter().number(UINT32_MAX).take();
+    assert_false(decode_holdings(many).has_value());
+}
+
+// ---- The store
+
+struct Scene {
+    explicit Scene(uint32_t min, uint32_t max)
+        : store(world, ElasticStoreOptions{max, min, max, 5 * kSecond, 10 * kSecond, "job", ""}) {}
+
+    Visitor join(WorkerId id, uint32_t believed = 0, const std::string &agreement = "a = 1\n",
+                 Role role = Role::kElastic) {
+        const ConnectionId connection = ++last;
+        store.accepted(connection, text("10.0.0.", id));
+        Visitor guest{world, store, connection};
+        Hello hello;
+        hello.role = role;
+        hello.job = job;
+        Caller caller(hello, SessionId{}, "");
+        guest.say(caller.hello(guest.channel));
+        guest.listen();
+        const std::string body = PayloadWriter()
+                                     .number(id)
+                                     .number(believed)
+                                     .number(uint16_t{5000})
+                                     .number(uint8_t{1})
+                                     .text(agreement)
+                                     .take();
+        guest.say(caller.answer(guest.channel, guest.heard.back(), body, "it"));
+        guest.listen();
+        return guest;
+    }
+    static void ask(Visitor &worker, const Holdings &held = {}) {
+        worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(held)));
+    }
+    void say(Visitor &worker, FrameKind kind, const std::string &payload = {}) {
+        worker.say(worker.channel.pack(kind, store.generation().session, payload));
+    }
+    /// Time passes, in which these are heard.
+    void pass(uint64_t ns, std::vector<Visitor *> heard = {}) {
+        for (const uint64_t end = world.now + ns; world.now < end;) {
+            world.now += kSecond / 2;
+            for (Visitor *worker : heard) say(*worker, FrameKind::kHeartbeat);
+            store.tick();
+        }
+    }
+    static Failure refusal(Visitor &worker) {
+        assert_int_equal(worker.last(), FrameKind::kRefused);
+        return *decode_failure(worker.heard.back().payload);
+    }
+
+    FakeWorld world;
+    std::string job = "job";
+    ConnectionId last = 0;
+    ElasticStore store;
+};
+
+void a_generation_starts_when_all_are_there_and_connected(void **) {
+    Scene scene(1, 2);
+    Visitor a = scene.join(7), b = scene.join(8);
+    Scene::ask(a);
+    assert_int_equal(a.last(), FrameKind::kWelcome);
+    Scene::ask(b);
+    assert_int_equal(a.last(), FrameKind::kGeneration);
+    assert_int_equal(b.last(), FrameKind::kGeneration);
+    assert_int_equal(decode_generation(b.heard.back().payload)->number, 1);
+    scene.say(a, FrameKind::kMeshed);
+    assert_int_equal(a.last(), FrameKind::kGeneration);
+    scene.say(b, FrameKind::kMeshed);
+    assert_int_equal(a.last(), FrameKind::kGo);
+    assert_int_equal(b.last(), FrameKind::kGo);
+}
+
+/// Two workers of generation 1 that work.
+struct Working : Scene {
+    Working(uint32_t min, uint32_t max) : Scene(min, max), a(join(1)), b(join(2)) {
+        ask(a);
+        ask(b);
+        pass(6 * kSecond, {&a, &b});
+        say(a, FrameKind::kMeshed);
+        say(b, FrameKind::kMeshed);
+        assert_int_equal(store.state(), ElasticStore::State::kReady);
+    }
+    Visitor a, b;
+};
+
+void a_round_waits_for_a_member_that_is_heard_until_it_is_silent(void **) {
+    Working scene(1, 3);
+    Scene::ask(scene.a);
+    scene.pass(60 * kSecond, {&scene.a, &scene.b});
+    assert_int_equal(scene.store.generation().number, 1); // b lives, and has not asked
+    scene.pass(9 * kSecond, {&scene.a});
+    assert_int_equal(scene.store.generation().number, 1);
+    scene.pass(2 * kSecond, {&scene.a});
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_string_equal(Scene::refusal(scene.b).reason().c_str(), "old_generation");
+    Visitor again = scene.join(2, 1);
+    assert_string_equal(Scene::refusal(again).reason().c_str(), "old_generation");
+    Visitor anew = scene.join(2);
+    assert_int_equal(anew.last(), FrameKind::kWelcome);
+}
+
+void a_member_that_was_reaped_is_not_waited_for(void **) {
+    Working scene(1, 2);
+    Scene::ask(scene.a);
+    scene.store.reaped(2);
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 1);
+}
+
+void newcomers_cannot_go_on_without_a_member(void **) {
+    Working scene(1, 4);
+    Visitor c = scene.join(3), d = scene.join(4);
+    Scene::ask(c);
+    Scene::ask(d);
+    scene.pass(300 * kSecond, {&c, &d}); // nobody hears of a and b, but they may hear each other
+    assert_int_equal(scene.store.generation().number, 1);
+    Visitor a = scene.join(1, 1);
+    Scene::ask(a);
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 3);
+    assert_int_equal(scene.store.generation().members[0].id, 1); // survivors come first
+}
+
+void too_few_workers_fail_after_the_wait(void **) {
+    Working scene(2, 2);
+    Scene::ask(scene.a);
+    scene.store.reaped(2);
+    scene.pass(4 * kSecond, {&scene.a});
+    assert_int_equal(scene.store.state(), ElasticStore::State::kOpen);
+    scene.pass(2 * kSecond, {&scene.a});
+    assert_string_equal(Scene::refusal(scene.a).reason().c_str(), "too_few_workers");
+    Visitor late = scene.join(3);
+    assert_string_equal(Scene::refusal(late).reason().c_str(), "too_few_workers");
+}
+
+void a_newcomer_fills_the_place_in_time(void **) {
+    Working scene(2, 2);
+    Scene::ask(scene.a);
+    scene.store.reaped(2);
+    scene.pass(4 * kSecond, {&scene.a});
+    Visitor c = scene.join(3);
+    Scene::ask(c);
+    assert_int_equal(scene.store.generation().number, 2);
+}
+
+void a_commit_that_is_lost_fails_the_job(void **) {
+    Working scene(1, 2);
+    scene.store.reaped(2);
+    Scene::ask(scene.a, {held(3, true, {{0, 1}})});
+    const Failure failure = Scene::refusal(scene.a);
+    assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
+    assert_string_equal(failure.reason().c_str(), "replica_lost");
+    assert_non_null(strstr(failure.message().c_str(), "replicas 1."));
+}
+
+void those_that_cannot_connect_are_dropped(void **) {
+    Scene scene(1, 3);
+    Visitor a = scene.join(1), b = scene.join(2), c = scene.join(3);
+    for (Visitor *one : {&a, &b, &c}) Scene::ask(*one);
+    scene.say(a, FrameKind::kMeshed);
+    scene.say(b, FrameKind::kUnreachable, PayloadWriter().number(uint32_t{2}).take());
+    assert_int_equal(scene.store.generation().number, 1);
+    scene.say(c, FrameKind::kUnreachable, PayloadWriter().number(uint32_t{1}).take());
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "unreachable");
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(b.last(), FrameKind::kGeneration);
+}
+
+void strangers_to_the_job_are_turned_away_in_words(void **) {
+    Scene scene(1, 2);
+    Visitor a = scene.join(1);
+    Visitor other = scene.join(2, 0, "a = 2\n");
+    assert_non_null(strstr(Scene::refusal(other).message().c_str(), "a = 2"));
+    Visitor fixed = scene.join(3, 0, "a = 1\n", Role::kJoin);
+    assert_non_null(strstr(Scene::refusal(fixed).message().c_str(), "fixed size"));
+    scene.job = "another";
+    Visitor lost = scene.join(4);
+    assert_string_equal(Scene::refusal(lost).reason().c_str(), "different_job");
+    assert_int_equal(scene.world.closed.count(a.id), 0);
+}
+
+void a_store_that_was_stopped_blames_nobody(void **) {
+    Working scene(1, 3);
+    Scene::ask(scene.a);
+    scene.world.now += 100 * kSecond; // the store did not run
+    scene.store.tick();
+    assert_int_equal(scene.store.generation().number, 1);
+    scene.pass(5 * kSecond, {&scene.a, &scene.b});
+    Scene::ask(scene.b);
+    assert_int_equal(scene.store.generation().members.size(), 2);
+}
+
+void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
+    FakeWorld world;
+    Store store(world, StoreOptions{2, 0, "job", ""});
+    store.accepted(1, "10.0.0.1");
+    Visitor guest{world, store, 1};
+    Hello hello;
+    hello.role = Role::kElastic;
+    hello.job = "job";
+    Caller caller(hello, SessionId{}, "");
+    guest.say(caller.hello(guest.channel));
+    guest.listen();
+    guest.say(caller.answer(guest.channel, guest.heard.back(), "", "it"));
+    assert_string_equal(Scene::refusal(guest).reason().c_str(), "different_config");
+}
+
+} // namespace
+
+int main() {
+    log::set_level(MDIST_LOG_OFF);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(replicas_are_dealt_in_order_and_evenly),
+        cmocka_unit_test(the_newest_marked_and_whole_commit_is_taken),
+        cmocka_unit_test(a_loss_names_the_replicas),
+        cmocka_unit_test(commits_of_two_generations_do_not_mix),
+        cmocka_unit_test(the_one_with_fewer_good_links_goes),
+        cmocka_unit_test(those_that_are_left_reach_each_other),
+        cmocka_unit_test(a_generation_is_read_as_it_was_written_or_not_at_all),
+        cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
+        cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),
+        cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),
+        cmocka_unit_test(newcomers_cannot_go_on_without_a_member),
+        cmocka_unit_test(too_few_workers_fail_after_the_wait),
+        cmocka_unit_test(a_newcomer_fills_the_place_in_time),
+        cmocka_unit_test(a_commit_that_is_lost_fails_the_job),
+        cmocka_unit_test(those_that_cannot_connect_are_dropped),
+        cmocka_unit_test(strangers_to_the_job_are_turned_away_in_words),
+        cmocka_unit_test(a_store_that_was_stopped_blames_nobody),
+        cmocka_unit_test(a_store_of_fixed_size_turns_elastic_workers_away),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
