@@ -13,11 +13,11 @@
  *     for (int i = 0; i < 3; ++i) mdist_call_run(replica, call, NULL);
  *     assert(x == 8);
  *
- * - The buffers are checked once, when the call is created. In languages that make a mdist_buffer_t from an array of
- *   their own, that is done once, too.
- * - A call belongs to one local replica. It may run in any of its steps. It reads and writes what lies in the buffers
- *   when it runs.
- * - It takes part like the collective that it describes, and may meet that one on other replicas.
+ * - The library checks the buffers once, when you create the call. A binding that makes a mdist_buffer_t from an array
+ *   of its language does that only once, too.
+ * - A call belongs to one local replica, and may run in any of that replica's steps. It reads and writes the memory of
+ *   the buffers each time it runs.
+ * - It counts as the collective that it describes: other replicas may call that collective directly.
  * - The memory of the buffers must stay until the call is destroyed.
  */
 #ifndef MDIST_CALL_H
@@ -46,7 +46,7 @@ typedef enum mdist_call_kind {
     MDIST_CALL_PIN_INT32        = -0x7fffffff - 1
 } mdist_call_kind_t;
 
-/** The arguments of a collective. The library copies all arrays. What the collective does not take is 0 or NULL. */
+/** The arguments of a collective. The library copies all arrays. Set fields that the collective does not use to 0. */
 typedef struct mdist_call_description {
     uint32_t struct_size;         /* sizeof(mdist_call_description_t) as you were compiled */
     int32_t kind;                 /* mdist_call_kind_t */
@@ -60,7 +60,7 @@ typedef struct mdist_call_description {
 } mdist_call_description_t;
 
 /**
- * Checks and keeps a call of a local replica.
+ * Creates a call of a local replica, and checks its arguments.
  *
  * It fails as the collective would before it waits for others.
  * @param options  for every run of the call
@@ -87,7 +87,7 @@ MDIST_API mdist_status_t mdist_call_start(mdist_replica_t *replica, mdist_call_t
 /**
  * Frees a call. NULL is ignored.
  *
- * Operations that it has started go on.
+ * Operations that it has started continue.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API void mdist_call_destroy(mdist_call_t *call);

@@ -136,10 +136,13 @@ MDIST_API mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_
 /**
  * All-to-all with parts of any lengths (MPI: Alltoallv); part j of replica i becomes part i of replica j.
  *
- * The parts of a buffer lie end to end, in the order of the replicas; some may be empty. Each replica says how long its
- * own parts are, on both sides. If a replica gives another a part of another length than that one takes, the call is
- * MDIST_ERR_MISMATCH on all replicas, and the message names both and their numbers. If you do not know what the others
- * will give, tell each other first: with mdist_all_to_all, of one uint64 for each replica. It does not work in place.
+ * - The parts of a buffer lie end to end, in the order of the replicas. Some may be empty.
+ * - Each replica says how long its own parts are, both those that it sends and those that it receives.
+ * - If sender and receiver of a part give different lengths, the call is MDIST_ERR_MISMATCH on all replicas. The
+ *   message names both replicas and their lengths.
+ * - If you do not know the lengths that the others send, exchange them first: call mdist_all_to_all with one uint64 for
+ *   each replica.
+ * - It does not work in place.
  * @param input_parts   elements that go from input b to replica j at [b * n + j], if the job has n replicas. The parts
  *                      of an input add up to its elements.
  * @param output_parts  elements that come from replica j into output b at [b * n + j]

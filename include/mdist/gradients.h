@@ -119,8 +119,8 @@ MDIST_API mdist_status_t mdist_gradients_create_lent(mdist_strategy_t *strategy,
 /**
  * Says where all gradients of a local replica lie from its next round on.
  *
- * The library then forgets the addresses of before. Within a round of that replica it is
- * MDIST_ERR_FAILED_PRECONDITION, reason `round_has_begun`.
+ * The library forgets the earlier addresses. Within a round of that replica, the call is MDIST_ERR_FAILED_PRECONDITION,
+ * reason `round_has_begun`.
  * @param gradients  of mdist_gradients_create_lent
  * @param tensors    as many as it has gradients, of the same shapes and types; data NULL: not lent for now
  * @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.2
@@ -166,14 +166,13 @@ MDIST_API mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_g
 /**
  * Says that this replica's gradient is complete, and where it lies in this round.
  *
- * For frameworks that may have moved it, such as PyTorch after `zero_grad(set_to_none=True)`. It is
- * mdist_gradients_ready with a check: for lent gradients the library takes the new address. For others, any address
- * but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT, and the message names the gradient.
- *
- * The address counts for this round alone. The next begins with the addresses of mdist_gradients_create_lent or
- * mdist_gradients_lend. So a program that passes all addresses here creates gradients with data NULL, and no old
- * address is ever used. A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason
- * `not_lent`.
+ * Use it with frameworks that may have moved the gradient, such as PyTorch after `zero_grad(set_to_none=True)`.
+ * - Lent gradients: the library uses this address for this round. The next round begins with the addresses of
+ *   mdist_gradients_create_lent or mdist_gradients_lend. A program that passes all addresses here creates the gradients
+ *   with data NULL. Then the library never uses an old address.
+ * - Other gradients: any address but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT. The message names
+ *   the gradient.
+ * - A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason `not_lent`.
  * @param data  memory of the replica's device, of the gradient's shape and type
  * @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order
  * @calls-back never   @since 0.2

@@ -196,7 +196,7 @@ MDIST_API mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out,
 typedef void (*mdist_work_done_fn)(mdist_status_t status, void *user_data);
 
 /**
- * Has a function called once when the operation is done, or has failed.
+ * Makes the library call a function once when the operation is done, or has failed.
  *
  * When and where
  * - If the operation is over already, it is called before this call returns.
@@ -206,8 +206,8 @@ typedef void (*mdist_work_done_fn)(mdist_status_t status, void *user_data);
  * - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or
  *   if the work is destroyed. So it is called exactly once, unless this call fails.
  *
- * On GPUs the operation is over when the GPUs have been given all of it. Call mdist_work_test before the replica's
- * stream uses the results.
+ * On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the
+ * replica's stream uses the results.
  *
  * A work may have several such functions. A replica must still wait for its operation, or learn its end by the
  * function, before its step ends.

@@ -1500,10 +1500,13 @@ extern "C" {
 extern "C" {
     #[doc = " All-to-all with parts of any lengths (MPI: Alltoallv); part j of replica i becomes part i of replica j."]
     #[doc = ""]
-    #[doc = " The parts of a buffer lie end to end, in the order of the replicas; some may be empty. Each replica says how long its"]
-    #[doc = " own parts are, on both sides. If a replica gives another a part of another length than that one takes, the call is"]
-    #[doc = " MDIST_ERR_MISMATCH on all replicas, and the message names both and their numbers. If you do not know what the others"]
-    #[doc = " will give, tell each other first: with mdist_all_to_all, of one uint64 for each replica. It does not work in place."]
+    #[doc = " - The parts of a buffer lie end to end, in the order of the replicas. Some may be empty."]
+    #[doc = " - Each replica says how long its own parts are, both those that it sends and those that it receives."]
+    #[doc = " - If sender and receiver of a part give different lengths, the call is MDIST_ERR_MISMATCH on all replicas. The"]
+    #[doc = "   message names both replicas and their lengths."]
+    #[doc = " - If you do not know the lengths that the others send, exchange them first: call mdist_all_to_all with one uint64 for"]
+    #[doc = "   each replica."]
+    #[doc = " - It does not work in place."]
     #[doc = " @param input_parts   elements that go from input b to replica j at [b * n + j], if the job has n replicas. The parts"]
     #[doc = "                      of an input add up to its elements."]
     #[doc = " @param output_parts  elements that come from replica j into output b at [b * n + j]"]
@@ -1921,7 +1924,7 @@ pub type mdist_work_done_fn = ::std::option::Option<
     unsafe extern "C" fn(status: mdist_status_t, user_data: *mut ::std::os::raw::c_void),
 >;
 extern "C" {
-    #[doc = " Has a function called once when the operation is done, or has failed."]
+    #[doc = " Makes the library call a function once when the operation is done, or has failed."]
     #[doc = ""]
     #[doc = " When and where"]
     #[doc = " - If the operation is over already, it is called before this call returns."]
@@ -1931,8 +1934,8 @@ extern "C" {
     #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
     #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
     #[doc = ""]
-    #[doc = " On GPUs the operation is over when the GPUs have been given all of it. Call mdist_work_test before the replica's"]
-    #[doc = " stream uses the results."]
+    #[doc = " On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the"]
+    #[doc = " replica's stream uses the results."]
     #[doc = ""]
     #[doc = " A work may have several such functions. A replica must still wait for its operation, or learn its end by the"]
     #[doc = " function, before its step ends."]
@@ -1978,7 +1981,7 @@ pub const MDIST_CALL_PIN_INT32: mdist_call_kind = -2147483648;
 pub type mdist_call_kind = ::std::os::raw::c_int;
 #[doc = " The collectives that can be described. Each has the name of its function."]
 pub use self::mdist_call_kind as mdist_call_kind_t;
-#[doc = " The arguments of a collective. The library copies all arrays. What the collective does not take is 0 or NULL."]
+#[doc = " The arguments of a collective. The library copies all arrays. Set fields that the collective does not use to 0."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_call_description {
@@ -2158,10 +2161,10 @@ fn bindgen_test_layout_mdist_call_description() {
     }
     test_field_output_parts();
 }
-#[doc = " The arguments of a collective. The library copies all arrays. What the collective does not take is 0 or NULL."]
+#[doc = " The arguments of a collective. The library copies all arrays. Set fields that the collective does not use to 0."]
 pub type mdist_call_description_t = mdist_call_description;
 extern "C" {
-    #[doc = " Checks and keeps a call of a local replica."]
+    #[doc = " Creates a call of a local replica, and checks its arguments."]
     #[doc = ""]
     #[doc = " It fails as the collective would before it waits for others."]
     #[doc = " @param options  for every run of the call"]
@@ -2198,7 +2201,7 @@ extern "C" {
 extern "C" {
     #[doc = " Frees a call. NULL is ignored."]
     #[doc = ""]
-    #[doc = " Operations that it has started go on."]
+    #[doc = " Operations that it has started continue."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_call_destroy(call: *mut mdist_call_t);
 }
@@ -4612,8 +4615,8 @@ extern "C" {
 extern "C" {
     #[doc = " Says where all gradients of a local replica lie from its next round on."]
     #[doc = ""]
-    #[doc = " The library then forgets the addresses of before. Within a round of that replica it is"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `round_has_begun`."]
+    #[doc = " The library forgets the earlier addresses. Within a round of that replica, the call is MDIST_ERR_FAILED_PRECONDITION,"]
+    #[doc = " reason `round_has_begun`."]
     #[doc = " @param gradients  of mdist_gradients_create_lent"]
     #[doc = " @param tensors    as many as it has gradients, of the same shapes and types; data NULL: not lent for now"]
     #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.2"]
@@ -4672,14 +4675,13 @@ extern "C" {
 extern "C" {
     #[doc = " Says that this replica's gradient is complete, and where it lies in this round."]
     #[doc = ""]
-    #[doc = " For frameworks that may have moved it, such as PyTorch after `zero_grad(set_to_none=True)`. It is"]
-    #[doc = " mdist_gradients_ready with a check: for lent gradients the library takes the new address. For others, any address"]
-    #[doc = " but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT, and the message names the gradient."]
-    #[doc = ""]
-    #[doc = " The address counts for this round alone. The next begins with the addresses of mdist_gradients_create_lent or"]
-    #[doc = " mdist_gradients_lend. So a program that passes all addresses here creates gradients with data NULL, and no old"]
-    #[doc = " address is ever used. A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `not_lent`."]
+    #[doc = " Use it with frameworks that may have moved the gradient, such as PyTorch after `zero_grad(set_to_none=True)`."]
+    #[doc = " - Lent gradients: the library uses this address for this round. The next round begins with the addresses of"]
+    #[doc = "   mdist_gradients_create_lent or mdist_gradients_lend. A program that passes all addresses here creates the gradients"]
+    #[doc = "   with data NULL. Then the library never uses an old address."]
+    #[doc = " - Other gradients: any address but that of mdist_gradients_tensor is MDIST_ERR_INVALID_ARGUMENT. The message names"]
+    #[doc = "   the gradient."]
+    #[doc = " - A gradient that is ready without an address is MDIST_ERR_FAILED_PRECONDITION, reason `not_lent`."]
     #[doc = " @param data  memory of the replica's device, of the gradient's shape and type"]
     #[doc = " @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order"]
     #[doc = " @calls-back never   @since 0.2"]
