@@ -12,12 +12,16 @@ static void every_part_arrives_where_it_is_taken(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= PART_REPLICAS; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
+        mdist_group_t *group = last_first(strategy);
+        assert_non_null(group);
         for (int i = 0; i < trials_of(6); ++i) {
             Parts self = {.seed = n * 100 + (uint64_t)i, .longest = i % 2 == 0 ? 300 : 6000};
+            self.group = i % 3 == 1 ? group : NULL;
             const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, 0, NULL, 0, NULL, &error);
             for (uint32_t r = 0; r < n; ++r) assert_string_equal(self.notes[r].text, "");
             OK(status);
         }
+        mdist_group_destroy(group);
         mdist_strategy_destroy(strategy);
     }
 }

@@ -7,14 +7,18 @@
 static void random_parts(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t local_replicas = mdist_strategy_local_replica_count(strategy);
+    mdist_group_t *group = last_first(strategy);
+    REQUIRE(group != NULL);
     for (int i = 0; i < (is_long() ? 60 : 6); ++i) {
         Parts self = {.seed = 900 + (uint64_t)i, .longest = i % 3 == 2 ? 30000 : 300};
+        self.group = i % 2 == 1 ? group : NULL;
         mdist_error_t *cause = NULL;
         const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, 0, NULL, 0, NULL, &cause);
         for (uint32_t r = 0; r < local_replicas; ++r)
             if (self.notes[r].text[0] != '\0') GIVE_UP(self.notes[r].text);
         check_status(MDIST_OK, status, cause, "mdist_run", __FILE__, __LINE__);
     }
+    mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
 }
 

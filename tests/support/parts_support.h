@@ -10,6 +10,7 @@ enum { PART_CALLS = 12, PART_BUFFERS = 3, PART_REPLICAS = 9 };
 typedef struct Parts {
     uint64_t seed;
     uint64_t longest;
+    mdist_group_t *group; // NULL: all replicas. Else all of them, last first
     Note notes[PART_REPLICAS]; // by local replica
 } Parts;
 
@@ -19,6 +20,14 @@ typedef struct PartsCall {
     uint64_t given[PART_BUFFERS * PART_REPLICAS], taken[PART_BUFFERS * PART_REPLICAS];
     mdist_buffer_t inputs[PART_BUFFERS], outputs[PART_BUFFERS];
 } PartsCall;
+
+MDIST_TEST_HELPER mdist_group_t *last_first(mdist_strategy_t *strategy) {
+    uint32_t list[PART_REPLICAS];
+    const uint32_t n = mdist_strategy_replica_count(strategy);
+    mdist_group_t *group = NULL;
+    for (uint32_t i = 0; i < n; ++i) list[i] = n - 1 - i;
+    return mdist_group_create(strategy, list, n, &group, NULL) == MDIST_OK ? group : NULL;
+}
 
 MDIST_TEST_HELPER uint64_t parts_random(uint64_t a, uint64_t b) {
     uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
@@ -89,7 +98,9 @@ MDIST_TEST_HELPER int check_parts_call(const Parts *self, int call, uint32_t id,
 /// Makes PART_CALLS calls. Some replicas start what others call in the blocking form.
 MDIST_TEST_HELPER int32_t parts_step(mdist_replica_t *replica, void *user_data) {
     Parts *const self = (Parts *)user_data;
-    const uint32_t id = mdist_replica_id(replica), n = mdist_replica_count(replica);
+    const uint32_t n = mdist_replica_count(replica);
+    const uint32_t id = self->group != NULL ? n - 1 - mdist_replica_id(replica) : mdist_replica_id(replica);
+    const mdist_call_options_t options = {.struct_size = sizeof options, .group = self->group};
     Note *const told = &self->notes[mdist_replica_local_index(replica)];
     for (int call = 0; call < PART_CALLS; ++call) {
         PartsCall own;
@@ -100,9 +111,9 @@ MDIST_TEST_HELPER int32_t parts_step(mdist_replica_t *replica, void *user_data) 
         const int starts = parts_random(self->seed, (uint64_t)call * 100 + id) % 2 == 0;
         mdist_status_t status =
             starts ? mdist_all_to_all_parts_start(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers,
-                                                  &work, NULL, &error)
-                   : mdist_all_to_all_parts(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers, NULL,
-                                            &error);
+                                                  &work, &options, &error)
+                   : mdist_all_to_all_parts(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers,
+                                            &options, &error);
         memset(own.given, 0xff, sizeof own.given); // the library has copied them, or needs them no more
         memset(own.taken, 0xff, sizeof own.taken);
         if (starts && status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
