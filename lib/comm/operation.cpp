@@ -98,6 +98,7 @@ bool Operation::advance(Share share) noexcept {
         if (!try_advance(share)) return false;
         set_over();
     } catch (const Failure &failure) {
+        group_.release(failure); // work that failed has not done so yet
         end(&failure);
     } catch (const std::exception &) {
         end(nullptr);
@@ -121,7 +122,10 @@ bool Operation::try_advance(Share share) {
         }
     }
     if (share == Share::kOthers || !finished()) return false;
-    if (const LedCollective *led = std::get_if<LedCollective>(&part_)) led->check();
+    if (const LedCollective *led = std::get_if<LedCollective>(&part_))
+        led->check();
+    else if (total_ != 0)
+        group_.check_work();
     if (on_gpus()) done_ = executors_.gpus()->done();
     return true;
 }
