@@ -90,8 +90,8 @@ std::shared_ptr<const reduce::Operator> operator_of(int32_t op) {
     return found;
 }
 
-OperatorCall::OperatorCall(const Call &call) : call_(call) {
-    call_.by = operator_of(call.op);
+OperatorCall::OperatorCall(const Call &call) : op_(operator_of(call.op)), call_(call) {
+    call_.by = op_.get();
     call_.op = kOperator;
     call_.subject = call_.by->hash;
     call_.subject_text = call_.by->text.c_str();
@@ -117,11 +117,15 @@ mdist_status_t mdist_operator_register(const char *name, size_t element_bytes, m
                                " bytes, or some that are not printable ASCII; use 1 to 64 printable characters"));
         if (element_bytes == 0 || element_bytes > MDIST_OPERATOR_MAX_BYTES)
             throw invalid(text("element_bytes is ", element_bytes, "; it must be 1 to ", MDIST_OPERATOR_MAX_BYTES));
-        std::string words = text(name, " of ", element_bytes, element_bytes == 1 ? " byte, " : " bytes, ");
-        const uint64_t hash = fnv1a(words);
-        const reduce::Operator op = {name, element_bytes, combine, user_data, std::move(words), hash};
-        *out = static_cast<mdist_reduce_op_t>(
-            process_wide<Operators>().add(std::make_shared<const reduce::Operator>(op)));
+        std::string words = text(element_bytes, "-byte ", name, ", ");
+        const auto op = std::make_shared<reduce::Operator>();
+        op->name = name;
+        op->element_bytes = element_bytes;
+        op->combine = combine;
+        op->user_data = user_data;
+        op->hash = fnv1a(words);
+        op->text = std::move(words);
+        *out = static_cast<mdist_reduce_op_t>(process_wide<Operators>().add(op));
     });
 }
 

@@ -22,6 +22,7 @@ class OperatorCall {
     const Call &call() const { return call_; }
 
   private:
+    const std::shared_ptr<const reduce::Operator> op_;
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     Call call_;
 };

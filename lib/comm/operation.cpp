@@ -37,7 +37,8 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
       led_(std::move(led)),
       buffers_(copy_buffers(call)),
       parts_(copy_parts(call)),
-      call_(call) {
+      call_(call),
+      by_(call.by != nullptr ? call.by->shared_from_this() : nullptr) {
     if (call.inputs == nullptr) return;
     call_.inputs = buffers_.data();
     call_.outputs = buffers_.data() + call.buffer_count;

@@ -13,17 +13,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace mdist::reduce {
 
-struct Operator {
+struct Operator : std::enable_shared_from_this<Operator> {
     std::string name;
-    std::size_t element_bytes;
-    mdist_combine_fn combine;
-    void *user_data;
-    std::string text; // "matmul of 16 bytes, ", for messages
-    uint64_t hash;    // of text
+    std::size_t element_bytes = 0;
+    mdist_combine_fn combine = nullptr;
+    void *user_data = nullptr;
+    std::string text; // "16-byte matmul, ", for messages; the size first, as headers cut it off
+    uint64_t hash = 0; // of text
 };
 
 /// The subtrees that sources are partials of. nullptr stands for single replicas, from 0 on.

@@ -118,9 +118,9 @@ static void names_and_sizes_are_compared(void **state) {
                             again = create("one", 8, combine_hashes, (void *)&eight);
     for (int started = 0; started < 2; ++started) {
         Misuse names = {.ops = {a, b}, .bytes = 80, .started = started};
-        expect_misuse(&names, MDIST_ERR_MISMATCH, "OPERATOR, another of 8 bytes, 1 buffer: elements x 10");
+        expect_misuse(&names, MDIST_ERR_MISMATCH, "OPERATOR, 8-byte another, 1 buffer: elements x 10");
         Misuse sizes = {.ops = {a, c}, .bytes = 80, .started = started};
-        expect_misuse(&sizes, MDIST_ERR_MISMATCH, "OPERATOR, one of 4 bytes, 1 buffer: elements x 20");
+        expect_misuse(&sizes, MDIST_ERR_MISMATCH, "OPERATOR, 4-byte one, 1 buffer: elements x 20");
         Misuse sum = {.ops = {a, MDIST_SUM}, .bytes = 80, .started = started};
         expect_misuse(&sum, MDIST_ERR_MISMATCH, "SUM, 1 buffer: uint8 x 80");
     }

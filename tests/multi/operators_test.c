@@ -64,8 +64,11 @@ static void other_size_on_one(void) {
     Odd self = {.bytes = 80000};
     GIVES(MDIST_OK, mdist_operator_register("mine", bytes, combine_hashes, (void *)&sizes[0], &self.op, &error));
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, odd_step, &self, NULL, 0, NULL, 0, NULL, &error));
-    REQUIRE(strstr(message, "OPERATOR, mine of 8 bytes, 1 buffer: elements x 10000") != NULL);
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = mdist_run(strategy, odd_step, &self, NULL, 0, NULL, 0, NULL, &error);
+    REQUIRE(status == MDIST_ERR_MISMATCH || status == MDIST_ERR_ABORTED); // it came when the job had ended
+    REQUIRE(strstr(mdist_error_message(error), "OPERATOR, 8-byte mine, 1 buffer: elements x 10000") != NULL);
+    mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }
 
@@ -86,7 +89,7 @@ static void fails_on_one(void) {
         mdist_strategy_destroy(strategy);
         return;
     }
-    REQUIRE(status == MDIST_ERR_CALLBACK);
+    REQUIRE(status == MDIST_ERR_CALLBACK || (rank != victim && status == MDIST_ERR_ABORTED));
     REQUIRE(strstr(mdist_error_message(error), "operator \"abacus\" returned 9") != NULL);
     REQUIRE(strstr(mdist_error_message(error), "no more fingers") != NULL);
     mdist_error_free(error);

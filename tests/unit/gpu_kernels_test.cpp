@@ -76,7 +76,10 @@ int play_batch(const cuda::ReduceWay &way, const cuda::AnyBatch &batch) {
             return play_any<cuda::Float16>(batch);
         case MDIST_BFLOAT16:
             return play_any<cuda::Bfloat16>(batch);
+        case MDIST_BOOL:
+            return play_any<cuda::Bool>(batch);
         default:
+            if (cuda::element_size(way.dtype) == 2) return play_any<cuda::Plain<uint16_t>>(batch);
             if (cuda::element_size(way.dtype) == 1) return play_any<cuda::Plain<uint8_t>>(batch);
             if (cuda::element_size(way.dtype) == 4) return play_any<cuda::Plain<uint32_t>>(batch);
             return play_any<cuda::Plain<uint64_t>>(batch);

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace mdist {
@@ -43,7 +42,7 @@ struct Call {
     std::size_t part_count = 0;    // replicas
     uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
     const char *subject_text = ""; // the same for messages
-    std::shared_ptr<const reduce::Operator> by = {}; // for kOperator; buffers then have its operator_dtype()
+    const reduce::Operator *by = nullptr; // for kOperator; buffers then have its operator_dtype()
     const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls
     /// Writes results of an all-reduce into the outputs in its own way, chosen by `how`. nullptr: results overwrite the
     /// outputs. Works with one worker only. Must not throw. The party that computes a result applies it to every
@@ -67,7 +66,7 @@ inline Pattern pattern_of(const Call &call) {
 }
 /// What the call does with inputs of a type.
 inline reduce::Operation operation_of(const Call &call, int32_t dtype, uint64_t replicas) {
-    return {dtype, static_cast<reduce::Op>(call.op), replicas, call.by.get()};
+    return {dtype, static_cast<reduce::Op>(call.op), replicas, call.by};
 }
 /// "SUM"; "?" for a number that is no op.
 const char *op_name(int32_t op);

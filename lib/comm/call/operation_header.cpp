@@ -71,7 +71,8 @@ const char *OperationHeader::name() const {
 }
 
 std::string OperationHeader::text() const {
-    const std::string subject_text(subject, strnlen(subject, sizeof subject));
+    std::string subject_text(subject, strnlen(subject, sizeof subject));
+    if (op == kOperator && subject_text.size() == sizeof subject) subject_text += subject[15] == ',' ? " " : "..., ";
     Call call;
     call.kind = function_of(*this);
     call.op = op;
