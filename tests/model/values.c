@@ -240,6 +240,7 @@ static int mark_axes(const Operation *axes, int32_t rank, int *over) {
 static int reduce_leaf_over(const Model *model, int op, const Operation *axes, Leaf *leaf) {
     int over[MOST_DIMENSIONS] = {0};
     if (leaf->has_rows) return MDIST_ERR_UNSUPPORTED;
+    if (!is_defined(op, leaf->tensors[0].dtype)) return MDIST_ERR_INVALID_ARGUMENT;
     const int status = mark_axes(axes, leaf->tensors[0].rank, over);
     if (status != MDIST_OK) return status;
     for (uint32_t r = 1; r < model->replicas; ++r) {

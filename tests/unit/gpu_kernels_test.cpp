@@ -198,7 +198,8 @@ void chunks_of_many_packets_have_no_gaps(void **) {
     Random random(16);
     for (const int32_t dtype : kDtypes) {
         for (const uint32_t count : {1u, 2u, 3u, 8u, 9u}) {
-            const Case one(random, dtype, MDIST_SUM, count, 40000 + random() % 64, Lie::kAlike);
+            const int32_t op = dtype == MDIST_BOOL ? MDIST_XOR : MDIST_SUM;
+            const Case one(random, dtype, op, count, 40000 + random() % 64, Lie::kAlike);
             assert_int_equal(play_reductions({one.reduction}), 1);
             assert_true(one.is_right());
         }
@@ -225,7 +226,13 @@ void reductions_that_do_not_exist_are_refused(void **) {
     wrong.op = MDIST_MEAN;
     assert_int_equal(play_reductions({one.reduction, wrong}), -1);
     wrong = one.reduction;
-    wrong.dtype = 11;
+    wrong.dtype = MDIST_BOOL + 1;
+    assert_int_equal(play_reductions({wrong}), -1);
+    wrong.dtype = MDIST_BOOL;
+    for (wrong.op = 1; wrong.op < 12; ++wrong.op)
+        if (wrong.op > MDIST_XOR || !takes(wrong.op, MDIST_BOOL)) assert_int_equal(play_reductions({wrong}), -1);
+    wrong.dtype = MDIST_FLOAT32;
+    wrong.op = MDIST_XOR;
     assert_int_equal(play_reductions({wrong}), -1);
     wrong = one.reduction;
     wrong.source_count = 0;
@@ -238,6 +245,7 @@ void reductions_that_do_not_exist_are_refused(void **) {
 void differences_have_the_bits_of_subtract(void **) {
     Random random(19);
     for (const int32_t dtype : kDtypes) {
+        if (dtype == MDIST_BOOL) continue; // has no difference
         for (int round = 0; round < 20; ++round) {
             Case one(random, dtype, MDIST_SUM, 2, random() % 900, round % 2 == 0 ? Lie::kAlike : Lie::kAnywhere);
             std::memcpy(one.expected.data(), one.sources[0], one.expected.size());
