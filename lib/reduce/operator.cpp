@@ -15,7 +15,7 @@ namespace {
 /// Alignment of what the function gets, unless elements are odd.
 constexpr std::size_t kLine = 64;
 /// Two inputs and an output of this size share a first-level cache, and a call costs little beside such work.
-constexpr std::size_t kBlockBytes = 8192;
+constexpr std::size_t kBlockBytes = 4096;
 
 /// Where the tree over leaves lo to hi - 1 splits.
 std::size_t split_of(Leaves leaves, std::size_t lo, std::size_t hi) {
