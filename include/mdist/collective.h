@@ -25,6 +25,9 @@
  * - sum(lo, hi) takes replicas lo to hi - 1. With one replica it is that replica's element. Else it splits at lo plus
  *   the largest power of two below hi - lo. Five replicas give ((0 + 1) + (2 + 3)) + 4.
  * - float16 and bfloat16 are summed in float32 and rounded once. MEAN is that sum, then one division.
+ * - bool takes AND, OR and XOR, and MIN and MAX, which are AND and OR there. SUM, MEAN and PROD of bool are
+ *   MDIST_ERR_INVALID_ARGUMENT: reduce a wider integer to count. A byte that is neither 0 nor 1 counts as true, and
+ *   every result of a reduction is 0 or 1. Collectives that only copy keep the byte.
  * - A NaN comes out as the canonical quiet NaN. The caller's floating-point modes have no effect.
  * - If NCCL reduces, the bits are those of its order, and 16-bit types are summed in 16 bits on the way.
  *
@@ -57,6 +60,9 @@ typedef enum mdist_reduce_op {
     MDIST_MIN                 = 3, /* NaN if any element is NaN; -0 is below +0 */
     MDIST_MAX                 = 4,
     MDIST_PROD                = 5,
+    MDIST_AND                 = 6, /* AND, OR and XOR: bit by bit for integers, logical for bool, not for others */
+    MDIST_OR                  = 7,
+    MDIST_XOR                 = 8,
     MDIST_REDUCE_OP_PIN_INT32 = -0x7fffffff - 1
 } mdist_reduce_op_t;
 
@@ -216,17 +222,17 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  * - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch
  *   that is not full counts correctly.
  * - Integers are summed in 64 bits. Their MEAN is float64.
- * - Over no elements, MEAN is NaN, SUM is 0 and PROD is 1. MIN is the largest number of the type and MAX the smallest
- *   (infinities for floating-point types).
+ * - Over no elements, MEAN is NaN, SUM, OR and XOR are 0, PROD is 1, and AND has all bits set (true for bool). MIN is
+ *   the largest number of the type and MAX the smallest (infinities for floating-point types).
  *
  * Kinds of values
  * - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value
  *   counts as per-replica.
- * - Plain value: MEAN, MIN and MAX give it back, reduced over axes if there are any. SUM gives it back if all its
- *   elements are 0. With one replica every operation gives it back. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT,
- *   because their meaning would be unclear.
- * - Mirrored value: without axes like a plain value, but SUM of zeros is an error, too. With axes each replica's equal
- *   copy counts.
+ * - Plain value: MEAN, MIN, MAX, AND and OR give it back, reduced over axes if there are any. SUM and XOR give it back
+ *   if all its elements are 0. With one replica every operation gives it back. Else SUM, PROD and XOR are
+ *   MDIST_ERR_INVALID_ARGUMENT, because their meaning would be unclear.
+ * - Mirrored value: without axes like a plain value, but SUM or XOR of zeros is an error, too. With axes each replica's
+ *   equal copy counts.
  * - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes.
  * - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All
  *   workers must have the same paths, too.

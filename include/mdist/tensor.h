@@ -37,6 +37,9 @@ typedef enum mdist_dtype {
     MDIST_UINT32          = 8,
     MDIST_INT64           = 9,
     MDIST_UINT64          = 10,
+    MDIST_INT16           = 11,
+    MDIST_UINT16          = 12,
+    MDIST_BOOL            = 13, /* one byte: 0 is false, any other is true; reductions give 0 or 1 */
     MDIST_DTYPE_PIN_INT32 = -0x7fffffff - 1
 } mdist_dtype_t;
 

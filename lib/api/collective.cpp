@@ -131,7 +131,10 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
         need_array(outputs, buffer_count, "outputs");
         const Asker asker = asker_of(self, &calls::kStrategyAllReduce, options);
         self.require_sound();
-        all_reduce_local(self, asker, op, inputs, outputs, buffer_count);
+        const size_t all = is_operator(op) ? buffer_count * self.local_replica_count() : buffer_count;
+        with_operator(call_of(asker.kind, op, inputs, outputs, all), [&](const Call &call) {
+            all_reduce_local(self, asker, call, buffer_count);
+        });
     });
 }
 

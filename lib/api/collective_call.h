@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/group_seat.h"
+#include "api/operator.h"
 #include "api/replica_guard.h"
 #include "comm/call/call.h"
 #include "comm/call/check.h"
@@ -38,6 +39,14 @@ inline Call rooted_call_of(CallKind kind, int32_t op, uint32_t root, const mdist
     return call;
 }
 
+/// Runs `body(call)`, with an operator of the program in place of its number, if the call has one.
+template <class Body>
+void with_operator(const Call &call, Body &&body) {
+    if (!is_operator(call.op)) return body(call);
+    const OperatorCall by_operator(call);
+    body(by_operator.call());
+}
+
 inline Call parts_call_of(const mdist_buffer_t *inputs, const uint64_t *input_parts, const mdist_buffer_t *outputs,
                           const uint64_t *output_parts, size_t count) {
     static constexpr uint64_t kNone = 0; // NULL would mean a call of a kind without parts
@@ -64,12 +73,14 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         const GroupSeat place = seat_of(self, options);
-        Call own = call;
-        place.place(own);
-        if (has_parts) own.part_count = place.seat.replicas;
-        check_call(own, place.seat.replicas);
-        need_reachable(self, own);
-        body(self, place, own, timeout_ns);
+        with_operator(call, [&](const Call &known) {
+            Call own = known;
+            place.place(own);
+            if (has_parts) own.part_count = place.seat.replicas;
+            check_call(own, place.seat.replicas);
+            need_reachable(self, own);
+            body(self, place, own, timeout_ns);
+        });
     });
 }
 
@@ -95,11 +106,13 @@ mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replic
             for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
             (scatters ? own.inputs : own.outputs) = absent.data();
         }
-        check_call(own, place.seat.replicas);
-        for (size_t b = 0; is_root && call.kind == &calls::kReduceToRoot && b < call.buffer_count; ++b)
-            check_as_long(call, b);
-        need_reachable(self, own);
-        body(self, place, own, timeout_ns);
+        with_operator(own, [&](const Call &known) {
+            check_call(known, place.seat.replicas);
+            for (size_t b = 0; is_root && call.kind == &calls::kReduceToRoot && b < call.buffer_count; ++b)
+                check_as_long(known, b);
+            need_reachable(self, known);
+            body(self, place, known, timeout_ns);
+        });
     });
 }
 

@@ -13,11 +13,11 @@
 #include "util/text.h"
 
 size_t mdist_dtype_size(mdist_dtype_t dtype) {
-    return mdist::dtype_size(dtype);
+    return mdist::is_dtype(dtype) ? mdist::dtype_size(dtype) : 0;
 }
 
 const char *mdist_dtype_name(mdist_dtype_t dtype) {
-    return mdist::dtype_name(dtype);
+    return mdist::dtype_name(mdist::is_dtype(dtype) ? static_cast<int32_t>(dtype) : 0);
 }
 
 mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint64_t *shape, size_t rank,

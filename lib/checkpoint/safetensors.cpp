@@ -40,9 +40,9 @@ constexpr TypeName kTypes[] = {
     {"U32", MDIST_UINT32, 4},
     {"I64", MDIST_INT64, 8},
     {"U64", MDIST_UINT64, 8},
-    {"BOOL", 0, 1},
-    {"I16", 0, 2},
-    {"U16", 0, 2},
+    {"BOOL", MDIST_BOOL, 1},
+    {"I16", MDIST_INT16, 2},
+    {"U16", MDIST_UINT16, 2},
     {"F8_E4M3", 0, 1},
     {"F8_E5M2", 0, 1},
 };

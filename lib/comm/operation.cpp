@@ -37,7 +37,8 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
       led_(std::move(led)),
       buffers_(copy_buffers(call)),
       parts_(copy_parts(call)),
-      call_(call) {
+      call_(call),
+      by_(call.by != nullptr ? call.by->shared_from_this() : nullptr) {
     if (call.inputs == nullptr) return;
     call_.inputs = buffers_.data();
     call_.outputs = buffers_.data() + call.buffer_count;
@@ -98,6 +99,7 @@ bool Operation::advance(Share share) noexcept {
         if (!try_advance(share)) return false;
         set_over();
     } catch (const Failure &failure) {
+        group_.release(failure); // work that failed has not done so yet
         end(&failure);
     } catch (const std::exception &) {
         end(nullptr);
@@ -121,7 +123,10 @@ bool Operation::try_advance(Share share) {
         }
     }
     if (share == Share::kOthers || !finished()) return false;
-    if (const LedCollective *led = std::get_if<LedCollective>(&part_)) led->check();
+    if (const LedCollective *led = std::get_if<LedCollective>(&part_))
+        led->check();
+    else if (total_ != 0)
+        group_.check_work();
     if (on_gpus()) done_ = executors_.gpus()->done();
     return true;
 }

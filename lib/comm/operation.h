@@ -107,6 +107,7 @@ class Operation {
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     std::vector<uint64_t> parts_;         // the same of a call with parts
     Call call_;
+    const std::shared_ptr<const reduce::Operator> by_; // keeps the call's operator
     Event ready_; // marks the stream, for buffers on a GPU
     Marks done_;  // where the GPUs stand once it is over
     // From post() on:

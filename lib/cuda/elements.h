@@ -63,6 +63,13 @@ struct Plain {
     }
 };
 
+struct Bool {
+    using Element = uint8_t;
+    using Value = uint8_t;
+    static MDIST_BOTH uint8_t load(uint8_t stored) { return stored != 0 ? 1 : 0; }
+    static MDIST_BOTH uint8_t store(uint8_t value) { return value; }
+};
+
 struct Bfloat16 {
     using Element = uint16_t;
     using Value = float;
@@ -112,8 +119,8 @@ struct Float16 {
 #endif
 };
 
-/// How two elements are combined. The first four have the numbers of mdist_reduce_op_t.
-enum class Combine : int32_t { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kDifference = 6 };
+/// How two elements are combined. All but the difference have the numbers of mdist_reduce_op_t.
+enum class Combine : int32_t { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kAnd = 6, kOr = 7, kXor = 8, kDifference = 100 };
 
 /// The smaller or the larger value. NaN if one is NaN; -0 is less than +0.
 template <bool less, typename Value>
@@ -139,6 +146,11 @@ MDIST_BOTH Value extreme(Value a, Value b) {
 
 template <typename Value>
 MDIST_BOTH Value combine(Combine how, Value a, Value b) {
+    if constexpr (!Traits<Value>::is_float) {
+        if (how == Combine::kAnd) return static_cast<Value>(a & b);
+        if (how == Combine::kOr) return static_cast<Value>(a | b);
+        if (how == Combine::kXor) return static_cast<Value>(a ^ b);
+    }
     switch (how) {
         case Combine::kMin:
             return extreme<true>(a, b);

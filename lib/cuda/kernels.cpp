@@ -89,7 +89,7 @@ int assign(int32_t device, int32_t dtype, int32_t assign, void *to, const void *
 }
 
 int divide(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements, mdist_gpu_stream *stream) {
-    if (!is_dtype(dtype) || divisor == 0) return cudaErrorInvalidValue;
+    if (!is_dtype(dtype) || dtype == MDIST_BOOL || divisor == 0) return cudaErrorInvalidValue;
     if (is_float(dtype)) return reduce_in_place(device, dtype, MDIST_MEAN, divisor, to, nullptr, elements, stream);
     if (elements == 0) return 0;
     const unsigned size = element_size(dtype);

@@ -96,6 +96,20 @@ bool type_of(int32_t dtype, ncclDataType_t &type) {
     }
 }
 
+/// The same for calls that only move elements: NCCL has no 16-bit integers and no bool, so others of their size stand
+/// for them.
+bool moved_type_of(int32_t dtype, ncclDataType_t &type) {
+    switch (dtype) {
+        case MDIST_INT16:
+        case MDIST_UINT16:
+            return type = ncclFloat16, true;
+        case MDIST_BOOL:
+            return type = ncclUint8, true;
+        default:
+            return type_of(dtype, type);
+    }
+}
+
 bool op_of(int32_t number, ncclRedOp_t &op) {
     switch (number) {
         case MDIST_SUM:
@@ -228,7 +242,7 @@ int reduce(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, 
 int broadcast(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t root,
               mdist_gpu_stream *stream) {
     ncclDataType_t type;
-    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
     return with(comm,
                 [&] { return functions().ncclBroadcast(from, to, elements, type, root, comm->comm, of(stream)); });
 }
@@ -236,7 +250,7 @@ int broadcast(mdist_gpu_comm *comm, const void *from, void *to, uint64_t element
 int all_gather(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype,
                mdist_gpu_stream *stream) {
     ncclDataType_t type;
-    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
     return with(comm, [&] { return functions().ncclAllGather(from, to, elements_each, type, comm->comm, of(stream)); });
 }
 
@@ -253,13 +267,13 @@ int reduce_scatter(mdist_gpu_comm *comm, const void *from, void *to, uint64_t el
 int send(mdist_gpu_comm *comm, const void *from, uint64_t elements, int32_t dtype, int32_t peer,
          mdist_gpu_stream *stream) {
     ncclDataType_t type;
-    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
     return with(comm, [&] { return functions().ncclSend(from, elements, type, peer, comm->comm, of(stream)); });
 }
 
 int receive(mdist_gpu_comm *comm, void *to, uint64_t elements, int32_t dtype, int32_t peer, mdist_gpu_stream *stream) {
     ncclDataType_t type;
-    if (!type_of(dtype, type)) return ncclInvalidArgument;
+    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
     return with(comm, [&] { return functions().ncclRecv(to, elements, type, peer, comm->comm, of(stream)); });
 }
 

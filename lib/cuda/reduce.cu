@@ -27,6 +27,11 @@ int launch_reduce(const ReduceWay &way, const AnyBatch &batch, Grid grid) {
         case MDIST_INT8:
         case MDIST_UINT8:
             return launch(reduce<Plain<uint8_t>>, batch, grid);
+        case MDIST_INT16:
+        case MDIST_UINT16:
+            return launch(reduce<Plain<uint16_t>>, batch, grid);
+        case MDIST_BOOL:
+            return launch(reduce<Bool>, batch, grid);
         case MDIST_INT32:
         case MDIST_UINT32:
             return launch(reduce<Plain<uint32_t>>, batch, grid);

@@ -13,6 +13,8 @@ uint64_t sign_bit(int32_t dtype) {
     switch (dtype) {
         case MDIST_INT8:
             return 0x80;
+        case MDIST_INT16:
+            return 0x8000;
         case MDIST_INT32:
             return 0x80000000;
         case MDIST_INT64:
@@ -64,7 +66,7 @@ uint64_t chunks_of(const ReduceItem &item, const ReduceWay &way) {
 } // namespace
 
 bool is_dtype(int32_t dtype) {
-    return dtype >= MDIST_FLOAT32 && dtype <= MDIST_UINT64;
+    return dtype >= MDIST_FLOAT32 && dtype <= MDIST_BOOL;
 }
 
 bool is_float(int32_t dtype) {
@@ -76,7 +78,7 @@ bool is_signed(int32_t dtype) {
 }
 
 unsigned element_size(int32_t dtype) {
-    constexpr unsigned sizes[] = {0, 4, 8, 2, 2, 1, 1, 4, 4, 8, 8};
+    constexpr unsigned sizes[] = {0, 4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1};
     return sizes[dtype];
 }
 
@@ -92,12 +94,17 @@ bool is_valid(const mdist_gpu_reduction &reduction) {
         case MDIST_MEAN:
             return is_float(reduction.dtype) && reduction.divisor != 0;
         case MDIST_SUM:
+        case MDIST_PROD:
+            return reduction.dtype != MDIST_BOOL;
         case MDIST_MIN:
         case MDIST_MAX:
-        case MDIST_PROD:
             return true;
+        case MDIST_AND:
+        case MDIST_OR:
+        case MDIST_XOR:
+            return !is_float(reduction.dtype);
         default:
-            return reduction.op == kDifferenceOp && reduction.source_count == 2;
+            return reduction.op == kDifferenceOp && reduction.source_count == 2 && reduction.dtype != MDIST_BOOL;
     }
 }
 

@@ -113,6 +113,8 @@ int launch_divide(unsigned element_size, const DivideWork &work, Grid grid) {
     switch (element_size) {
         case 1:
             return launch(divide<uint8_t>, work, grid);
+        case 2:
+            return launch(divide<uint16_t>, work, grid);
         case 4:
             return launch(divide<uint32_t>, work, grid);
         default:

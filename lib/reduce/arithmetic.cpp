@@ -153,6 +153,10 @@ void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) {
             return divide_integers<int64_t>(to, divisor, elements);
         case MDIST_UINT64:
             return divide_integers<uint64_t>(to, divisor, elements);
+        case MDIST_INT16:
+            return divide_integers<int16_t>(to, divisor, elements);
+        case MDIST_UINT16:
+            return divide_integers<uint16_t>(to, divisor, elements);
         default: {
             const void *source = to;
             return reduce({dtype, Op::kMean, divisor}, &source, 1, &to, 1, elements);
@@ -180,6 +184,10 @@ void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements
             return divide_integers_each<uint32_t>(to, from, elements);
         case MDIST_INT64:
             return divide_integers_each<int64_t>(to, from, elements);
+        case MDIST_INT16:
+            return divide_integers_each<int16_t>(to, from, elements);
+        case MDIST_UINT16:
+            return divide_integers_each<uint16_t>(to, from, elements);
         default:
             return divide_integers_each<uint64_t>(to, from, elements);
     }

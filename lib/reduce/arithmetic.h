@@ -8,7 +8,7 @@
 
 namespace mdist::reduce {
 
-/// to[i] = to[i] op from[i], for any mdist_assign_t except SET. The arrays must not overlap, or must be the same.
+/// to[i] = to[i] op from[i], for any mdist_assign_t except SET; for bool only MIN and MAX. The arrays must not overlap, or must be the same.
 void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
 /// to[i] -= from[i]
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);

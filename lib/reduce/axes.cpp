@@ -17,6 +17,8 @@ namespace {
 /// Stand for the 16-bit floats where code calls `use(T{})` with the C++ type of a dtype.
 struct Half {};
 struct Bfloat16 {};
+/// A byte that is 0 or something else.
+enum class Truth : uint8_t {};
 
 template <typename Use>
 void with_type(int32_t dtype, Use use) {
@@ -39,6 +41,12 @@ void with_type(int32_t dtype, Use use) {
             return use(uint32_t{});
         case MDIST_INT64:
             return use(int64_t{});
+        case MDIST_INT16:
+            return use(int16_t{});
+        case MDIST_UINT16:
+            return use(uint16_t{});
+        case MDIST_BOOL:
+            return use(Truth{});
         default:
             return use(uint64_t{});
     }
@@ -69,12 +77,13 @@ uint64_t whole_at(int32_t dtype, const void *data, uint64_t i) {
     with_type(dtype, [&](auto type) {
         using T = decltype(type);
         if constexpr (std::is_integral_v<T>) whole = static_cast<uint64_t>(load<T>(data, i));
+        if constexpr (std::is_same_v<T, Truth>) whole = load<T>(data, i) != Truth{} ? 1 : 0;
     });
     return whole;
 }
 
 bool is_signed(int32_t dtype) {
-    return dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
+    return dtype == MDIST_INT8 || dtype == MDIST_INT16 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
 }
 
 double combined(int32_t op, double a, double b) {
@@ -88,11 +97,15 @@ double combined(int32_t op, double a, double b) {
 uint64_t combined(int32_t op, int32_t dtype, uint64_t a, uint64_t b) {
     if (op == MDIST_SUM || op == MDIST_MEAN) return a + b;
     if (op == MDIST_PROD) return a * b;
+    if (op == MDIST_AND) return a & b;
+    if (op == MDIST_OR) return a | b;
+    if (op == MDIST_XOR) return a ^ b;
     const bool less = is_signed(dtype) ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
     return less == (op == MDIST_MIN) ? a : b;
 }
 
 uint64_t neutral_whole(int32_t op, int32_t dtype) {
+    if (op == MDIST_AND) return dtype == MDIST_BOOL ? 1 : UINT64_MAX;
     uint64_t value = op == MDIST_PROD ? 1 : 0;
     with_type(dtype, [&](auto type) {
         using T = decltype(type);
@@ -100,6 +113,7 @@ uint64_t neutral_whole(int32_t op, int32_t dtype) {
             if (op == MDIST_MIN) value = static_cast<uint64_t>(std::numeric_limits<T>::max());
             if (op == MDIST_MAX) value = static_cast<uint64_t>(std::numeric_limits<T>::min());
         }
+        if constexpr (std::is_same_v<T, Truth>) value = op == MDIST_MIN ? 1 : 0;
     });
     return value;
 }
@@ -172,7 +186,7 @@ void narrow(const Accumulators &from, double divisor, int32_t dtype, void *to) {
             std::memcpy(static_cast<char *>(to) + i * sizeof value, &value, sizeof value);
         };
         for (std::size_t i = 0; i < from.whole.size(); ++i)
-            if constexpr (std::is_integral_v<T>) put(i, static_cast<T>(from.whole[i]));
+            if constexpr (std::is_integral_v<T> || std::is_same_v<T, Truth>) put(i, static_cast<T>(from.whole[i]));
         for (std::size_t i = 0; i < from.real.size(); ++i) {
             double value = from.real[i] / divisor;
             if (std::isnan(value)) value = std::bit_cast<double>(uint64_t{0x7ff8000000000000});

@@ -119,6 +119,40 @@ struct Row {
     static constexpr KernelSet kProd = kernels<Unsigned, Op::kProd>();
 };
 
+// Bits do not know how wide their element is, so all widths share the code that takes bytes.
+template <Op op, int count, size_t size>
+void run_bytes(const Span &call) {
+    Span span = call;
+    span.elements *= size;
+    run<Plain<uint8_t>, Plain<uint8_t>, op, count>(span);
+}
+
+template <Op op, int count, size_t size>
+constexpr Kernel bits_kernel() {
+    return {run_bytes<op, count, size>, size, size, kBytes / size};
+}
+
+#define MDIST_BIT_KERNELS                                                                                      \
+    {                                                                                                          \
+        {}, bits_kernel<op, 1, size>(), bits_kernel<op, 2, size>(), bits_kernel<op, 3, size>(),                \
+            bits_kernel<op, 4, size>(), bits_kernel<op, 5, size>(), bits_kernel<op, 6, size>(),                \
+            bits_kernel<op, 7, size>(), bits_kernel<op, 8, size>()                                             \
+    }
+
+template <Op op, size_t size>
+struct Bits {
+    static constexpr KernelSet kSet = {MDIST_BIT_KERNELS, MDIST_BIT_KERNELS, MDIST_BIT_KERNELS, MDIST_BIT_KERNELS};
+};
+
+// A partial of bool is a bool, too. One source must become 0 or 1 like many, so it has a kernel of this type.
+template <Op op>
+constexpr KernelSet bool_kernels() {
+    return {MDIST_KERNELS(Bool, Bool), MDIST_KERNELS(Bool, Bool), MDIST_KERNELS(Bool, Bool), MDIST_KERNELS(Bool, Bool)};
+}
+constexpr KernelSet kBoolAnd = bool_kernels<Op::kAnd>();
+constexpr KernelSet kBoolOr = bool_kernels<Op::kOr>();
+constexpr KernelSet kBoolXor = bool_kernels<Op::kXor>();
+
 // Adds the squares of one vector of values to their lanes, in as many vectors of doubles as it takes to hold them.
 template <typename T>
 MDIST_INLINE void add_squares(Vector<T> values, Vector<double> *sums) {
@@ -167,6 +201,13 @@ double squares(const void *data, size_t elements) {
 
 #define MDIST_ROW(...) \
     { {}, Row<__VA_ARGS__>::kSum, {}, Row<__VA_ARGS__>::kMin, Row<__VA_ARGS__>::kMax, Row<__VA_ARGS__>::kProd }
+#define MDIST_INTEGERS(Signed, Unsigned)                                                                       \
+    {                                                                                                          \
+        {}, Row<Plain<Signed>, Plain<Unsigned>>::kSum, {}, Row<Plain<Signed>, Plain<Unsigned>>::kMin,          \
+            Row<Plain<Signed>, Plain<Unsigned>>::kMax, Row<Plain<Signed>, Plain<Unsigned>>::kProd,             \
+            Bits<Op::kAnd, sizeof(Signed)>::kSet, Bits<Op::kOr, sizeof(Signed)>::kSet,                         \
+            Bits<Op::kXor, sizeof(Signed)>::kSet                                                               \
+    }
 
 namespace MDIST_REDUCE_VARIANT {
 
@@ -178,12 +219,15 @@ const KernelTable table = {
         MDIST_ROW(Plain<double>, Plain<double>),
         MDIST_ROW(Float16, Float16),
         MDIST_ROW(Bfloat16, Bfloat16),
-        MDIST_ROW(Plain<int8_t>, Plain<uint8_t>),
-        MDIST_ROW(Plain<uint8_t>, Plain<uint8_t>),
-        MDIST_ROW(Plain<int32_t>, Plain<uint32_t>),
-        MDIST_ROW(Plain<uint32_t>, Plain<uint32_t>),
-        MDIST_ROW(Plain<int64_t>, Plain<uint64_t>),
-        MDIST_ROW(Plain<uint64_t>, Plain<uint64_t>),
+        MDIST_INTEGERS(int8_t, uint8_t),
+        MDIST_INTEGERS(uint8_t, uint8_t),
+        MDIST_INTEGERS(int32_t, uint32_t),
+        MDIST_INTEGERS(uint32_t, uint32_t),
+        MDIST_INTEGERS(int64_t, uint64_t),
+        MDIST_INTEGERS(uint64_t, uint64_t),
+        MDIST_INTEGERS(int16_t, uint16_t),
+        MDIST_INTEGERS(uint16_t, uint16_t),
+        {{}, {}, {}, kBoolAnd, kBoolOr, {}, kBoolAnd, kBoolOr, kBoolXor}, // of true and false, the least is AND
     },
     {nullptr, squares<Plain<float>>, squares<Plain<double>>, squares<Float16>, squares<Bfloat16>},
 };

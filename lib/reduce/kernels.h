@@ -55,7 +55,7 @@ struct KernelSet {
 
 /// Indexed by mdist_dtype_t and by Op. MEAN is empty: it is SUM with a scale.
 struct KernelTable {
-    KernelSet sets[11][6];
+    KernelSet sets[14][9];
     SquaresKernel squares[5]; // floating-point types
 };
 

@@ -2,6 +2,7 @@
 #include "reduce/partials.h"
 
 #include "reduce/blocks.h"
+#include "reduce/operator.h"
 #include "reduce/variants.h"
 #include "util/dtype.h"
 
@@ -113,13 +114,14 @@ std::size_t partial_size(int32_t dtype, const Cut &cut) {
 }
 
 void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
-                    void *partial, std::size_t elements) noexcept {
+                    void *partial, std::size_t elements) {
     if (elements == 0) return;
     if (cut.leaves()) {
         std::memcpy(partial, sources[0], elements * dtype_size(operation.dtype));
         return;
     }
     const std::size_t count = cut.subtrees()[index].count();
+    if (operation.by != nullptr) return reduce_by(*operation.by, nullptr, sources, count, &partial, 1, elements);
     const KernelSet &set = best_kernels(operation);
     const Kernel &kernel = set.partial[std::min<std::size_t>(count, kFanIn)];
     const std::size_t block = count <= kFanIn ? elements : kBlockBytes / kernel.destination_size;
@@ -129,7 +131,7 @@ void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, 
 }
 
 void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
-                    const void *const *partials, void *partial, std::size_t elements) noexcept {
+                    const void *const *partials, void *partial, std::size_t elements) {
     const Subtree &whole = coarse.subtrees()[index];
     const auto *const first = std::find_if(fine.subtrees().data(), fine.subtrees().data() + fine.subtrees().size(),
                                            [&](const Subtree &part) { return part.begin == whole.begin; });
@@ -146,6 +148,8 @@ void merge_partials(const Operation &operation, const Cut &fine, const Cut &coar
         std::memcpy(partial, partials[begin], elements * size);
         return;
     }
+    if (operation.by != nullptr)
+        return reduce_by(*operation.by, first, partials + begin, count, &partial, 1, elements);
     const KernelSet &set = best_kernels(operation);
     for (std::size_t at = 0; at < elements; at += kBlockBytes / size)
         block_value(set, {first, count}, {partials + begin, at * size, std::min(kBlockBytes / size, elements - at)},
@@ -153,8 +157,11 @@ void merge_partials(const Operation &operation, const Cut &fine, const Cut &coar
 }
 
 void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,
-                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
+                      void *const *destinations, std::size_t destination_count, std::size_t elements) {
     if (elements == 0 || destination_count == 0) return;
+    if (operation.by != nullptr)
+        return reduce_by(*operation.by, cut.subtrees().data(), partials, cut.subtrees().size(), destinations,
+                         destination_count, elements);
     const Node root = {cut.subtrees().data(), cut.subtrees().size()};
     const bool as_leaves = root.as_leaves();
     if (as_leaves && partial_size(operation.dtype, cut) == dtype_size(operation.dtype)) {

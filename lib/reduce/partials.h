@@ -9,19 +9,12 @@
 
 #include "reduce/reduce.h"
 #include "reduce/spans.h"
+#include "reduce/subtree.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace mdist::reduce {
-
-/// Replicas begin to end - 1: a node of the canonical tree.
-struct Subtree {
-    uint32_t begin;
-    uint32_t end;
-    uint32_t count() const { return end - begin; }
-    bool operator==(const Subtree &) const = default;
-};
 
 /// The largest subtrees that workers can reduce alone, in order.
 class Cut {
@@ -47,23 +40,25 @@ class Cut {
     std::vector<uint32_t> first_;
 };
 
+// With an operator, the functions below throw what operator.h says.
+
 /// Bytes of one element of a partial.
 std::size_t partial_size(int32_t dtype, const Cut &cut);
 
 /// Computes the partial of cut.subtrees()[index] from its replicas' values, sources[0..count()). It may not overlap
 /// them.
 void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, const void *const *sources,
-                    void *partial, std::size_t elements) noexcept;
+                    void *partial, std::size_t elements);
 
 /// Computes partial `index` of the cut `coarse` from partials of the cut `fine`. partials[i] belongs to
 /// fine.subtrees()[i]; only those that make up the subtree are read. Each subtree of `coarse` must consist of whole
 /// subtrees of `fine`. The partial may not overlap the partials read.
 void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
-                    const void *const *partials, void *partial, std::size_t elements) noexcept;
+                    const void *const *partials, void *partial, std::size_t elements);
 
 /// Computes the result from all partials of a cut, and writes it to each destination. partials[i] belongs to
 /// cut.subtrees()[i]. A destination may be one of the partials if those have the type's own size.
 void combine_partials(const Operation &operation, const Cut &cut, const void *const *partials,
-                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
+                      void *const *destinations, std::size_t destination_count, std::size_t elements);
 
 } // namespace mdist::reduce

@@ -2,6 +2,7 @@
 #include "reduce/reduce.h"
 
 #include "reduce/blocks.h"
+#include "reduce/operator.h"
 #include "reduce/variants.h"
 #include "util/dtype.h"
 #include "util/sanitized.h"
@@ -33,7 +34,7 @@ void reduce_many(const KernelSet &set, std::size_t count, const Span &whole) {
     }
 }
 
-void reduce_by(const KernelTable &table, const Operation &operation, const Span &span, std::size_t source_count) {
+void reduce_kernels(const KernelTable &table, const Operation &operation, const Span &span, std::size_t source_count) {
     if (span.elements == 0 || span.destination_count == 0) return;
     const KernelSet &set = kernels_of(table, operation);
     if (source_count <= kFanIn) {
@@ -51,13 +52,15 @@ InstructionSet best() noexcept {
 } // namespace
 
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
-            std::size_t destination_count, std::size_t elements) noexcept {
+            std::size_t destination_count, std::size_t elements) {
+    if (operation.by != nullptr)
+        return reduce_by(*operation.by, nullptr, sources, source_count, destinations, destination_count, elements);
     reduce_with(best(), operation, sources, source_count, destinations, destination_count, elements);
 }
 
 void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
                  void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
-    reduce_by(table_of(set), operation, span_of(operation, sources, destinations, destination_count, elements),
+    reduce_kernels(table_of(set), operation, span_of(operation, sources, destinations, destination_count, elements),
               source_count);
 }
 
@@ -81,7 +84,7 @@ void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, st
     span.scale = Scale::kMultiply;
     span.factor32 = static_cast<float>(factor);
     span.factor64 = factor;
-    reduce_by(table_of(set), sum, span, 1);
+    reduce_kernels(table_of(set), sum, span, 1);
 }
 
 } // namespace mdist::reduce

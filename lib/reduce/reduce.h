@@ -18,8 +18,9 @@ namespace mdist::reduce {
 
 /// Reduces sources[0..source_count), at least one, and writes the result to each destination. There may be no
 /// destination. Addresses need no alignment. A destination may be one of the sources, but must not overlap one partly.
+/// Throws only if the operation has an operator, what operator.h says.
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
-            std::size_t destination_count, std::size_t elements) noexcept;
+            std::size_t destination_count, std::size_t elements);
 
 /// Sums the squares of floating-point elements, in double, in an order that depends only on their number. NaN or
 /// infinite if one of them is.

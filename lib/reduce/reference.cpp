@@ -93,6 +93,11 @@ template <typename T>
 T combine(Op op, T a, T b) {
     if (op == Op::kMin) return smaller(a, b);
     if (op == Op::kMax) return larger(a, b);
+    if constexpr (std::is_integral_v<T>) {
+        if (op == Op::kAnd) return static_cast<T>(a & b);
+        if (op == Op::kOr) return static_cast<T>(a | b);
+        if (op == Op::kXor) return static_cast<T>(a ^ b);
+    }
     if constexpr (std::is_floating_point_v<T>) {
         return op == Op::kProd ? a * b : a + b;
     } else {
@@ -115,6 +120,12 @@ struct Same {
         }
         return value;
     }
+};
+struct Truth {
+    using Stored = uint8_t;
+    using Value = uint8_t;
+    static uint8_t decode(uint8_t stored) { return stored == 0 ? 0 : 1; }
+    static uint8_t encode(uint8_t value) { return value; }
 };
 struct Half {
     using Stored = uint16_t;
@@ -223,6 +234,12 @@ void reduce_reference(const Operation &operation, const void *const *sources, st
             return by(Same<int64_t>{});
         case MDIST_UINT64:
             return by(Same<uint64_t>{});
+        case MDIST_INT16:
+            return by(Same<int16_t>{});
+        case MDIST_UINT16:
+            return by(Same<uint16_t>{});
+        case MDIST_BOOL:
+            return by(Truth{});
         default:
             return;
     }

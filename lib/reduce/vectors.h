@@ -93,6 +93,12 @@ MDIST_INLINE Vector<T> combine(Vector<T> a, Vector<T> b) {
         return a + b;
     } else if constexpr (op == Op::kProd) {
         return a * b;
+    } else if constexpr (op == Op::kAnd) {
+        return a & b;
+    } else if constexpr (op == Op::kOr) {
+        return a | b;
+    } else if constexpr (op == Op::kXor) {
+        return a ^ b;
     } else {
         return extreme<op, T>(a, b);
     }
@@ -151,6 +157,16 @@ MDIST_INLINE Halves shorten(Words words) {
     return __builtin_convertvector(words, Halves);
 }
 #endif
+
+// Comparing gives all bits for true.
+struct Bool {
+    using Element = uint8_t;
+    using Value = uint8_t;
+    static MDIST_INLINE Vector<uint8_t> load(const char *from) {
+        return (Vector<uint8_t>)(load_bytes<Vector<uint8_t>>(from) != 0) & 1;
+    }
+    static MDIST_INLINE Vector<uint8_t> pack(Vector<uint8_t> value) { return value; }
+};
 
 struct Bfloat16 {
     using Element = uint16_t;

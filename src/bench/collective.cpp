@@ -17,16 +17,17 @@ uint64_t copied(uint32_t id, uint64_t index) {
 }
 
 /// Numbers for reductions, small enough that sums and products of many stay exact.
-uint64_t reduced(mdist_reduce_op_t op, uint32_t id, uint64_t index) {
+uint64_t reduced(const Case &what, uint32_t id, uint64_t index) {
     const uint64_t digit = (index % 5 + id) % 3;
-    if (op != MDIST_PROD) return digit;
+    if (what.dtype == MDIST_BOOL) return digit % 2;
+    if (what.op != MDIST_PROD) return digit;
     return id < 4 ? 1 + digit % 2 : 1;
 }
 
 double reduction(const Case &what, uint64_t index) {
-    auto result = static_cast<double>(reduced(what.op, 0, index));
+    auto result = static_cast<double>(reduced(what, 0, index));
     for (uint32_t id = 1; id < what.replicas; ++id) {
-        const auto next = static_cast<double>(reduced(what.op, id, index));
+        const auto next = static_cast<double>(reduced(what, id, index));
         switch (what.op) {
             case MDIST_MIN:
                 result = std::min(result, next);
@@ -36,6 +37,15 @@ double reduction(const Case &what, uint64_t index) {
                 break;
             case MDIST_PROD:
                 result *= next;
+                break;
+            case MDIST_AND:
+                result = static_cast<double>(static_cast<uint64_t>(result) & static_cast<uint64_t>(next));
+                break;
+            case MDIST_OR:
+                result = static_cast<double>(static_cast<uint64_t>(result) | static_cast<uint64_t>(next));
+                break;
+            case MDIST_XOR:
+                result = static_cast<double>(static_cast<uint64_t>(result) ^ static_cast<uint64_t>(next));
                 break;
             default:
                 result += next;
@@ -154,7 +164,7 @@ void fill(const Operands &operands) {
     const mdist_buffer_t input = input_of(operands);
     for (uint64_t i = 0; i < input.elements; ++i) {
         store_element(what.dtype, input.data, i,
-                      what.collective->reduces ? reduced(what.op, operands.id, i) : copied(operands.id, i));
+                      what.collective->reduces ? reduced(what, operands.id, i) : copied(operands.id, i));
     }
 }
 

@@ -64,6 +64,11 @@ void store_element(mdist_dtype_t dtype, void *array, uint64_t index, uint64_t nu
         case MDIST_INT8:
         case MDIST_UINT8:
             return put(array, index, static_cast<uint8_t>(number));
+        case MDIST_BOOL:
+            return put(array, index, static_cast<uint8_t>(number));
+        case MDIST_INT16:
+        case MDIST_UINT16:
+            return put(array, index, static_cast<uint16_t>(number));
         case MDIST_INT32:
         case MDIST_UINT32:
             return put(array, index, static_cast<uint32_t>(number));
@@ -85,7 +90,12 @@ double load_element(mdist_dtype_t dtype, const void *array, uint64_t index) {
         case MDIST_INT8:
             return at<int8_t>(array, index);
         case MDIST_UINT8:
+        case MDIST_BOOL:
             return at<uint8_t>(array, index);
+        case MDIST_INT16:
+            return at<int16_t>(array, index);
+        case MDIST_UINT16:
+            return at<uint16_t>(array, index);
         case MDIST_INT32:
             return at<int32_t>(array, index);
         case MDIST_UINT32:
@@ -100,6 +110,8 @@ double load_element(mdist_dtype_t dtype, const void *array, uint64_t index) {
 double wrapped(mdist_dtype_t dtype, double number) {
     if (dtype == MDIST_INT8) return static_cast<int8_t>(static_cast<int64_t>(number));
     if (dtype == MDIST_UINT8) return static_cast<uint8_t>(static_cast<int64_t>(number));
+    if (dtype == MDIST_INT16) return static_cast<int16_t>(static_cast<int64_t>(number));
+    if (dtype == MDIST_UINT16) return static_cast<uint16_t>(static_cast<int64_t>(number));
     return number;
 }
 

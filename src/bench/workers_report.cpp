@@ -10,7 +10,7 @@
 namespace mdist {
 
 const char *op_name(mdist_reduce_op_t op) {
-    constexpr const char *kNames[] = {"sum", "mean", "min", "max", "prod"};
+    constexpr const char *kNames[] = {"sum", "mean", "min", "max", "prod", "and", "or", "xor"};
     return kNames[op - MDIST_SUM];
 }
 

@@ -44,7 +44,8 @@ static void draw(Exchange *e, uint32_t replicas, Kind kind) {
     e->in_place = kind != ALL_TO_ALL && below(2) == 0;
     const uint64_t limit = below(3) == 0 ? 9000 : 200;
     for (size_t b = 0; b < e->count; ++b) {
-        e->dtypes[b] = (int32_t)(1 + below(kind == REDUCE_SCATTER && e->op == MDIST_MEAN ? 4 : DTYPES));
+        do e->dtypes[b] = (int32_t)(1 + below(DTYPES));
+        while (kind == REDUCE_SCATTER && !takes(e->op, e->dtypes[b]));
         const uint64_t equal = length_of(limit);
         for (uint32_t r = 0; r < replicas; ++r) {
             const int uneven = kind == ALL_GATHER || kind == REDUCE_SCATTER;

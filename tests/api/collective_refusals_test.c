@@ -220,13 +220,13 @@ static void arguments_no_call_can_accept_are_named(void **state) {
     REFUSED(in_list[1].data = NULL, "input 1 has 6 elements and data NULL");
     REFUSED(out_list[2].data = NULL, "output 2 has 6 elements and data NULL");
     REFUSED(in_list[1].dtype = 0, "input 1 has dtype 0");
-    REFUSED(in_list[1].dtype = 11, "11");
+    REFUSED(in_list[1].dtype = 14, "dtype 14");
     REFUSED(out_list[0].dtype = -7, "-7");
     REFUSED(out_list[0].dtype = MDIST_INT32, "input 0 is float32 but output 0 int32");
     REFUSED(in_list[2].reserved = 3, "input 2 has reserved 3");
     REFUSED(out_list[2].reserved = -3, "output 2 has reserved -3");
     REFUSED(wrong.op = 0, "op is 0");
-    REFUSED(wrong.op = 6, "op is 6");
+    REFUSED(wrong.op = 9, "op is 9");
     REFUSED(wrong.op = -1, "op is -1");
     REFUSED((wrong.op = 0, wrong.count = 0), "op is 0");
     REFUSED((wrong.op = 9, wrong.kind = REDUCE_SCATTER), "op is 9");

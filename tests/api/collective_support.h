@@ -12,7 +12,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { MAX_REPLICAS = 9, MAX_BUFFERS = 8, MARGIN = 96, GUARD = 0xa5, DTYPES = 10, OPS = 5 };
+enum { MAX_REPLICAS = 9, MAX_BUFFERS = 8, MARGIN = 96, GUARD = 0xa5, DTYPES = 13, OPS = 8 };
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -39,6 +39,17 @@ MDIST_TEST_HELPER int long_tier(void) {
 
 MDIST_TEST_HELPER int is_integer(int32_t dtype) {
     return dtype >= MDIST_INT8;
+}
+
+/// Whether a type has an operation.
+MDIST_TEST_HELPER int takes(int op, int32_t dtype) {
+    if (op >= MDIST_AND) return is_integer(dtype);
+    if (dtype == MDIST_BOOL) return op == MDIST_MIN || op == MDIST_MAX;
+    return op != MDIST_MEAN || !is_integer(dtype);
+}
+
+MDIST_TEST_HELPER int is_signed(int32_t dtype) {
+    return dtype == MDIST_INT8 || dtype == MDIST_INT16 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
 }
 
 // ---- Buffers between guard bytes.
@@ -103,6 +114,7 @@ MDIST_TEST_HELPER void fill(int32_t dtype, unsigned char *data, uint64_t element
         if (dtype == MDIST_FLOAT16) bits = kind == 0 ? halves[which] : kind < 30 ? (bits & 0x83ff) | 0x3800 : bits;
         if (dtype == MDIST_BFLOAT16) bits = kind == 0 ? brains[which] : kind < 30 ? word >> 16 : bits;
         if (dtype == MDIST_FLOAT32) bits = kind == 0 ? floats[which] : kind < 30 ? word : bits;
+        if (dtype == MDIST_BOOL) bits = kind == 0 ? bits : bits & 1;
         if (dtype == MDIST_FLOAT64 && kind == 0) bits = doubles[which];
         if (dtype == MDIST_FLOAT64 && kind > 8) memcpy(&bits, &wide, sizeof bits);
         memcpy(data + i * size, &bits, size);
@@ -177,12 +189,15 @@ MDIST_TEST_HELPER double real_tree(int op, int single, const double *values, siz
     return single ? (double)(float)result : result;
 }
 
-MDIST_TEST_HELPER uint64_t whole_reduced(int op, int is_signed, const uint64_t *values, size_t n) {
+MDIST_TEST_HELPER uint64_t whole_reduced(int op, int with_sign, const uint64_t *values, size_t n) {
     uint64_t result = values[0];
     for (size_t i = 1; i < n; ++i) {
-        const int less = is_signed ? (int64_t)values[i] < (int64_t)result : values[i] < result;
+        const int less = with_sign ? (int64_t)values[i] < (int64_t)result : values[i] < result;
         if (op == MDIST_SUM) result += values[i];
         if (op == MDIST_PROD) result *= values[i];
+        if (op == MDIST_AND) result &= values[i];
+        if (op == MDIST_OR) result |= values[i];
+        if (op == MDIST_XOR) result ^= values[i];
         if ((op == MDIST_MIN && less) || (op == MDIST_MAX && !less)) result = values[i];
     }
     return result;
@@ -223,8 +238,7 @@ MDIST_TEST_HELPER uint64_t load_whole(int32_t dtype, const unsigned char *at) {
     const size_t size = mdist_dtype_size((mdist_dtype_t)dtype);
     uint64_t bits = 0;
     memcpy(&bits, at, size);
-    const int is_signed = dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
-    if (is_signed && size < 8 && (bits >> (8 * size - 1)) != 0) bits |= ~(uint64_t)0 << (8 * size);
+    if (is_signed(dtype) && size < 8 && (bits >> (8 * size - 1)) != 0) bits |= ~(uint64_t)0 << (8 * size);
     return bits;
 }
 
@@ -243,8 +257,8 @@ MDIST_TEST_HELPER void reduce_plainly(int op, int32_t dtype, const unsigned char
                 reals[s] = load_real(dtype, sources[s] + i * size);
         }
         if (is_integer(dtype)) {
-            const int is_signed = dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
-            const uint64_t result = whole_reduced(op, is_signed, wholes, n);
+            for (size_t s = 0; s < n && dtype == MDIST_BOOL; ++s) wholes[s] = wholes[s] != 0;
+            const uint64_t result = whole_reduced(op, is_signed(dtype), wholes, n);
             memcpy(out + i * size, &result, size);
             continue;
         }

@@ -12,7 +12,7 @@ static void on_metal(Theirs *theirs) {
 }
 static void bools(Theirs *theirs) {
     inside(theirs)->code = 6;
-    inside(theirs)->bits = 8;
+    inside(theirs)->bits = 16;
 }
 static void complex_numbers(Theirs *theirs) {
     inside(theirs)->code = 5;
@@ -107,7 +107,7 @@ static const struct {
 } cases[] = {
     {on_cuda, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 2 (CUDA), id 3, but this process has no GPU"},
     {on_metal, MDIST_ERR_UNSUPPORTED, "dlpack_device", "device type 8, id 0;"},
-    {bools, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 6 (bool) with 8 bits"},
+    {bools, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 6 (bool) with 16 bits"},
     {complex_numbers, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 5 (complex) with 64 bits"},
     {handles, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 3 (opaque handle) with 32 bits"},
     {bfloat32, MDIST_ERR_UNSUPPORTED, "dlpack_dtype", "type code 4 (bfloat) with 32 bits"},

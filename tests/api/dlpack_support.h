@@ -30,13 +30,13 @@ typedef struct DlVersioned {
 } DlVersioned;
 
 typedef enum DlLayout { LEGACY = 0, VERSIONED = 1 } DlLayout;
-enum { LAYOUTS = 2, DL_DTYPES = 10 };
+enum { LAYOUTS = 2, DL_DTYPES = 13 };
 
 /// DLPack's code and bits of each element type, by mdist_dtype_t.
 static const struct {
     uint8_t code, bits;
 } dl_types[DL_DTYPES + 1] = {{0, 0}, {2, 32}, {2, 64}, {2, 16}, {4, 16}, {0, 8},
-                             {1, 8}, {0, 32}, {1, 32}, {0, 64}, {1, 64}};
+                             {1, 8}, {0, 32}, {1, 32}, {0, 64}, {1, 64}, {0, 16}, {1, 16}, {6, 8}};
 
 /// A tensor of another library, in one of the layouts.
 typedef struct Theirs {

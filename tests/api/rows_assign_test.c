@@ -18,11 +18,10 @@ static void negate(int32_t dtype, const unsigned char *from, unsigned char *to, 
 
 static void divide(int32_t dtype, unsigned char *to, const unsigned char *by, uint64_t elements) {
     const size_t size = mdist_dtype_size((mdist_dtype_t)dtype);
-    const int is_signed = dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
     for (uint64_t i = 0; i < elements; ++i, to += size, by += size) {
         if (is_integer(dtype)) {
             const uint64_t a = load_whole(dtype, to), b = load_whole(dtype, by);
-            const uint64_t quotient = !is_signed          ? a / b
+            const uint64_t quotient = !is_signed(dtype)   ? a / b
                                       : b == ~(uint64_t)0 ? 0 - a
                                                           : (uint64_t)((int64_t)a / (int64_t)b);
             memcpy(to, &quotient, size);
@@ -31,6 +30,10 @@ static void divide(int32_t dtype, unsigned char *to, const unsigned char *by, ui
             store_real(dtype, dtype == MDIST_FLOAT64 ? quotient : (double)(float)quotient, to);
         }
     }
+}
+
+static int is_arithmetic(int assign) {
+    return assign >= MDIST_ASSIGN_ADD && assign <= MDIST_ASSIGN_DIV;
 }
 
 static void write_row(int assign, int32_t dtype, unsigned char *to, const unsigned char *from) {
@@ -134,6 +137,7 @@ static void outside_each_copy_gets_its_own_rows(void **state) {
     for (world.dtype = 1; world.dtype <= DTYPES; ++world.dtype)
         for (world.assign = MDIST_ASSIGN_SET; world.assign <= MDIST_ASSIGN_MAX; ++world.assign) {
             unsigned char model[MOST][HEIGHT * WIDTH * 8];
+            if (world.dtype == MDIST_BOOL && is_arithmetic(world.assign)) continue;
             begin(&world, MDIST_AGGREGATION_NONE, model[0]);
             mdist_value_t *value = value_of_rows(&world);
             OK(mdist_variable_assign(world.variable, (mdist_assign_t)world.assign, value, &error));
@@ -165,7 +169,7 @@ static void in_a_step_every_copy_gets_the_rows_of_all(void **state) {
     seed_random(20261123);
     for (uint32_t replicas = 1; replicas <= MOST; ++replicas) {
         World world = {.strategy = make_strategy(replicas, NULL)};
-        for (world.dtype = 1; world.dtype <= DTYPES; ++world.dtype)
+        for (world.dtype = 1; world.dtype < MDIST_BOOL; ++world.dtype) // a bool has no sum
             for (world.assign = MDIST_ASSIGN_ADD; world.assign <= MDIST_ASSIGN_DIV; ++world.assign) {
                 unsigned char model[HEIGHT * WIDTH * 8];
                 begin(&world, MDIST_AGGREGATION_SUM, model);

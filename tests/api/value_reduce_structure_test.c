@@ -155,7 +155,7 @@ static void a_batch_gives_what_each_would_alone(void **state) {
         const char *targets[MANY];
         for (uint32_t i = 0; i < MANY; ++i) {
             mdist_tensor_t tensors[MAX_REPLICAS];
-            const int32_t dtype = 1 + (int32_t)(i % DTYPES);
+            const int32_t dtype = 1 + (int32_t)(i % (DTYPES - 1)); // all but bool, which has no sum
             for (uint32_t r = 0; r < n; ++r) {
                 fill(dtype, bytes[r], i * 10);
                 bytes[r][0] = (unsigned char)r;

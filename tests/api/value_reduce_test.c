@@ -124,21 +124,23 @@ static void no_element_at_all_has_no_mean(void **state) {
 typedef struct Sums {
     long double real, product;
     double least, most;
-    uint64_t whole, whole_product, whole_least, whole_most;
+    uint64_t whole, whole_product, whole_least, whole_most, all, any, odd;
     uint64_t count;
     int any_nan;
 } Sums;
 
 static void add(Sums *s, int32_t dtype, const unsigned char *at) {
     if (is_integer(dtype)) {
-        const int is_signed = dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
-        const uint64_t x = load_whole(dtype, at);
+        const uint64_t stored = load_whole(dtype, at), x = dtype == MDIST_BOOL ? stored != 0 : stored;
+        s->all = s->count == 0 ? x : s->all & x;
+        s->any |= x;
+        s->odd ^= x;
         uint64_t two[2] = {s->whole_least, x};
         s->whole += x;
         s->whole_product = s->count == 0 ? x : s->whole_product * x;
-        s->whole_least = s->count == 0 ? x : whole_reduced(MDIST_MIN, is_signed, two, 2);
+        s->whole_least = s->count == 0 ? x : whole_reduced(MDIST_MIN, is_signed(dtype), two, 2);
         two[0] = s->whole_most;
-        s->whole_most = s->count == 0 ? x : whole_reduced(MDIST_MAX, is_signed, two, 2);
+        s->whole_most = s->count == 0 ? x : whole_reduced(MDIST_MAX, is_signed(dtype), two, 2);
     } else {
         const double x = load_real(dtype, at);
         s->real += (long double)x;
@@ -165,13 +167,13 @@ static void check_element(const Sums *s, int op, int32_t dtype, const unsigned c
     if (is_integer(dtype) && op == MDIST_MEAN) {
         double mean;
         memcpy(&mean, got, sizeof mean);
-        const int is_signed = dtype == MDIST_INT8 || dtype == MDIST_INT32;
-        const double sum = is_signed ? (double)(int64_t)s->whole : (double)s->whole;
+        const double sum = is_signed(dtype) ? (double)(int64_t)s->whole : (double)s->whole;
         assert_true(mean == sum / (double)s->count);
         return;
     }
     if (is_integer(dtype)) {
-        const uint64_t results[] = {0, s->whole, 0, s->whole_least, s->whole_most, s->whole_product};
+        const uint64_t results[] = {0, s->whole, 0, s->whole_least, s->whole_most, s->whole_product,
+                                    s->all, s->any, s->odd};
         memcpy(wanted, &results[op], sizeof wanted);
     } else {
         const double results[] = {0,        (double)s->real, (double)(s->real / (long double)s->count),
@@ -203,6 +205,8 @@ static void try_random_axes(mdist_strategy_t *strategy, uint32_t n) {
     int op = (int)(1 + below(OPS));
     if (op == MDIST_PROD && !is_integer(dtype) && dtype != MDIST_FLOAT64) op = MDIST_SUM;
     if (op == MDIST_MEAN && (dtype == MDIST_INT64 || dtype == MDIST_UINT64)) op = MDIST_SUM;
+    if (op != MDIST_MEAN && !takes(op, dtype)) op = dtype == MDIST_BOOL ? MDIST_XOR : MDIST_MIN;
+    if (dtype == MDIST_BOOL && op == MDIST_MEAN) op = MDIST_AND;
     const int32_t rank = (int32_t)(1 + below(3));
     const unsigned mask = (unsigned)(1 + below((1u << rank) - 1)); // the dimensions to reduce
     uint64_t dims[3] = {NO, NO, NO};
@@ -270,7 +274,7 @@ static void minimum_and_maximum_know_nan_and_the_signs_of_zero(void **state) {
     memcpy(&first[0], &payload, sizeof payload);
     mdist_tensor_t tensors[2] = {tensor_of(first, MDIST_FLOAT32, 2), tensor_of(second, MDIST_FLOAT32, 2)};
     mdist_value_t *value = per_replica(strategy, tensors);
-    for (int op = 1; op <= OPS; ++op)
+    for (int op = 1; op <= MDIST_PROD; ++op)
         expect_plain(reduced(strategy, op, value, &axis0, 1),
                      tensor_of((void *)(uintptr_t)&canonical, MDIST_FLOAT32, 0));
     mdist_value_destroy(value);
@@ -298,7 +302,7 @@ static void axes_out_of_range_or_given_twice_are_refused(void **state) {
     expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, twice, 2, "twice");
     expect_refused(strategy, MDIST_ERR_MISMATCH, MDIST_SUM, value, other, 1, "[1, 3]");
     expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, 0, value, zero, 1, "op is 0");
-    expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, 6, value, zero, 1, "op is 6");
+    expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, 9, value, zero, 1, "op is 9");
     expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 1, "axes is NULL");
     expect_refused(strategy, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, zero, SIZE_MAX / 4, "axis_count");
     expect_refused(strategy, MDIST_ERR_BAD_HANDLE, MDIST_SUM, NULL, zero, 1, "");
@@ -337,7 +341,7 @@ static void one_content_for_all_reduces_to_itself_or_is_refused(void **state) {
     mdist_value_t *value = plain(scalar);
     const int itself[] = {MDIST_MEAN, MDIST_MIN, MDIST_MAX};
     for (int i = 0; i < 3; ++i) expect_plain(reduced(two, itself[i], value, NULL, 0), scalar);
-    for (int op = 1; op <= OPS; ++op) expect_plain(reduced(one, op, value, NULL, 0), scalar);
+    for (int op = 1; op <= MDIST_PROD; ++op) expect_plain(reduced(one, op, value, NULL, 0), scalar);
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is plain");
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "this one is plain");
     mdist_value_destroy(value);

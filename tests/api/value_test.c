@@ -73,7 +73,7 @@ static void tensors_that_cannot_be_are_refused(void **state) {
     mdist_tensor_t tensors[10];
     for (int i = 0; i < 10; ++i) tensors[i] = shaped(data, MDIST_FLOAT32, 2, 2, NO);
     tensors[0].dtype = 0;
-    tensors[1].dtype = 11;
+    tensors[1].dtype = 14;
     tensors[2].rank = -1;
     tensors[3].rank = 9;
     tensors[4].device_kind = MDIST_DEVICE_GPU;

@@ -9,6 +9,8 @@
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
+#include <mdist/collective.h>
+
 #include <cstdio>
 #include <string>
 
@@ -44,9 +46,12 @@ int refuse(const char *what) {
 }
 
 bool can_reduce(const mdist_gpu_reduction &one) {
-    const bool mean = one.op == static_cast<int32_t>(mdist::reduce::Op::kMean);
-    return mdist::dtype_size(one.dtype) != 0 && one.op >= 1 && one.op <= 5 && one.source_count >= 1 &&
-           !(mean && (mdist::dtype_is_integer(one.dtype) || one.divisor == 0));
+    const auto op = static_cast<mdist::reduce::Op>(one.op);
+    const bool bits = one.op >= MDIST_AND;
+    const bool good_op = one.op >= MDIST_SUM && one.op <= MDIST_XOR && (!bits || mdist::dtype_is_integer(one.dtype)) &&
+                         (one.dtype != MDIST_BOOL || bits || one.op == MDIST_MIN || one.op == MDIST_MAX);
+    return mdist::dtype_size(one.dtype) != 0 && good_op && one.source_count >= 1 &&
+           !(op == mdist::reduce::Op::kMean && (mdist::dtype_is_integer(one.dtype) || one.divisor == 0));
 }
 
 int device_count(int32_t *count) {

@@ -101,7 +101,10 @@ void add_to_group(const Pointer &communicator, mdist_gpu_stream *stream, const N
 bool is_good(const Communicator &communicator, const CallHeader &header) {
     const auto op = static_cast<mdist::reduce::Op>(header.op);
     const bool good_op = header.op >= 0 && header.op <= 5 && op != mdist::reduce::Op::kMean;
-    return mdist::dtype_size(header.dtype) != 0 && good_op && header.root >= 0 && header.root < communicator.ranks();
+    const bool reduces = header.what == Collective::kAllReduce || header.what == Collective::kReduce ||
+                         header.what == Collective::kReduceScatter;
+    const bool good_dtype = mdist::dtype_size(header.dtype) != 0 && (!reduces || header.dtype <= MDIST_UINT64);
+    return good_dtype && good_op && header.root >= 0 && header.root < communicator.ranks();
 }
 
 int call_nccl(const char *name, mdist_gpu_comm *comm, mdist_gpu_stream *stream, const NcclCall &call) {

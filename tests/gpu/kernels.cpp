@@ -21,12 +21,14 @@ namespace mdist::gpu_test {
 namespace {
 
 constexpr int32_t kDtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
+                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                               MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
 constexpr int32_t kFloats[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
 constexpr struct {
     int32_t op;
     const char *name;
-} kOps[] = {{MDIST_SUM, "sum"}, {MDIST_MEAN, "mean"}, {MDIST_MIN, "min"}, {MDIST_MAX, "max"}, {MDIST_PROD, "prod"}};
+} kOps[] = {{MDIST_SUM, "sum"}, {MDIST_MEAN, "mean"}, {MDIST_MIN, "min"}, {MDIST_MAX, "max"}, {MDIST_PROD, "prod"},
+           {MDIST_AND, "and"}, {MDIST_OR, "or"},     {MDIST_XOR, "xor"}};
 
 /// Sizes around those at which kernels change how they work.
 std::vector<std::size_t> sizes(Random &random, std::size_t most) {
@@ -38,7 +40,7 @@ std::vector<std::size_t> sizes(Random &random, std::size_t most) {
 void check_reductions(const Gpu &gpu, Random &random, std::size_t most) {
     for (const int32_t dtype : kDtypes) {
         for (const auto &[op, name] : kOps) {
-            if (op == MDIST_MEAN && dtype_is_integer(dtype)) continue;
+            if (!takes(op, dtype)) continue;
             int cases = 0;
             std::string wrong;
             for (const uint32_t count : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 16u, 17u, 33u}) {
@@ -74,6 +76,7 @@ void check_many(const Gpu &gpu, Random &random) {
 
 void check_assign_and_divide(const Gpu &gpu, Random &random) {
     for (const int32_t dtype : kDtypes) {
+        if (dtype == MDIST_BOOL) continue; // has no arithmetic
         std::string wrong;
         for (const Lie lie : kLies) {
             for (const int32_t assign : {MDIST_ASSIGN_ADD, MDIST_ASSIGN_SUB}) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "reduce/half.h"
+#include "reduce_support.h"
 #include "strategy.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -18,11 +19,12 @@ constexpr std::size_t kElements = 5003;
 constexpr struct {
     mdist_reduce_op_t op;
     const char *name;
-} kOps[] = {{MDIST_SUM, "sum"}, {MDIST_MIN, "min"}, {MDIST_MAX, "max"}, {MDIST_PROD, "prod"}, {MDIST_MEAN, "mean"}};
+} kOps[] = {{MDIST_SUM, "sum"}, {MDIST_MIN, "min"}, {MDIST_MAX, "max"}, {MDIST_PROD, "prod"},
+           {MDIST_AND, "and"}, {MDIST_OR, "or"},   {MDIST_XOR, "xor"}, {MDIST_MEAN, "mean"}};
 
-/// 1 or 2.
-double number_of(uint32_t replica, std::size_t i) {
-    return 1 + static_cast<double>((i >> (replica % 8)) % 2);
+/// 1 or 2; of a bool, 0 or 1.
+double number_of(int32_t dtype, uint32_t replica, std::size_t i) {
+    return (dtype == MDIST_BOOL ? 0 : 1) + static_cast<double>((i >> (replica % 8)) % 2);
 }
 
 void encode(int32_t dtype, double number, unsigned char *to) {
@@ -47,6 +49,12 @@ double combined(mdist_reduce_op_t op, double a, double b) {
             return std::max(a, b);
         case MDIST_PROD:
             return a * b;
+        case MDIST_AND:
+            return static_cast<double>(static_cast<int>(a) & static_cast<int>(b));
+        case MDIST_OR:
+            return static_cast<double>(static_cast<int>(a) | static_cast<int>(b));
+        case MDIST_XOR:
+            return static_cast<double>(static_cast<int>(a) ^ static_cast<int>(b));
         default:
             return a + b;
     }
@@ -54,15 +62,15 @@ double combined(mdist_reduce_op_t op, double a, double b) {
 
 Bytes numbers(int32_t dtype, uint32_t replica) {
     Bytes bytes(kElements * dtype_size(dtype));
-    for (std::size_t i = 0; i < kElements; ++i) encode(dtype, number_of(replica, i), &bytes[i * dtype_size(dtype)]);
+    for (std::size_t i = 0; i < kElements; ++i) encode(dtype, number_of(dtype, replica, i), &bytes[i * dtype_size(dtype)]);
     return bytes;
 }
 
 Bytes result(int32_t dtype, mdist_reduce_op_t op, uint32_t replicas) {
     Bytes bytes(kElements * dtype_size(dtype));
     for (std::size_t i = 0; i < kElements; ++i) {
-        double all = number_of(0, i);
-        for (uint32_t r = 1; r < replicas; ++r) all = combined(op, all, number_of(r, i));
+        double all = number_of(dtype, 0, i);
+        for (uint32_t r = 1; r < replicas; ++r) all = combined(op, all, number_of(dtype, r, i));
         encode(dtype, op == MDIST_MEAN ? all / replicas : all, &bytes[i * dtype_size(dtype)]);
     }
     return bytes;
@@ -126,12 +134,12 @@ void check_exchange(const Strategy &strategy) {
 } // namespace
 
 void check_types(Checks &checks, const Strategy &strategy, const std::string &name) {
-    for (int32_t dtype = MDIST_FLOAT32; dtype <= MDIST_UINT64; ++dtype) {
+    for (int32_t dtype = MDIST_FLOAT32; dtype <= MDIST_BOOL; ++dtype) {
         std::string wrong;
         try {
             for (const auto &[op, op_name] : kOps) {
-                const bool exact = !dtype_is_integer(dtype) && std::has_single_bit(strategy.replicas());
-                if (op != MDIST_MEAN || exact) check_type(strategy, dtype, op, op_name);
+                const bool exact = op != MDIST_MEAN || std::has_single_bit(strategy.replicas());
+                if (exact && takes(op, dtype)) check_type(strategy, dtype, op, op_name);
             }
         } catch (const std::exception &failure) {
             wrong = failure.what();

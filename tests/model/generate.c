@@ -37,8 +37,9 @@ static const char *draw_path(Generator *self) {
 
 static int32_t draw_dtype(Generator *self) {
     static const int32_t kAll[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                                   MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
-    return one_in(self, 2) ? MDIST_FLOAT32 + (int32_t)draw(self, 2) : kAll[draw(self, 10)]; // or float64
+                                   MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                                   MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
+    return one_in(self, 2) ? MDIST_FLOAT32 + (int32_t)draw(self, 2) : kAll[draw(self, 13)]; // or float64
 }
 
 static Number draw_number(Generator *self, int32_t dtype) {
@@ -203,7 +204,7 @@ static int draw_code(Generator *self, Kind kind) {
         case RETURN:
             return 1 + (int)draw(self, 100);
         default:
-            return one_in(self, 30) ? 6 : 1 + (int)draw(self, 5);
+            return one_in(self, 30) ? 9 : 1 + (int)draw(self, 8);
     }
 }
 

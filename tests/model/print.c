@@ -74,7 +74,7 @@ static void print_value(const Value *value, uint32_t replicas) {
 /// Prints the parameters that an operation of this kind uses.
 static void print_parameters(const Operation *operation) {
     static const char *const kAssigns[] = {"0", "SET", "ADD", "SUB", "MUL", "DIV", "MIN", "MAX"};
-    static const char *const kOps[] = {"0", "SUM", "MEAN", "MIN", "MAX", "PROD"};
+    static const char *const kOps[] = {"0", "SUM", "MEAN", "MIN", "MAX", "PROD", "AND", "OR", "XOR"};
     static const char *const kSynchronizations[] = {"AUTO", "ON_WRITE", "ON_READ"};
     static const char *const kAggregations[] = {"NONE", "SUM", "MEAN", "ONLY_FIRST"};
     const Kind kind = operation->kind;
@@ -86,7 +86,7 @@ static void print_parameters(const Operation *operation) {
         fprintf(stderr, " %s", word(operation->code, kAssigns, 8));
     if ((kind >= REDUCE && kind <= BATCH_REDUCE_TO) || kind == ALL_REDUCE || kind == REDUCE_SCATTER ||
         kind == ALL_REDUCE_ROWS)
-        fprintf(stderr, " %s", word(operation->code, kOps, 6));
+        fprintf(stderr, " %s", word(operation->code, kOps, 9));
     if (kind == RETURN || kind == MISPLACED || kind == FETCH) fprintf(stderr, " %d", operation->code);
     if (kind == BROADCAST || kind == RETURN || kind == RESULT) fprintf(stderr, " replica %d", operation->root);
     if (kind == ARGUMENT || kind == RESULT || kind == MERGE) fprintf(stderr, " %d", operation->index);

@@ -41,7 +41,7 @@ int is_integer(int32_t dtype) {
 }
 
 static int is_signed(int32_t dtype) {
-    return dtype == MDIST_INT8 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
+    return dtype == MDIST_INT8 || dtype == MDIST_INT16 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
 }
 
 /// Returns the type in which a type is reduced.
@@ -148,11 +148,20 @@ static Number combine(int32_t op, int32_t dtype, Number a, Number b) {
         const int less = is_signed(dtype) ? (int64_t)a.whole < (int64_t)b.whole : a.whole < b.whole;
         if (op == MDIST_MIN) return less ? a : b;
         if (op == MDIST_MAX) return less ? b : a;
+        if (op == MDIST_AND) return (Number){.whole = a.whole & b.whole};
+        if (op == MDIST_OR) return (Number){.whole = a.whole | b.whole};
+        if (op == MDIST_XOR) return (Number){.whole = a.whole ^ b.whole};
         return whole_number(dtype, op == MDIST_PROD ? a.whole * b.whole : a.whole + b.whole);
     }
     if (op == MDIST_MIN) return (Number){.real = smaller(a.real, b.real)};
     if (op == MDIST_MAX) return (Number){.real = -smaller(-a.real, -b.real)};
     return real_number(dtype, op == MDIST_PROD ? a.real * b.real : a.real + b.real);
+}
+
+/// Returns 0 or 1 for a bool, whose other bytes count as true, and any other number as it is.
+static Number as_reduced(int32_t dtype, Number number) {
+    if (dtype == MDIST_BOOL) number.whole = number.whole != 0;
+    return number;
 }
 
 /// sum(lo, hi) is the leaf if there is one, else it splits at lo plus the largest power of two below hi - lo.
@@ -168,7 +177,7 @@ Tensor reduce_tensors(int32_t op, const Tensor *tensors, uint32_t count) {
     Tensor out = make_tensor(dtype, tensors[0].rank, tensors[0].shape);
     for (uint64_t i = 0; i < out.elements; ++i) {
         Number leaves[MOST_REPLICAS];
-        for (uint32_t t = 0; t < count; ++t) leaves[t] = tensors[t].numbers[i];
+        for (uint32_t t = 0; t < count; ++t) leaves[t] = as_reduced(dtype, tensors[t].numbers[i]);
         const Number total = fold_tree(op, within, leaves, count);
         out.numbers[i] = is_integer(dtype)  ? total
                          : op == MDIST_MEAN ? real_number(dtype, rounded(within, total.real / count))
@@ -183,6 +192,8 @@ static Number neutral(int32_t op, int32_t dtype) {
     const uint64_t most = UINT64_MAX >> (64 - bits), most_signed = most >> 1;
     if (!is_integer(dtype))
         return (Number){.real = op == MDIST_MIN ? INFINITY : op == MDIST_MAX ? -INFINITY : op == MDIST_PROD};
+    if (dtype == MDIST_BOOL) return (Number){.whole = op == MDIST_MIN || op == MDIST_AND};
+    if (op == MDIST_AND) return (Number){.whole = UINT64_MAX};
     if (op == MDIST_MIN) return (Number){.whole = is_signed(dtype) ? most_signed : most};
     if (op == MDIST_MAX) return (Number){.whole = is_signed(dtype) ? ~most_signed : 0};
     return (Number){.whole = op == MDIST_PROD};
@@ -215,7 +226,7 @@ Tensor reduce_dimensions(int32_t op, const Tensor *tensors, uint32_t count, cons
         for (uint64_t i = 0; i < folded[t].elements; ++i) folded[t].numbers[i] = neutral(op, dtype);
         for (uint64_t i = 0; i < tensor->elements; ++i) {
             Number *const into = &folded[t].numbers[kept_place(tensor, i, over)];
-            *into = combine(op, within, *into, tensor->numbers[i]);
+            *into = combine(op, within, *into, as_reduced(dtype, tensor->numbers[i]));
         }
         uint64_t each = 1;
         for (int32_t d = 0; d < tensor->rank; ++d) each *= over[d] ? tensor->shape[d] : 1;
@@ -283,7 +294,7 @@ static Number written(int32_t assign, int32_t dtype, Number copy, Number number)
         if (assign == MDIST_ASSIGN_DIV && is_signed(dtype))
             return whole_number(dtype, b == -1 ? 0 - copy.whole : (uint64_t)(a / b));
         if (assign == MDIST_ASSIGN_DIV) return whole_number(dtype, copy.whole / number.whole);
-        return combine(ops[assign], dtype, copy, number);
+        return combine(ops[assign], dtype, as_reduced(dtype, copy), as_reduced(dtype, number));
     }
     const Number result = assign == MDIST_ASSIGN_SUB   ? real_number(within, copy.real - number.real)
                           : assign == MDIST_ASSIGN_DIV ? real_number(within, copy.real / number.real)

@@ -159,17 +159,25 @@ static int differs_by_replica(const Model *model, const Leaf *leaf) {
            (leaf->kind == MDIST_VALUE_PLAIN && model->workers > 1 && model->replicas == model->workers);
 }
 
+/// Bits are for integers and bool. A bool has no sum, product or mean.
+static int is_defined(int op, int32_t dtype) {
+    if (op < MDIST_SUM || op > MDIST_XOR) return 0;
+    if (op >= MDIST_AND) return is_integer(dtype);
+    return dtype != MDIST_BOOL || op == MDIST_MIN || op == MDIST_MAX;
+}
+
 int check_reduce_op(int op, int32_t dtype) {
-    if (op < MDIST_SUM || op > MDIST_PROD) return MDIST_ERR_INVALID_ARGUMENT;
+    if (!is_defined(op, dtype)) return MDIST_ERR_INVALID_ARGUMENT;
     return op == MDIST_MEAN && is_integer(dtype) ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK;
 }
 
-/// Tells whether a content that is the same for all reduces to itself. MEAN, MIN and MAX return it. SUM does, too, if
+/// Tells whether a content that is the same for all reduces to itself. SUM, PROD and XOR do not. SUM and XOR do if
 /// it is plain and all 0. With one replica, every operation does. All else is refused, since the meaning would be
 /// unclear.
 static int reduces_to_itself(const Model *model, int op, mdist_value_kind_t kind, const Tensor *tensors) {
-    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || model->replicas == 1) return MDIST_OK;
-    if (kind != MDIST_VALUE_PLAIN || op != MDIST_SUM) return MDIST_ERR_INVALID_ARGUMENT;
+    if (!is_defined(op, tensors[0].dtype)) return MDIST_ERR_INVALID_ARGUMENT;
+    if ((op != MDIST_SUM && op != MDIST_PROD && op != MDIST_XOR) || model->replicas == 1) return MDIST_OK;
+    if (kind != MDIST_VALUE_PLAIN || op == MDIST_PROD) return MDIST_ERR_INVALID_ARGUMENT;
     uint32_t zeros = 0;
     for (uint32_t r = 0; r < model->replicas; ++r) zeros += (uint32_t)all_zero(&tensors[r]);
     if (zeros != 0 && zeros != model->replicas) return SKIP; // the workers differ
@@ -232,6 +240,7 @@ static int mark_axes(const Operation *axes, int32_t rank, int *over) {
 static int reduce_leaf_over(const Model *model, int op, const Operation *axes, Leaf *leaf) {
     int over[MOST_DIMENSIONS] = {0};
     if (leaf->has_rows) return MDIST_ERR_UNSUPPORTED;
+    if (!is_defined(op, leaf->tensors[0].dtype)) return MDIST_ERR_INVALID_ARGUMENT;
     const int status = mark_axes(axes, leaf->tensors[0].rank, over);
     if (status != MDIST_OK) return status;
     for (uint32_t r = 1; r < model->replicas; ++r) {
@@ -249,7 +258,7 @@ static int reduce_leaf_over(const Model *model, int op, const Operation *axes, L
 }
 
 int reduce_value(const Model *model, int op, const Value *value, const Operation *axes, int everywhere, Value *out) {
-    if (op < MDIST_SUM || op > MDIST_PROD) return MDIST_ERR_INVALID_ARGUMENT;
+    if (op < MDIST_SUM || op > MDIST_XOR) return MDIST_ERR_INVALID_ARGUMENT;
     *out = *value;
     for (int i = 0; i < out->leaf_count; ++i) {
         Leaf *const leaf = &out->leaves[i];

@@ -30,6 +30,8 @@ int create_variable(const Model *model, const Operation *operation, int initial_
         return MDIST_ERR_INVALID_ARGUMENT;
     if (operation->aggregation == MDIST_AGGREGATION_MEAN && is_integer(initial->dtype))
         return MDIST_ERR_INVALID_ARGUMENT;
+    if (initial->dtype == MDIST_BOOL && (operation->aggregation == MDIST_AGGREGATION_MEAN || operation->aggregation == MDIST_AGGREGATION_SUM))
+        return MDIST_ERR_INVALID_ARGUMENT; // it has no sum
     if (model->variables[operation->variable].there) return MDIST_ERR_INVALID_ARGUMENT; // the name is taken
     out->there = 1;
     out->synchronization = operation->synchronization;
@@ -38,9 +40,15 @@ int create_variable(const Model *model, const Operation *operation, int initial_
     return MDIST_OK;
 }
 
+/// Tells whether a type has an operation: a bool has no arithmetic.
+static int has_assign(int32_t dtype, int assign) {
+    return dtype != MDIST_BOOL || assign < MDIST_ASSIGN_ADD || assign > MDIST_ASSIGN_DIV;
+}
+
 /// Checks a write of a whole tensor. It must look like the variable, and may be set, added or subtracted.
 static int check_whole(const Variable *variable, int assign, const Tensor *tensor) {
     const Tensor *const copy = &variable->copies[0];
+    if (!has_assign(copy->dtype, assign)) return MDIST_ERR_INVALID_ARGUMENT;
     return invalid_unless(assign >= MDIST_ASSIGN_SET && assign <= MDIST_ASSIGN_SUB && tensor->dtype == copy->dtype &&
                           same_shape(copy, tensor));
 }
@@ -49,6 +57,7 @@ static int check_whole(const Variable *variable, int assign, const Tensor *tenso
 /// that lets one of them win is refused.
 static int check_rows_assign(const Variable *variable, int assign) {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_MAX) return MDIST_ERR_INVALID_ARGUMENT;
+    if (!has_assign(variable->copies[0].dtype, assign)) return MDIST_ERR_INVALID_ARGUMENT;
     if (variable->synchronization == MDIST_SYNC_ON_READ) return MDIST_ERR_UNSUPPORTED;
     const int joined =
         variable->aggregation == MDIST_AGGREGATION_SUM || variable->aggregation == MDIST_AGGREGATION_MEAN;

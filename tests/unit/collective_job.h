@@ -95,7 +95,9 @@ class CollectiveJob {
     }
 
     void add_buffer(Random &random, uint64_t longest) {
-        const int32_t dtype = kAllDtypes[random() % std::size(kAllDtypes)];
+        int32_t dtype = 0;
+        do dtype = kAllDtypes[random() % std::size(kAllDtypes)];
+        while (reduces() && !takes(op_, dtype));
         const uint64_t common = random() % (longest + 1);
         uint64_t sum = 0;
         std::vector<uint64_t> pieces(replicas_, common);

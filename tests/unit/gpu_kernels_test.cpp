@@ -22,8 +22,10 @@ namespace {
 using namespace mdist;
 
 constexpr int32_t kDtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
-constexpr int32_t kOps[] = {MDIST_SUM, MDIST_MEAN, MDIST_MIN, MDIST_MAX, MDIST_PROD};
+                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                               MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
+constexpr int32_t kOps[] = {MDIST_SUM, MDIST_MEAN, MDIST_MIN, MDIST_MAX,
+                             MDIST_PROD, MDIST_AND, MDIST_OR, MDIST_XOR};
 
 bool long_tier() {
     const char *tier = getenv("MDIST_TEST_TIER");
@@ -74,7 +76,10 @@ int play_batch(const cuda::ReduceWay &way, const cuda::AnyBatch &batch) {
             return play_any<cuda::Float16>(batch);
         case MDIST_BFLOAT16:
             return play_any<cuda::Bfloat16>(batch);
+        case MDIST_BOOL:
+            return play_any<cuda::Bool>(batch);
         default:
+            if (cuda::element_size(way.dtype) == 2) return play_any<cuda::Plain<uint16_t>>(batch);
             if (cuda::element_size(way.dtype) == 1) return play_any<cuda::Plain<uint8_t>>(batch);
             if (cuda::element_size(way.dtype) == 4) return play_any<cuda::Plain<uint32_t>>(batch);
             return play_any<cuda::Plain<uint64_t>>(batch);
@@ -175,7 +180,7 @@ void reductions_have_the_bits_of_the_reference(void **) {
     const std::size_t most = long_tier() ? 20000 : 700;
     for (const int32_t dtype : kDtypes) {
         for (const int32_t op : kOps) {
-            if (op == MDIST_MEAN && dtype_is_integer(dtype)) continue;
+            if (!takes(op, dtype)) continue;
             for (const uint32_t count : counts) {
                 for (const Lie lie : {Lie::kPlain, Lie::kAlike, Lie::kElements, Lie::kAnywhere}) {
                     const Case one(random, dtype, op, count, random() % most, lie);
@@ -193,7 +198,8 @@ void chunks_of_many_packets_have_no_gaps(void **) {
     Random random(16);
     for (const int32_t dtype : kDtypes) {
         for (const uint32_t count : {1u, 2u, 3u, 8u, 9u}) {
-            const Case one(random, dtype, MDIST_SUM, count, 40000 + random() % 64, Lie::kAlike);
+            const int32_t op = dtype == MDIST_BOOL ? MDIST_XOR : MDIST_SUM;
+            const Case one(random, dtype, op, count, 40000 + random() % 64, Lie::kAlike);
             assert_int_equal(play_reductions({one.reduction}), 1);
             assert_true(one.is_right());
         }
@@ -220,7 +226,13 @@ void reductions_that_do_not_exist_are_refused(void **) {
     wrong.op = MDIST_MEAN;
     assert_int_equal(play_reductions({one.reduction, wrong}), -1);
     wrong = one.reduction;
-    wrong.dtype = 11;
+    wrong.dtype = MDIST_BOOL + 1;
+    assert_int_equal(play_reductions({wrong}), -1);
+    wrong.dtype = MDIST_BOOL;
+    for (wrong.op = 1; wrong.op < 12; ++wrong.op)
+        if (wrong.op > MDIST_XOR || !takes(wrong.op, MDIST_BOOL)) assert_int_equal(play_reductions({wrong}), -1);
+    wrong.dtype = MDIST_FLOAT32;
+    wrong.op = MDIST_XOR;
     assert_int_equal(play_reductions({wrong}), -1);
     wrong = one.reduction;
     wrong.source_count = 0;
@@ -233,6 +245,7 @@ void reductions_that_do_not_exist_are_refused(void **) {
 void differences_have_the_bits_of_subtract(void **) {
     Random random(19);
     for (const int32_t dtype : kDtypes) {
+        if (dtype == MDIST_BOOL) continue; // has no difference
         for (int round = 0; round < 20; ++round) {
             Case one(random, dtype, MDIST_SUM, 2, random() % 900, round % 2 == 0 ? Lie::kAlike : Lie::kAnywhere);
             std::memcpy(one.expected.data(), one.sources[0], one.expected.size());

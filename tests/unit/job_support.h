@@ -110,14 +110,16 @@ class ReduceJob {
 };
 
 constexpr int32_t kAllDtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                                  MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
+                                  MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                               MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
 
-/// Up to 5 buffers of any types, some empty, of `total` elements or so together. No integers for a mean.
+/// Up to 5 buffers of any types, some empty, of `total` elements or so together. Only types that have the operation.
 inline std::vector<BufferShape> random_shapes(Random &random, reduce::Op op, uint64_t total) {
     std::vector<BufferShape> shapes(1 + random() % 5);
     const bool one_dtype = random() % 2 == 0;
     for (BufferShape &shape : shapes) {
-        shape.dtype = kAllDtypes[random() % (op == reduce::Op::kMean ? 4 : 10)];
+        do shape.dtype = kAllDtypes[random() % std::size(kAllDtypes)];
+        while (!takes(op, shape.dtype));
         if (one_dtype) shape.dtype = shapes[0].dtype;
         shape.elements = random() % 4 == 0 ? 0 : random() % (2 * total / shapes.size() + 2);
     }
@@ -125,7 +127,7 @@ inline std::vector<BufferShape> random_shapes(Random &random, reduce::Op op, uin
 }
 
 inline reduce::Op random_op(Random &random) {
-    return static_cast<reduce::Op>(1 + random() % 5);
+    return static_cast<reduce::Op>(1 + random() % 8);
 }
 
 } // namespace mdist

@@ -164,7 +164,7 @@ void what_no_worker_would_send_is_data_loss(void **) {
     function.function = 0;
     bit.function ^= 1;
     pattern.pattern = static_cast<uint8_t>(kLastPattern) + 1;
-    op.op = MDIST_PROD + 1;
+    op.op = kLastOp + 1;
     for (const OperationHeader &bad : {theirs, zeros, dtype, function, bit, pattern, op}) {
         try {
             check_same(mine, 0, bad, 3);

@@ -25,8 +25,9 @@ using namespace mdist::reduce;
 using Bytes = std::vector<unsigned char>;
 
 constexpr int32_t kDtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
-constexpr Op kOps[] = {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProd};
+                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                               MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
+constexpr Op kOps[] = {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProd, Op::kAnd, Op::kOr, Op::kXor};
 
 std::vector<const void *> pointers_to(const std::vector<Bytes> &arrays) {
     std::vector<const void *> pointers;
@@ -73,7 +74,7 @@ void pieces_give_the_bits_of_the_whole(void **) {
     const FloatEnvironment environment;
     for (const int32_t dtype : kDtypes) {
         for (const Op op : kOps) {
-            if (op == Op::kMean && mdist::dtype_is_integer(dtype)) continue;
+            if (!mdist::takes(op, dtype)) continue;
             for (uint32_t replicas = 1; replicas <= 9; ++replicas)
                 for (const Spans &spans : mdist::all_spans(replicas))
                     for (const std::size_t elements : {0, 1, 70}) check(random, dtype, op, spans, elements);
@@ -112,7 +113,7 @@ void partials_merge_to_those_of_a_coarser_cut(void **) {
             for (const uint32_t hosts : {2, 3, 5})
                 for (const uint32_t hosted : {1, 2, 3, 4, 7, 12})
                     for (const uint32_t each : {1, 2, 3, 5})
-                        if (op != Op::kMean || !mdist::dtype_is_integer(dtype)) {
+                        if (mdist::takes(op, dtype)) {
                             check_merging(random, dtype, op, Spans::even(hosts * hosted, each), hosted);
                             check_merging(random, dtype, op, mdist::random_spans(random, hosts * hosted, each), hosted);
                         }

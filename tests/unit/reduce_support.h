@@ -4,7 +4,7 @@
 
 #include "util/dtype.h"
 
-#include <mdist/tensor.h>
+#include <mdist/collective.h>
 
 #include <cstdint>
 #include <cstring>
@@ -33,6 +33,17 @@ constexpr uint16_t kSpecial16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x040
 
 using Random = std::mt19937_64;
 
+/// Whether a type has an operation: see mdist_reduce_op_t.
+inline bool takes(int32_t op, int32_t dtype) {
+    if (op == MDIST_AND || op == MDIST_OR || op == MDIST_XOR) return dtype_is_integer(dtype);
+    if (dtype == MDIST_BOOL) return op == MDIST_MIN || op == MDIST_MAX;
+    return op != MDIST_MEAN || !dtype_is_integer(dtype);
+}
+template <class Op>
+bool takes(Op op, int32_t dtype) {
+    return takes(static_cast<int32_t>(op), dtype);
+}
+
 template <typename Bits, std::size_t n>
 Bits special(Random &random, const Bits (&bits)[n]) {
     return bits[random() % n];
@@ -56,7 +67,7 @@ inline void fill_element(Random &random, int32_t dtype, unsigned char *out) {
         if (choice == 0) bits = special(random, kSpecial64);
         if (choice > 8) std::memcpy(&bits, &ordinary, sizeof bits);
         std::memcpy(out, &bits, sizeof bits);
-    } else if (dtype_size(dtype) == 2) {
+    } else if (dtype == MDIST_FLOAT16 || dtype == MDIST_BFLOAT16) {
         uint16_t half = static_cast<uint16_t>(bits);
         if (choice == 1) half &= 0x8000;
         if (choice == 0) half = special(random, kSpecial16);
@@ -66,6 +77,8 @@ inline void fill_element(Random &random, int32_t dtype, unsigned char *out) {
         if (choice > 8 && dtype == MDIST_BFLOAT16)
             half = static_cast<uint16_t>(0x3c00 + bits % 0x3ff) | (half & 0x8000);
         std::memcpy(out, &half, sizeof half);
+    } else if (dtype == MDIST_BOOL) {
+        *out = choice == 0 ? static_cast<unsigned char>(bits) : bits % 2;
     } else {
         std::memcpy(out, &bits, dtype_size(dtype));
     }

@@ -35,7 +35,7 @@ using mdist::reduce::Op;
 using mdist::reduce::Operation;
 using Bytes = std::vector<unsigned char>;
 
-constexpr Op kOps[] = {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProd};
+constexpr Op kOps[] = {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProd, Op::kAnd, Op::kOr, Op::kXor};
 constexpr InstructionSet kSets[] = {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512};
 constexpr const char *kSetNames[] = {"baseline", "avx2", "avx512"};
 constexpr unsigned char kGuard = 0xa5;
@@ -139,7 +139,7 @@ void every_variant_gives_the_reference_bits(void **state) {
     const int32_t dtype = *static_cast<const int32_t *>(*state);
     Random random(kSeed);
     for (Op op : kOps) {
-        if (op == Op::kMean && mdist::dtype_is_integer(dtype)) continue;
+        if (!mdist::takes(op, dtype)) continue;
         const Operation form = {dtype, op, 0};
         const auto counts = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33};
         const std::vector<std::size_t> all(counts.begin(), counts.end());
@@ -226,8 +226,9 @@ void float_environment_computes_as_by_default_and_restores(void **) {
 
 int main() {
     static int32_t dtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
-                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64};
-    static std::string names[10];
+                               MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
+                               MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};
+    static std::string names[13];
     std::vector<CMUnitTest> tests = {
         cmocka_unit_test(hundreds_of_sources_follow_the_tree_too),
         cmocka_unit_test(nothing_to_do_touches_nothing),
@@ -235,7 +236,7 @@ int main() {
         cmocka_unit_test(many_destinations_get_the_same_bits),
         cmocka_unit_test(float_environment_computes_as_by_default_and_restores),
     };
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 13; ++i) {
         names[i] = std::string("every_variant_gives_the_reference_bits_of_") + mdist::dtype_name(dtypes[i]);
         tests.push_back({names[i].c_str(), every_variant_gives_the_reference_bits, nullptr, nullptr, &dtypes[i]});
     }

@@ -9,7 +9,7 @@
 namespace mdist {
 namespace {
 
-constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD"};
+constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD", "AND", "OR", "XOR", "OPERATOR"};
 
 constexpr const char *kOnGpus = " on the GPU";
 constexpr std::size_t kShown = 4; // buffers that call_text() names
@@ -29,9 +29,13 @@ std::size_t different_buffer(const Call &a, const Call &b) {
 
 } // namespace
 
+const char *op_name(int32_t op) {
+    return kOpNames[op >= MDIST_SUM && op <= kLastOp ? op : 0];
+}
+
 std::string call_text(const Call &call) {
     std::string out = text(call.kind->name(), "(");
-    if (call.op != 0) out += text(kOpNames[call.op >= MDIST_SUM && call.op <= MDIST_PROD ? call.op : 0], ", ");
+    if (call.op != 0) out += text(op_name(call.op), ", ");
     if (has_root(call.kind->pattern())) out += text("root ", call.id_of(call.root), ", ");
     out += call.subject_text;
     if (call.inputs != nullptr)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "comm/call/function.h"
+#include "reduce/operator.h"
 
 #include <mdist/collective.h>
 
@@ -20,9 +21,17 @@ class Event;
 /// The function of a default-constructed call.
 inline const CallFunction kUnnamedFunction("a call", Pattern::kMeet);
 
+/// The op of a call that has an operator of the program, in which the API replaces the number that the program has.
+inline constexpr int32_t kOperator = static_cast<int32_t>(reduce::Op::kOperator);
+inline constexpr int32_t kLastOp = kOperator;
+/// Whether a program's op has the form of an operator's number (mdist_operator_register).
+constexpr bool is_operator(int32_t op) {
+    return op >= 0x40000000;
+}
+
 struct Call {
     CallKind kind = &kUnnamedFunction;
-    int32_t op = 0;    // mdist_reduce_op_t if the call reduces
+    int32_t op = 0;    // mdist_reduce_op_t, or kOperator, if the call reduces
     uint32_t root = 0; // if has_root(): the root's place among the replicas that meet
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
@@ -33,6 +42,7 @@ struct Call {
     std::size_t part_count = 0;    // replicas
     uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
     const char *subject_text = ""; // the same for messages
+    const reduce::Operator *by = nullptr; // for kOperator; buffers then have its operator_dtype()
     const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls
     /// Writes results of an all-reduce into the outputs in its own way, chosen by `how`. nullptr: results overwrite the
     /// outputs. Works with one worker only. Must not throw. The party that computes a result applies it to every
@@ -54,6 +64,12 @@ inline Pattern pattern_of(const Call &call) {
     const bool by_op = pattern == Pattern::kMeet || pattern == Pattern::kFirst;
     return by_op && call.op != 0 ? Pattern::kReduce : pattern;
 }
+/// What the call does with inputs of a type.
+inline reduce::Operation operation_of(const Call &call, int32_t dtype, uint64_t replicas) {
+    return {dtype, static_cast<reduce::Op>(call.op), replicas, call.by};
+}
+/// "SUM"; "?" for a number that is no op.
+const char *op_name(int32_t op);
 /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
 std::string call_text(const Call &call);
 

@@ -13,26 +13,13 @@ bool reduces(Pattern pattern) {
     return pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot;
 }
 
-/// `which` is "input " or "output ". Builds the name only for a failure, since this runs in every call.
-void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
-    const bool fine = dtype_size(buffer.dtype) != 0 && buffer.reserved == 0 &&
-                      buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype) &&
-                      (buffer.data != nullptr || buffer.elements == 0);
-    if (fine) return;
-    const std::string what = text(which, i);
-    check_dtype(buffer.dtype, what.c_str());
-    if (buffer.reserved != 0) throw invalid(text(what, " has reserved ", buffer.reserved, "; it must be 0"));
-    if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
-        throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
-    if (buffer.data == nullptr && buffer.elements != 0)
-        throw invalid(text(what, " has ", buffer.elements, " elements and data NULL"));
-}
-
 void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     const mdist_buffer_t &in = call.inputs[i];
     const mdist_buffer_t &out = call.outputs[i];
-    check_buffer(in, "input ", i);
-    check_buffer(out, "output ", i);
+    if (call.by == nullptr) { // else done before the API changed them
+        check_buffer(in, "input ", i);
+        check_buffer(out, "output ", i);
+    }
     if (in.dtype != out.dtype)
         throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " but output ", i, " ", dtype_name(out.dtype),
                            "; they must have the same type"));
@@ -58,6 +45,21 @@ void check_parts(const mdist_buffer_t &buffer, const uint64_t *parts, std::size_
 
 } // namespace
 
+// Builds the name only for a failure, since this runs in every call.
+void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
+    const bool fine = is_dtype(buffer.dtype) && buffer.reserved == 0 &&
+                      buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype) &&
+                      (buffer.data != nullptr || buffer.elements == 0);
+    if (fine) return;
+    const std::string what = text(which, i);
+    check_dtype(buffer.dtype, what.c_str());
+    if (buffer.reserved != 0) throw invalid(text(what, " has reserved ", buffer.reserved, "; it must be 0"));
+    if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
+        throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
+    if (buffer.data == nullptr && buffer.elements != 0)
+        throw invalid(text(what, " has ", buffer.elements, " elements and data NULL"));
+}
+
 void check_as_long(const Call &call, std::size_t i) {
     if (call.inputs[i].elements != call.outputs[i].elements)
         throw invalid(text("input ", i, " has ", call.inputs[i].elements, " elements but output ", i, " ",
@@ -65,19 +67,35 @@ void check_as_long(const Call &call, std::size_t i) {
 }
 
 void check_op(int32_t op) {
-    if (op < MDIST_SUM || op > MDIST_PROD)
-        throw invalid(text("op is ", op, ", which is not a valid op; use MDIST_SUM (1) to MDIST_PROD (5)"));
+    if (op > kLastOp && is_operator(op))
+        throw invalid(text("op is ", op, ", an operator (mdist_operator_register), which only mdist_all_reduce, "
+                           "mdist_reduce_scatter, mdist_reduce_to_root, their _start forms and "
+                           "mdist_strategy_all_reduce take"));
+    if (op < MDIST_SUM || op > MDIST_XOR)
+        throw invalid(text("op is ", op, ", which is not a valid op; use MDIST_SUM (1) to MDIST_XOR (8)"));
+}
+
+void check_op_defined(int32_t op, int32_t dtype) {
+    if (op == kOperator && is_operator_dtype(dtype)) return;
+    check_op(op);
+    const bool bits = op == MDIST_AND || op == MDIST_OR || op == MDIST_XOR;
+    if (bits && !dtype_is_integer(dtype))
+        throw invalid(text(op_name(op), " of ", dtype_name(dtype),
+                           " is not defined, since it works on bits; use an integer type or bool"));
+    if (dtype == MDIST_BOOL && !bits && op != MDIST_MIN && op != MDIST_MAX)
+        throw invalid(text(op_name(op), " of bool is not defined; use OR (is any true) or AND (are all), or count in an "
+                                        "integer type"));
 }
 
 void check_op_takes(int32_t op, int32_t dtype) {
-    check_op(op);
+    check_op_defined(op, dtype);
     if (op == MDIST_MEAN && dtype_is_integer(dtype))
         throw invalid(text("MEAN of ", dtype_name(dtype),
                            " would have to be rounded; use SUM and divide, or use a floating-point type"));
 }
 
 void check_call(const Call &call, uint32_t parties) {
-    if (reduces(call.kind->pattern())) check_op(call.op);
+    if (reduces(call.kind->pattern()) && call.by == nullptr) check_op(call.op);
     if (has_root(call.kind->pattern()) && call.root >= parties)
         throw invalid(text("root is ", call.root, "; the replicas are 0 to ", parties - 1));
     for (std::size_t i = 0; i < call.buffer_count; ++i) {

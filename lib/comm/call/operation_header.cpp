@@ -19,6 +19,9 @@ bool same(const OperationHeader &a, const OperationHeader &b) {
            std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
 }
 
+/// Stands for operator_dtype(); the element size is in the subject.
+constexpr uint8_t kElements = 0x7f;
+
 const CallFunction kUnknownFunction("?", Pattern::kMeet);
 
 CallKind function_of(const OperationHeader &header) {
@@ -28,8 +31,8 @@ CallKind function_of(const OperationHeader &header) {
 
 /// Whether some call has such a header. Bytes that are no header are DATA_LOSS, not a disagreement about calls.
 bool is_header(const OperationHeader &header) {
-    return CallFunction::find(header.function) != nullptr && header.op <= MDIST_PROD &&
-           header.pattern <= static_cast<uint8_t>(kLastPattern) && (header.dtype == 0 || dtype_size(header.dtype) != 0);
+    return CallFunction::find(header.function) != nullptr && header.op <= kLastOp &&
+           header.pattern <= static_cast<uint8_t>(kLastPattern) && (header.dtype == 0 || header.dtype == kElements || is_dtype(header.dtype));
 }
 
 /// Says where two headers differ if their texts look the same.
@@ -52,7 +55,8 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     header.subject_print =
         static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {
-        header.dtype = static_cast<uint8_t>(call.inputs[0].dtype) & 0x7f;
+        const int32_t dtype = call.inputs[0].dtype;
+        header.dtype = is_operator_dtype(dtype) ? kElements : static_cast<uint8_t>(dtype) & 0x7f;
         if (input_lengths_agree(call.kind->pattern())) header.elements = call.inputs[0].elements;
     }
     header.on_gpus = call.on_gpus() ? 1 : 0;
@@ -67,7 +71,8 @@ const char *OperationHeader::name() const {
 }
 
 std::string OperationHeader::text() const {
-    const std::string subject_text(subject, strnlen(subject, sizeof subject));
+    std::string subject_text(subject, strnlen(subject, sizeof subject));
+    if (op == kOperator && subject_text.size() == sizeof subject) subject_text += subject[15] == ',' ? " " : "..., ";
     Call call;
     call.kind = function_of(*this);
     call.op = op;
@@ -78,7 +83,8 @@ std::string OperationHeader::text() const {
     out.pop_back();
     if (dtype != 0) {
         append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
-                                     on_gpus != 0 ? " on the GPU: " : ": ", dtype_name(dtype)));
+                                     on_gpus != 0 ? " on the GPU: " : ": ",
+                                     dtype == kElements ? "elements" : dtype_name(dtype)));
         if (input_lengths_agree(call.kind->pattern())) append_text(out, mdist::text(" x ", elements));
         if (buffer_count > 1) out += ", ...";
     }

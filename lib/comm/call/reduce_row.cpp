@@ -15,7 +15,7 @@ ReduceRow::ReduceRow(const Call *const *calls, int32_t dtype, const reduce::Cut 
       worker_(worker),
       first_(cut.spans()[worker].first),
       replicas_(cut.spans()[worker].count()),
-      operation_{dtype, static_cast<reduce::Op>(calls[0]->op), cut.replicas()},
+      operation_(operation_of(*calls[0], dtype, cut.replicas())),
       element_size_(dtype_size(dtype)),
       partial_size_(reduce::partial_size(dtype, cut)) {
     for (std::size_t b = 0; b < calls[0]->buffer_count; ++b) {
@@ -33,7 +33,7 @@ ReduceRow::ReduceRow(const Call *const *calls, std::size_t buffer, const std::ve
       worker_(worker),
       first_(cut.spans()[worker].first),
       replicas_(cut.spans()[worker].count()),
-      operation_{calls[0]->inputs[buffer].dtype, static_cast<reduce::Op>(calls[0]->op), cut.replicas()},
+      operation_(operation_of(*calls[0], calls[0]->inputs[buffer].dtype, cut.replicas())),
       element_size_(dtype_size(operation_.dtype)),
       partial_size_(reduce::partial_size(operation_.dtype, cut)),
       pieces_(1, {buffer, 0, parts.back()}),

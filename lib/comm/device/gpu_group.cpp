@@ -46,13 +46,18 @@ bool GpuGroup::holds(uint32_t party, const Call &call) const {
     const Gpu &own = gpu(party);
     if (call.inputs == nullptr) return false;
     const mdist_buffer_t *const first = first_placed(call);
-    if (first == nullptr) return true;
+    if (first == nullptr) return call.by == nullptr;
     const Place place = place_of(first->data, own.index());
     const Place wanted = place.on_host() ? place : own.place();
     for (std::size_t i = 0; i < call.buffer_count; ++i) {
         check_place(call.inputs[i], "input ", i, wanted, own);
         check_place(call.outputs[i], "output ", i, wanted, own);
     }
+    if (!wanted.on_host() && call.by != nullptr)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text("operator \"", call.by->name, "\" runs on the host, but the buffers lie on ", own.name(),
+                           "; copy them to host memory first"))
+            .reason("operator_on_gpu");
     return !wanted.on_host();
 }
 
@@ -86,7 +91,7 @@ void GpuGroup::give(Group &group, Workers *workers, const Call *const *calls, ui
     }
     if (calls[0]->kind->pattern() == Pattern::kLaunch)
         lanes_.all()[0]->launch_last(*static_cast<const GpuGraph *>(calls[0]->extra));
-    if (nccl_) return nccl_->perform(group, workers, calls, timeout_ns);
+    if (nccl_ && Nccl::takes(*calls[0])) return nccl_->perform(group, workers, calls, timeout_ns);
     if (workers == nullptr) return give_to_lanes(lanes_, calls);
     if (!staging_) staging_ = std::make_unique<Staging>(lanes_);
     staging_->perform(group, *workers, calls, timeout_ns);

@@ -27,6 +27,14 @@ bool is_joined(const Call &call, std::size_t b, const Lengths &lengths) {
 
 } // namespace
 
+bool Nccl::takes(const Call &call) {
+    if (call.op == 0) return true;
+    if (call.op > MDIST_PROD) return false;
+    for (std::size_t b = 0; call.inputs != nullptr && b < call.buffer_count; ++b)
+        if (call.inputs[b].dtype > MDIST_UINT64) return false;
+    return true;
+}
+
 /// Makes sure that all workers make the same call, and that its pieces add up.
 std::unique_ptr<Lengths> Nccl::agree(Workers *workers, const Call *const *calls, uint64_t timeout_ns) const {
     if (workers == nullptr) return std::make_unique<CallLengths>(Calls(calls, sizeof *calls, lanes_.parties()));

@@ -24,6 +24,9 @@ class Nccl {
     Nccl(Lanes &lanes, std::unique_ptr<NcclComms> comms, uint32_t first_replica, uint32_t replicas)
         : lanes_(lanes), comms_(std::move(comms)), first_(first_replica), replicas_(replicas) {}
 
+    /// Whether NCCL has the call's operation and types. It has no bitwise operations, and it reduces neither 16-bit
+    /// integers nor bool. The same for all replicas that can meet in the call.
+    static bool takes(const Call &call);
     /// Performs the operation; as in GpuGroup::perform, the lanes already wait for all parties. When it throws, it has
     /// ended the communicators.
     void perform(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns);

@@ -19,7 +19,9 @@ uint64_t Exchange::run() {
     for (uint32_t i = 0; i < parties; ++i) {
         const uint32_t taker = (party_ + i) % parties; // starts with its own: its core will read that data
         if (!group_.claim(taker)) continue;
-        plan.each_move_to({taker, taker + 1}, [&](const Move &move) { make(move, group_.call_of(taker)); });
+        group_.do_work([&] {
+            plan.each_move_to({taker, taker + 1}, [&](const Move &move) { make(move, group_.call_of(taker)); });
+        });
         ++done;
     }
     return done;
@@ -38,8 +40,7 @@ void Exchange::make(const Move &move, const Call &to) {
     const uint32_t parties = group_.parties();
     for (uint32_t other = 0; other < parties; ++other)
         sources_[other] = at(group_.call_of(other).inputs[b], move.input_begin);
-    reduce::reduce({to.inputs[b].dtype, static_cast<reduce::Op>(to.op), parties}, sources_.get(), parties, &place, 1,
-                   move.elements);
+    reduce::reduce(operation_of(to, to.inputs[b].dtype, parties), sources_.get(), parties, &place, 1, move.elements);
 }
 
 } // namespace mdist

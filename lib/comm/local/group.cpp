@@ -252,6 +252,24 @@ bool Group::add_work(uint64_t done, uint64_t total) noexcept {
     return true;
 }
 
+void Group::keep_work_failure(const Failure &failure) noexcept {
+    const std::lock_guard lock(cause_mutex_);
+    if (work_failed_.load(std::memory_order_relaxed)) return;
+    work_failure_.reset();
+    try {
+        work_failure_.emplace(failure);
+    } catch (const std::bad_alloc &) {
+        // throw_work_failure() then reports that memory ran out.
+    }
+    work_failed_.store(true, std::memory_order_relaxed);
+}
+
+void Group::throw_work_failure() const {
+    const std::lock_guard lock(cause_mutex_);
+    if (work_failure_) throw Failure(*work_failure_);
+    throw Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+}
+
 void Group::add(Alarm &alarm) {
     const std::lock_guard lock(alarm_mutex_);
     alarms_.push_back(&alarm);

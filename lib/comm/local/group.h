@@ -144,6 +144,23 @@ class Group {
     }
     /// Counts pieces as done. Returns true if they were the last.
     bool add_work(uint64_t done, uint64_t total) noexcept;
+    /// Does a piece of work, unless an earlier one failed. The first failure is kept for all parties.
+    template <class Work>
+    void do_work(Work work) noexcept {
+        if (work_failed_.load(std::memory_order_relaxed)) return;
+        try {
+            work();
+        } catch (const Failure &failure) {
+            keep_work_failure(failure);
+        } catch (const std::exception &) {
+            keep_work_failure(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        }
+    }
+    /// Throws why the work of this meeting failed, the same on all parties. Call it when all work is done: no party can
+    /// meet again before all have called it.
+    void check_work() const {
+        if (work_failed_.load(std::memory_order_relaxed)) throw_work_failure();
+    }
     uint32_t finishes() const { return finish_round_.now(); }
     /// Whether each party has a core of its own, and so spins while it waits.
     bool spins() const { return patience_.spin_ns != 0; }
@@ -209,6 +226,7 @@ class Group {
     bool departed(uint32_t party) const;
     void reset_work() {
         if (work_.load(std::memory_order_relaxed) != 0) work_.store(0, std::memory_order_relaxed);
+        if (work_failed_.load(std::memory_order_relaxed)) work_failed_.store(false, std::memory_order_relaxed);
     }
     Arrival arrive(uint32_t party, const Call &call);
     void await(uint32_t party, const Call &call, const Arrival &arrival, uint64_t limit_ns);
@@ -234,6 +252,8 @@ class Group {
         if (alarm_count_.load(std::memory_order_seq_cst) != 0) ring();
     }
     void ring() noexcept;
+    void keep_work_failure(const Failure &failure) noexcept;
+    [[noreturn]] void throw_work_failure() const;
     [[noreturn]] void throw_cause(bool waiting) const;
     WaitText waiting(uint32_t party, const Call &call) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
@@ -279,6 +299,8 @@ class Group {
     std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
     std::atomic<uint64_t> failed_runs_{0};
     std::atomic<uint32_t> alarm_count_{0};
+    /// Whether some work of this meeting failed. Set before the piece counts as done.
+    std::atomic<bool> work_failed_{false};
     std::atomic<uint64_t> teller_{0}; // the party that logs a long wait, and its meeting
 
     alignas(64) std::atomic<uint64_t> work_{0};
@@ -287,6 +309,7 @@ class Group {
     alignas(64) mutable std::mutex cause_mutex_;
     std::optional<Failure> cause_;
     std::optional<Failure> failed_cause_; // why the group is FAILED, if a release came first
+    std::optional<Failure> work_failure_; // the first of the meeting
     bool alike_ = false;                  // the cause concerns everybody: all waiting parties get it as it is
     std::mutex alarm_mutex_;
     std::vector<Alarm *> alarms_;

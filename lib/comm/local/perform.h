@@ -3,7 +3,7 @@
 //
 //   Part(group, party, call)   runs before the meeting; may throw
 //   run()                      runs after it: does the pieces of work that nobody has done yet, and returns how many;
-//                              must not throw
+//                              may throw only if total() is 0; otherwise see Group::do_work()
 //   total()                    number of pieces in all; 0: parties need not wait for each other's work
 #pragma once
 
@@ -16,7 +16,9 @@ void perform(Group &group, uint32_t party, const Call &call, uint64_t timeout_ns
     const uint32_t before = group.finishes();
     group.meet(party, call, timeout_ns);
     const uint64_t done = part.run();
-    if (part.total() != 0) group.finish_work(before, done, part.total());
+    if (part.total() == 0) return;
+    group.finish_work(before, done, part.total());
+    group.check_work();
 }
 
 } // namespace mdist

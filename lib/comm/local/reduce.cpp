@@ -25,10 +25,6 @@ std::size_t padded_bytes(const Call &call) {
     return bytes;
 }
 
-reduce::Operation operation(const Call &call, std::size_t buffer, uint32_t parties) {
-    return {call.inputs[buffer].dtype, static_cast<reduce::Op>(call.op), parties};
-}
-
 /// Applies results to the destinations, block by block, while they are in the first-level cache. Reads all sources of a
 /// block before it writes a destination, since a destination may also be a source. Advances the sources.
 void reduce_and_apply(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
@@ -81,7 +77,7 @@ uint64_t StagedReduce::run() {
     std::size_t offset = 0;
     for (std::size_t b = 0; b < call_.buffer_count; ++b) {
         for (uint32_t other = 0; other < parties; ++other) sources_[other] = group_.stage(other, round_) + offset;
-        reduce_into(call_, operation(call_, b, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
+        reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
                     call_.outputs[b].elements); // none but at the root, if there is one
         offset += padded(bytes_of(call_.inputs[b]));
     }
@@ -111,7 +107,8 @@ uint64_t ChunkedReduce::run() {
     if (!together && group_.reducer() != party_) return 0;
     reserved_ = together && group_.spins() && !group_.started() ? group_.parties() : 0;
     uint64_t done = 0;
-    for (uint64_t claim = reserved_ != 0 ? party_ : next(); claim < total_; claim = next(), ++done) reduce_chunk(claim);
+    for (uint64_t claim = reserved_ != 0 ? party_ : next(); claim < total_; claim = next(), ++done)
+        group_.do_work([&] { reduce_chunk(claim); });
     return done;
 }
 
@@ -138,6 +135,12 @@ void ChunkedReduce::reduce_chunk(uint64_t index) {
 
 /// Bytes begin to end - 1 of a buffer.
 void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t end) {
+    const std::size_t size = dtype_size(call_.inputs[b].dtype);
+    if (call_.by != nullptr) { // chunks need not end where elements do: an element belongs to the chunk it begins in
+        begin = (begin + size - 1) / size * size;
+        end = (end + size - 1) / size * size;
+        if (begin >= end) return;
+    }
     const uint32_t parties = group_.parties();
     const bool one = call_.buffer_count == 1;
     const bool rooted = call_.kind->pattern() == Pattern::kReduceToRoot;
@@ -147,8 +150,8 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
         sources_[other] = static_cast<const char *>(in) + begin;
         if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + begin;
     }
-    reduce_into(call_, operation(call_, b, parties), sources_.get(), parties, destinations_.get(), rooted ? 1 : parties,
-                (end - begin) / dtype_size(call_.inputs[b].dtype));
+    reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties, destinations_.get(),
+                rooted ? 1 : parties, (end - begin) / size);
 }
 
 void all_reduce_posted(Group &group, uint32_t party) {

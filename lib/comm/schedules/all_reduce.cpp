@@ -26,7 +26,7 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &sc
 
 void AllReduce::cut_into_segments() {
     const uint32_t workers = link_.parties();
-    const uint64_t even = aligned_elements((row_.elements() + workers - 1) / workers);
+    const uint64_t even = aligned_elements((row_.elements() + workers - 1) / workers, element_size_);
     segments_.assign(workers + 1, row_.elements());
     for (uint32_t worker = 0; worker < workers; ++worker)
         segments_[worker] = row_.scatters() ? row_.part_begin(worker) : std::min(worker * even, row_.elements());

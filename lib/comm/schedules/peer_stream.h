@@ -40,9 +40,9 @@ struct PeerStream {
 };
 
 /// Rounds up to the multiple at which segments and chunks begin, for the kernels' sake.
-inline uint64_t aligned_elements(uint64_t elements) {
+inline uint64_t aligned_elements(uint64_t elements, std::size_t element_size) {
     constexpr uint64_t kAlignment = 64;
-    return round_up(elements, kAlignment);
+    return element_size < kAlignment ? round_up(elements, kAlignment) : elements;
 }
 
 /// The best chunk size: large enough that the cost of each chunk matters little, small enough that results follow
@@ -55,7 +55,7 @@ inline uint64_t best_chunk_elements(std::size_t element_size, uint64_t segment_e
     const uint64_t most =
         std::clamp(kScratch / (2 * PeerStream::kWindow * std::max<uint64_t>(peers, 1)), kSmallest, kLargest);
     const uint64_t bytes = std::clamp(segment_elements * element_size / kPerSegment, kSmallest, most);
-    return aligned_elements(bytes / element_size);
+    return aligned_elements(std::max<uint64_t>(bytes / element_size, 1), element_size);
 }
 
 } // namespace mdist

@@ -21,7 +21,7 @@ Rails::Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, 
       cut_(row.cut().spans().grouped(per_host)),
       element_size_(dtype_size(row.dtype())),
       partial_size_(reduce::partial_size(row.dtype(), cut_)),
-      part_elements_(aligned_elements((row.elements() + link.parties() - 1) / link.parties())),
+      part_elements_(aligned_elements((row.elements() + link.parties() - 1) / link.parties(), element_size_)),
       chunk_elements_(chunk_elements),
       partials_(row.cut().subtrees().size()),
       host_partials_(cut_.subtrees().size()) {

@@ -117,8 +117,8 @@ void Direct::reduce(std::size_t stretch) {
     for (uint64_t done = 0; done < own.count; done += block) {
         const uint64_t elements = std::min(block, own.count - done);
         void *results = scratch_.get();
-        reduce::reduce({buffer_of(stretch).dtype, static_cast<reduce::Op>(calls_[0]->op), all}, sources_.get(), all,
-                       &results, 1, elements);
+        reduce::reduce(operation_of(*calls_[0], buffer_of(stretch).dtype, all), sources_.get(), all, &results, 1,
+                       elements);
         for (uint32_t replica = 0; replica < replicas_; ++replica)
             std::memcpy(output(replica, stretch) + offset + done * size, results, elements * size);
         for (std::size_t i = 0; i < all; ++i) sources_[i] = static_cast<const char *>(sources_[i]) + elements * size;

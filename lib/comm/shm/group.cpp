@@ -30,6 +30,12 @@ std::size_t ShmGroup::payload_bytes(const Call &call, uint32_t partials) const {
     return bytes * partials;
 }
 
+bool ShmGroup::takes(const Call &call) const {
+    if (call.by == nullptr) return true; // other elements are small
+    const std::size_t bytes = call.by->element_bytes;
+    return bytes <= kShmBlockBytes && bytes * cut_.most() <= mates_->layout().sizes().stage_bytes;
+}
+
 void ShmGroup::all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
     const reduce::FloatEnvironment environment;
     const std::size_t bytes = payload_bytes(*calls[0], cut_.most());
@@ -48,7 +54,7 @@ void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::si
     Pointers<const void *> sources(workers);
     for (uint32_t rank = 0; rank < workers; ++rank)
         sources[rank] = rank == mates_->rank() ? input.data : meeting_.await(rank, bytes, keep_going);
-    reduce::reduce({input.dtype, static_cast<reduce::Op>(call.op), workers}, sources.get(), workers,
+    reduce::reduce(operation_of(call, input.dtype, workers), sources.get(), workers,
                    &call.outputs[0].data, 1, input.elements);
 }
 

@@ -33,7 +33,9 @@ class ShmGroup {
 
     /// Returns when every worker has come with the same header.
     void meet(const OperationHeader &mine, KeepGoing keep_going);
-    /// `calls` are those of this worker's replicas: checked, and the same.
+    /// Whether all_reduce() has room for the call's elements. The same on all workers.
+    bool takes(const Call &call) const;
+    /// takes() must be true. `calls` are those of this worker's replicas: checked, and the same.
     void all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);
 
     /// Whether another worker has come to the operation that this worker is in.

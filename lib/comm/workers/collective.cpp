@@ -10,12 +10,16 @@ namespace {
 
 std::vector<ReduceRow> rows_of(const WorkerGroup &workers, const Call *const *calls) {
     std::vector<ReduceRow> rows;
-    if (pattern_of(*calls[0]) != Pattern::kReduce || workers.all_share() || !workers.in_order()) return rows;
+    if (pattern_of(*calls[0]) != Pattern::kReduce || shares(workers, *calls[0]) || !workers.in_order()) return rows;
     for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, workers.cut(), workers.self());
     return rows;
 }
 
 } // namespace
+
+bool shares(const WorkerGroup &workers, const Call &call) {
+    return workers.shared() != nullptr && workers.shared()->takes(call);
+}
 
 Collective collective_of(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {
     return {workers, calls, timeout_ns, rows_of(workers, calls)};

@@ -25,7 +25,9 @@ struct Collective {
     const Call &call_of(uint32_t replica) const { return *calls[workers.slot_of(replica) - span().first]; }
 };
 
-/// Makes the Collective, with the rows if it is an all-reduce.
+/// Whether the call, an all-reduce, goes through shared memory.
+bool shares(const WorkerGroup &workers, const Call &call);
+/// Makes the Collective, with the rows if it is an all-reduce that does not.
 Collective collective_of(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
 
 /// Copies local replica 0's outputs to the outputs of this worker's other replicas.

@@ -18,13 +18,18 @@ bool is_all_reduce(const Collective &asked) {
     return pattern_of(asked.call()) == Pattern::kReduce;
 }
 
+/// Where all workers share memory, those in an all-reduce look for each other there first. Only the plan does so, too.
+bool is_all_reduce_by_links(const Collective &asked) {
+    return is_all_reduce(asked) && !asked.workers.all_share();
+}
+
 /// Whether to send all partials with the headers: they must fit, and it must be quicker than the longer way, which
 /// sends fewer bytes.
 bool is_small_all_reduce(const Collective &asked) {
     // For each worker that a host need not talk to, it may send this many bytes more than in the longer way. Measured
     // at 1 Gbit/s (docs/performance.md).
     constexpr std::size_t kMoreBytes = 6144;
-    if (!is_all_reduce(asked)) return false;
+    if (!is_all_reduce_by_links(asked)) return false;
     const DoublingPlan &plan = asked.workers.doubling();
     std::size_t bytes = 0; // all rows' partials of one subtree; they grow at most once, after the first round
     for (const ReduceRow &row : asked.rows)
@@ -100,14 +105,14 @@ void broadcast_by_relays(const Collective &asked) {
 
 constexpr QuickWay kQuickWays[] = {
     {"all-reduce in shared memory",
-     [](const Collective &asked) { return is_all_reduce(asked) && asked.workers.all_share(); },
+     [](const Collective &asked) { return is_all_reduce(asked) && shares(asked.workers, asked.call()); },
      [](const Collective &asked) { WorkerOperation::all_reduce_shared(asked.workers, asked.calls, asked.timeout_ns); }},
     {"all-reduce with the headers, by doubling", is_small_all_reduce,
      [](const Collective &asked) {
          WorkerOperation::all_reduce_small(asked.workers, asked.call(), asked.rows, asked.timeout_ns);
      }},
     {"all-reduce along rails",
-     [](const Collective &asked) { return is_all_reduce(asked) && asked.workers.per_host() > 1; }, along_rails},
+     [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; }, along_rails},
     {"broadcast with the headers", is_small_broadcast, broadcast_with_headers},
     {"broadcast by relays", is_broadcast, broadcast_by_relays},
 };

@@ -33,7 +33,7 @@ class ScatteredSum {
             const Call &call = asked_.call();
             const auto replicas = static_cast<uint32_t>(sources.size());
             void *to = output(own.begin);
-            reduce::reduce({call.inputs[move_.buffer].dtype, static_cast<reduce::Op>(call.op), replicas},
+            reduce::reduce(operation_of(call, call.inputs[move_.buffer].dtype, replicas),
                            sources.data(), replicas, &to, 1, own.count);
         }
         if (move_.to == Move::kAll) exchange_results();

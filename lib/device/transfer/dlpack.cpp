@@ -30,6 +30,7 @@ constexpr Counterpart kCounterparts[] = {
     {MDIST_FLOAT32, 2, 32}, {MDIST_FLOAT64, 2, 64}, {MDIST_FLOAT16, 2, 16}, {MDIST_BFLOAT16, 4, 16},
     {MDIST_INT8, 0, 8},     {MDIST_UINT8, 1, 8},    {MDIST_INT32, 0, 32},   {MDIST_UINT32, 1, 32},
     {MDIST_INT64, 0, 64},   {MDIST_UINT64, 1, 64},
+    {MDIST_INT16, 0, 16},   {MDIST_UINT16, 1, 16},  {MDIST_BOOL, 6, 8},
 };
 
 Failure unsupported(const char *reason, std::string message) {

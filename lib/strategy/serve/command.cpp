@@ -118,7 +118,7 @@ class Reader {
     }
     int32_t dtype() {
         const auto dtype = static_cast<int32_t>(number<uint32_t>());
-        require(dtype_size(dtype) != 0);
+        require(is_dtype(dtype));
         return dtype;
     }
     std::vector<ValuePointer> values() {

@@ -60,7 +60,8 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
             const mdist_buffer_t *const inputs = buffers.emplace_back(cut(call.inputs, packs[i])).data();
             const mdist_buffer_t *const outputs = buffers.emplace_back(cut(call.outputs, packs[i])).data();
             pack.push_back(reduction_of(call.op, inputs, outputs, packs[i].size()));
-            pack.back().subject = subject.hash;
+            pack.back().by = call.by;
+            pack.back().subject = call.subject * 31 + subject.hash;
             pack.back().subject_text = subject.text.c_str();
         }
         log_pack(asker.kind->name(), i, packs.size(), buffers[0]);
@@ -77,8 +78,8 @@ void reduce_here(const Job &job, const std::vector<Call> &calls, std::size_t out
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        reduce::reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replica_count()}, sources.data(),
-                       sources.size(), destinations.data(), outputs, first.inputs[b].elements);
+        reduce::reduce(operation_of(first, first.inputs[b].dtype, job.replica_count()), sources.data(), sources.size(),
+                       destinations.data(), outputs, first.inputs[b].elements);
     }
 }
 
@@ -95,6 +96,7 @@ void reduce_by_all(Job &job, const std::vector<Call> &calls) {
         }
     });
     if (out_of_memory) throw std::bad_alloc();
+    job.group().check_work();
 }
 
 /// Reduces into every local replica's outputs, on the host.
@@ -178,12 +180,15 @@ ValuePointer broadcast_value(Job &job, const Tensor &tensor) {
     return Value::mirrored(std::move(copies));
 }
 
-void all_reduce_local(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
-                      const mdist_buffer_t *outputs, std::size_t buffer_count) {
+void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t buffer_count) {
     const uint32_t replicas = job.view().replicas;
     std::vector<Call> calls(replicas);
     for (uint32_t local = 0; local < replicas; ++local) {
-        calls[local] = reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count);
+        calls[local] = reduction_of(all.op, all.inputs + local * buffer_count, all.outputs + local * buffer_count,
+                                    buffer_count);
+        calls[local].by = all.by;
+        calls[local].subject = all.subject;
+        calls[local].subject_text = all.subject_text;
         check_call(calls[local], replicas);
         if (!same_call(calls[0], calls[local]))
             throw Failure(MDIST_ERR_MISMATCH, text("the buffers of local replica 0 are ", call_text(calls[0]),

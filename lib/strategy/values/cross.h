@@ -52,9 +52,9 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
 Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
                    const std::vector<int32_t> &axes);
 
-/// Reduces a caller's `inputs` to `outputs`, by local replica and then by buffer. Checks the buffers.
-void all_reduce_local(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
-                      const mdist_buffer_t *outputs, std::size_t buffer_count);
+/// Reduces a caller's inputs to its outputs, by local replica and then by buffer. `all` holds the op and the buffers of
+/// all local replicas, `buffer_count` each. Checks the buffers.
+void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t buffer_count);
 /// The same without checks: the buffers are alike, `op` accepts them, and outputs overlap nothing.
 void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                     const mdist_buffer_t *outputs, std::size_t buffer_count);

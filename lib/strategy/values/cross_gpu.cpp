@@ -105,7 +105,7 @@ Device *gpu_that_reaches(const Job &job, const Buffers &buffers) {
 }
 
 bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
-    if (job.device(0).gpu() == nullptr) return false;
+    if (job.device(0).gpu() == nullptr || calls[0].by != nullptr) return false; // an operator runs on the host
     Buffers all;
     for (std::size_t local = 0; local < calls.size(); ++local) {
         const Call &call = calls[local];

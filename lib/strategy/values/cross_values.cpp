@@ -111,11 +111,13 @@ void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vect
 } // namespace
 
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
-    if (op == MDIST_MEAN || op == MDIST_MIN || op == MDIST_MAX || replicas == 1) return;
-    const bool zero = kind == MDIST_VALUE_PLAIN && op == MDIST_SUM &&
+    check_op_defined(op, tensor.dtype());
+    const bool accumulates = op == MDIST_SUM || op == MDIST_PROD || op == MDIST_XOR;
+    if (!accumulates || replicas == 1) return;
+    const bool zero = kind == MDIST_VALUE_PLAIN && op != MDIST_PROD &&
                       reduce::all_zero(tensor.dtype(), to_host(tensor).data(), tensor.elements());
     if (zero) return;
-    throw invalid(text(op == MDIST_SUM ? "SUM" : "PROD", " needs a per-replica value; this one is ",
+    throw invalid(text(op_name(op), " needs a per-replica value; this one is ",
                        kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", ", the same on all ", replicas,
                        " replicas. Pass a per-replica value, or use MEAN, which returns it unchanged"));
 }
@@ -166,6 +168,7 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
         leaf.check_count(job.view().replicas);
         leaf.check_no_rows();
         const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(job, leaf);
+        check_op_defined(op, leaf.tensors()[0].dtype());
         Tensor reduced =
             reduce_axes(alone ? nullptr : job.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
         if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, job.replica_count());

@@ -30,6 +30,7 @@ const char *assign_name(int32_t assign) {
 void Variable::check_rows_assign(int32_t assign) const {
     if (assign < MDIST_ASSIGN_SET || assign > MDIST_ASSIGN_MAX)
         throw invalid(text("assign is ", assign, "; use MDIST_ASSIGN_SET (1) to MDIST_ASSIGN_MAX (7)"));
+    spec_.check_takes(assign);
     if (spec_.synchronization == MDIST_SYNC_ON_READ)
         throw Failure(MDIST_ERR_UNSUPPORTED, text("variable \"", spec_.name,
                                                   "\" is synchronized on read, but rows can be written only into "

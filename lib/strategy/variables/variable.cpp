@@ -45,7 +45,17 @@ void VariableSpec::check() {
         throw invalid(mdist::text(
             "variable \"", name, "\" is ", dtype_name(dtype),
             "; aggregation MEAN needs a floating-point variable, since a mean of integers would have to be rounded"));
+    if (dtype == MDIST_BOOL && aggregation != MDIST_AGGREGATION_NONE &&
+        aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA)
+        throw invalid(mdist::text("variable \"", name, "\" is bool, which has no sum or mean; use aggregation NONE or "
+                                                       "ONLY_FIRST_REPLICA, or an integer type"));
     if (synchronization == MDIST_SYNC_AUTO) synchronization = MDIST_SYNC_ON_WRITE;
+}
+
+void VariableSpec::check_takes(int32_t assign) const {
+    if (dtype == MDIST_BOOL && assign != MDIST_ASSIGN_SET && assign != MDIST_ASSIGN_MIN && assign != MDIST_ASSIGN_MAX)
+        throw invalid(mdist::text("assign is ", assign, " and variable \"", name, "\" is bool, which has no arithmetic; "
+                                  "use MDIST_ASSIGN_SET (1), or with rows _MIN (6) or _MAX (7)"));
 }
 
 std::string VariableSpec::text() const {
@@ -114,6 +124,7 @@ void Variable::give_memory_back() noexcept {
 
 void Variable::check_write(int32_t assign, const Tensor &tensor, const char *what) const {
     check_assign(assign);
+    spec_.check_takes(assign);
     if (tensor.dtype() != spec_.dtype || !(tensor.shape() == spec_.shape))
         throw invalid(text(what, " is ", dtype_name(tensor.dtype()), " ", tensor.shape().text(), " and variable \"",
                            spec_.name, "\" is ", dtype_name(spec_.dtype), " ", spec_.shape.text(),

@@ -33,6 +33,8 @@ struct VariableSpec {
 
     /// Throws INVALID_ARGUMENT for an invalid specification. Turns AUTO into ON_WRITE.
     void check();
+    /// Throws INVALID_ARGUMENT for an assignment that the type does not have.
+    void check_takes(int32_t assign) const;
     /// "\"bias\" float32 [10], ON_WRITE, SUM"
     std::string text() const;
     /// A hash of what text() says, the same on all workers.
