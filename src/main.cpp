@@ -12,6 +12,7 @@
 #include "nearest.h"
 #include "records/records.h"
 #include "secret/secret.h"
+#include "store/serve.h"
 
 #include <algorithm>
 #include <exception>
@@ -228,6 +229,10 @@ int dispatch(int argc, char **argv) {
     CLI::App *secret = app.add_subcommand("secret", "Write a secret for the workers of a job");
     add_secret(*secret, secret_options);
 
+    mdist::ServeOptions serve_options;
+    CLI::App *store = app.add_subcommand("store", "Serve the meeting point of a job, outside of its workers");
+    mdist::add_serve_options(*store, serve_options);
+
     std::string shell;
     CLI::App *completions = app.add_subcommand("completions", "Print the completion script of a shell");
     completions->add_option("shell", shell, "bash, zsh or fish")
@@ -264,6 +269,7 @@ int dispatch(int argc, char **argv) {
     if (check->parsed()) return mdist::run_check(check_options);
     if (launch->parsed()) return mdist::run_launch(launch_options);
     if (secret->parsed()) return mdist::make_secret(secret_options);
+    if (store->parsed()) return mdist::serve_store(serve_options);
     if (records->parsed())
         return records_options.check.empty() ? mdist::make_records(records_options)
                                              : mdist::check_records(records_options);

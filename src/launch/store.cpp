@@ -23,6 +23,15 @@ std::string JobStore::address() const {
     return text.data();
 }
 
+std::string JobStore::progress() const {
+    mdist_error_t *error = nullptr;
+    size_t needed = 0;
+    require_ok(mdist_store_progress(store_.get(), nullptr, nullptr, 0, &needed, &error), error);
+    std::vector<char> text(needed); // it may have become longer since then, and is cut off
+    require_ok(mdist_store_progress(store_.get(), nullptr, text.data(), text.size(), nullptr, &error), error);
+    return text.data();
+}
+
 uint32_t JobStore::first_gone() const {
     mdist_error_t *error = nullptr;
     uint32_t worker = MDIST_NONE;

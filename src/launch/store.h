@@ -24,6 +24,8 @@ class JobStore {
 
     /// The address with its actual port.
     std::string address() const;
+    /// "2 of 4 workers have joined; missing: 1, 3"
+    std::string progress() const;
     /// The worker whose leaving ended the session that all had joined; or -1.
     uint32_t first_gone() const;
     /// Prepares for the workers of another start of the job.

@@ -14,7 +14,7 @@ MDIST, PAGE = sys.argv[1], sys.argv[2]
 NUMBERS = ["replicas", "bytes", "library_ns", "library_best_ns", "rounds"]
 COMPARED = ["floor_ns", "floor_best_ns", "ratio"]
 JUDGED = ["value", "goal"]
-COMMANDS = ["env", "keys", "version", "bench", "launch", "check", "records", "secret", "completions", "man"]
+COMMANDS = ["env", "keys", "version", "bench", "launch", "check", "records", "secret", "store", "completions", "man"]
 
 
 def mdist(*arguments, **environment):

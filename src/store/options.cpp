@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/serve.h"
+
+#include <CLI/CLI.hpp>
+
+namespace mdist {
+namespace {
+
+constexpr const char *kFooter = R"(
+Workers meet at a store when a job forms. `mdist launch` serves one itself, and without a launcher rank 0 does. A store
+that runs by itself outlives all of them: the job may lose and restart any worker, rank 0 too.
+
+The first lines of stdout are the variables that the workers need, as NAME=VALUE. stderr says who has joined. INT, TERM
+and HUP end the store with status 0. A job that has formed goes on without it.
+
+Give the store an address that all workers can reach. Give it and all workers the same secret, which `mdist secret`
+writes.
+
+Examples:
+
+    mdist secret job.secret
+    mdist store 10.0.0.1:4400 -n 4 --job run7 --secret-file job.secret
+    MDIST_STORE=10.0.0.1:4400 MDIST_STORE_OWNER=launcher MDIST_JOB_ID=run7 \
+        MDIST_SECRET_FILE=job.secret MDIST_RANK=0 MDIST_SIZE=4 ./train
+)";
+
+} // namespace
+
+void add_serve_options(CLI::App &store, ServeOptions &options) {
+    store.add_option("address", options.address, "serve at this address; port 0 takes a free port")
+        ->type_name("HOST:PORT")
+        ->group("Arguments")
+        ->required();
+    store.add_option("-n,--workers", options.workers, "the job has N workers")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber.description(""))
+        ->required();
+    store.add_option("--job", options.job, "name of the job; workers of others are refused (default: MDIST_JOB_ID)")
+        ->type_name("ID");
+    CLI::Option *secret = store.add_option("--secret-file", options.secret_file,
+                                           "workers prove that they know it (default: MDIST_SECRET_FILE)");
+    secret->type_name("FILE");
+    store.add_flag("--no-secret", options.no_secret, "let anybody join while the job forms")->excludes(secret);
+    store.footer(kFooter);
+}
+
+} // namespace mdist

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/serve.h"
+
+#include "launch/secret.h"
+#include "launch/signals.h"
+#include "launch/store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include <poll.h>
+
+namespace mdist {
+namespace {
+
+constexpr int kLookMs = 200; // between two looks at who has joined
+
+std::string given_or_variable(const std::string &given, const char *name) {
+    if (!given.empty()) return given;
+    const char *value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+/// Whether a signal has asked the store to end. Waits for a while.
+bool asked_to_end(Signals &signals) {
+    pollfd arrivals = {signals.fd(), POLLIN, 0};
+    poll(&arrivals, 1, kLookMs);
+    const std::vector<int> taken = signals.take();
+    return std::any_of(taken.begin(), taken.end(), [](int signal) { return asks_to_end(signal) || signal == SIGQUIT; });
+}
+
+void print_variables(const JobStore &store, const std::string &job, const std::string &secret_file) {
+    std::cout << "MDIST_STORE=" << store.address() << "\nMDIST_STORE_OWNER=launcher\n";
+    if (!job.empty()) std::cout << "MDIST_JOB_ID=" << job << "\n";
+    if (!secret_file.empty())
+        std::cout << "MDIST_SECRET_FILE=" << std::filesystem::absolute(secret_file).string() << "\n";
+    std::cout << std::flush;
+}
+
+} // namespace
+
+int serve_store(const ServeOptions &options) {
+    const std::string job = given_or_variable(options.job, "MDIST_JOB_ID");
+    const std::string file = options.no_secret ? "" : given_or_variable(options.secret_file, "MDIST_SECRET_FILE");
+    const std::string secret = file.empty() ? "" : read_secret(file);
+    if (file.empty() && !options.no_secret)
+        std::cerr << "mdist store: there is no secret, so anybody who can connect may join while the job forms. Write "
+                     "one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
+    Signals signals; // before the store, whose thread must not receive signals
+    const JobStore store(JobStoreOptions{options.address, options.workers, job, secret});
+    print_variables(store, job, file);
+    std::string told;
+    while (!asked_to_end(signals)) {
+        const std::string now = store.progress();
+        if (now == told) continue;
+        std::cerr << "mdist store: " << now << std::endl;
+        told = now;
+    }
+    return 0;
+}
+
+} // namespace mdist

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mdist store`: serves the meeting point of a job outside of its workers and launchers. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace mdist {
+
+struct ServeOptions {
+    std::string address; // host:port
+    uint32_t workers = 1;
+    std::string job;         // empty: MDIST_JOB_ID, else none
+    std::string secret_file; // empty: MDIST_SECRET_FILE, else none
+    bool no_secret = false;
+};
+
+void add_serve_options(CLI::App &store, ServeOptions &options);
+
+/// Serves until a signal asks it to end. Returns the exit status. Throws std::system_error, std::runtime_error.
+int serve_store(const ServeOptions &options);
+
+} // namespace mdist

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mdist store` brings workers together that nobody has launched. Usage: store_test.py MDIST"""
+import signal
+import subprocess
+
+from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
+
+
+class Store:
+    """A store that runs beside the test. Its variables come from its own stdout."""
+
+    def __init__(self, *arguments, lines=2, **variables):
+        self.process = subprocess.Popen([MDIST, "store", *arguments], env=environment(**variables), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_all)
+        said = [self.process.stdout.readline() for _ in range(lines)]
+        self.variables = dict(line.strip().split("=", 1) for line in said if "=" in line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def end(self, number):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+    def worker(self, rank, size=2, **others):
+        variables = {**self.variables, "MDIST_RANK": str(rank), "MDIST_SIZE": str(size), **others}
+        return subprocess.Popen([MDIST, "check", "--join"], env=environment(**variables), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def ends(workers):
+    said = [worker.communicate(timeout=PATIENCE_S)[0] for worker in workers]
+    return [worker.returncode for worker in workers], "\n".join(said)
+
+
+class ServingAStore(Case):
+    def test_workers_meet_there_one_job_after_another(self):
+        with Store("127.0.0.1:0", "-n", "2", "--job", "mine", "--no-secret", lines=3) as store:
+            self.assertEqual(store.variables["MDIST_STORE_OWNER"], "launcher")
+            self.assertEqual(store.variables["MDIST_JOB_ID"], "mine")
+            self.assertRegex(store.variables["MDIST_STORE"], r"^127\.0\.0\.1:[1-9]\d*$")
+            for _ in range(2):
+                codes, said = ends([store.worker(0), store.worker(1)])
+                self.assertEqual(codes, [0, 0], said)
+            code, _, words = store.end(signal.SIGTERM)
+        self.assertEqual(code, 0, words)
+        self.assertIn("mdist store: 0 of 2 workers have joined; missing: 0, 1", words)
+        self.assertNotIn("there is no secret", words)
+
+    def test_a_worker_of_another_job_is_refused(self):
+        with Store("127.0.0.1:0", "-n", "2", "--no-secret", lines=3, MDIST_JOB_ID="mine") as store:
+            codes, said = ends([store.worker(0, MDIST_JOB_ID="another")])
+            self.assertNotEqual(codes, [0])
+            self.assertIn('belongs to the job "another"', said)
+            self.assertEqual(store.end(signal.SIGINT)[0], 0)
+
+    def test_a_secret_keeps_others_out(self):
+        secret, other = str(self.folder / "secret"), str(self.folder / "other")
+        for file in (secret, other):
+            subprocess.run([MDIST, "secret", file], check=True, timeout=PATIENCE_S)
+        with Store("127.0.0.1:0", "-n", "2", "--secret-file", secret, lines=3) as store:
+            if store.process.poll() is not None:
+                self.skipTest("this library has no secrets")
+            self.assertEqual(store.variables["MDIST_SECRET_FILE"], secret)
+            codes, said = ends([store.worker(1, MDIST_SECRET_FILE=other)])
+            self.assertNotEqual(codes, [0], said)
+            self.assertIn("secret", said)
+            codes, said = ends([store.worker(0), store.worker(1)])
+            self.assertEqual(codes, [0, 0], said)
+
+    def test_it_says_what_is_wrong(self):
+        def fails(*arguments):
+            return subprocess.run([MDIST, "store", *arguments], env=environment(), capture_output=True, text=True,
+                                  timeout=PATIENCE_S)
+        self.assertEqual(fails("127.0.0.1:0").returncode, 2)
+        self.assertEqual(fails("-n", "2").returncode, 2)
+        self.assertEqual(fails("127.0.0.1:0", "-n", "0").returncode, 2)
+        nowhere = fails("192.0.2.1:4400", "-n", "2", "--no-secret")
+        self.assertEqual(nowhere.returncode, 1)
+        self.assertIn("192.0.2.1", nowhere.stderr)
+        missing = fails("127.0.0.1:0", "-n", "2", "--secret-file", str(self.folder / "none"))
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("none", missing.stderr)
+        with Store("127.0.0.1:0", "-n", "1") as store:
+            taken = fails(store.variables["MDIST_STORE"], "-n", "1", "--no-secret")
+            self.assertEqual(taken.returncode, 1)
+            self.assertIn(store.variables["MDIST_STORE"], taken.stderr)
+            self.assertIn("there is no secret", store.end(signal.SIGHUP)[2])
+
+
+if __name__ == "__main__":
+    run_all(__name__)
