@@ -311,6 +311,19 @@ void a_store_that_was_stopped_blames_nobody(void **) {
     assert_int_equal(scene.store.generation().members.size(), 2);
 }
 
+void a_store_that_was_stopped_waits_as_long_as_it_should(void **) {
+    Scene scene(2, 2);
+    Visitor a = scene.join(1);
+    Scene::ask(a);
+    scene.pass(kSecond, {&a});
+    scene.world.now += 100 * kSecond; // the store did not run, and b could not come
+    scene.store.tick();
+    assert_int_equal(scene.store.state(), ElasticStore::State::kOpen);
+    Visitor b = scene.join(2);
+    Scene::ask(b);
+    assert_int_equal(scene.store.generation().members.size(), 2);
+}
+
 void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
     FakeWorld world;
     Store store(world, StoreOptions{2, 0, "job", ""});
@@ -348,6 +361,7 @@ int main() {
         cmocka_unit_test(those_that_cannot_connect_are_dropped),
         cmocka_unit_test(strangers_to_the_job_are_turned_away_in_words),
         cmocka_unit_test(a_store_that_was_stopped_blames_nobody),
+        cmocka_unit_test(a_store_that_was_stopped_waits_as_long_as_it_should),
         cmocka_unit_test(a_store_of_fixed_size_turns_elastic_workers_away),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

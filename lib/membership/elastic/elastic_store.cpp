@@ -226,11 +226,14 @@ bool ElasticStore::is_silent(WorkerId id) const {
     return found == heard_ns_.end() || world_.now_ns() - found->second >= options_.heartbeat_timeout_ns;
 }
 
-/// If this process itself did not run for a while, all workers get that much more time.
+/// If this process itself did not run for a while, all workers get that much more time, those that are still to come
+/// too.
 void ElasticStore::add_time_slept() {
     const uint64_t now = world_.now_ns();
     if (now <= next_ns_ + interval_ns_) return;
-    for (auto &[id, heard_ns] : heard_ns_) heard_ns = std::min(now, heard_ns + (now - next_ns_));
+    const uint64_t slept_ns = now - next_ns_;
+    for (auto &[id, heard_ns] : heard_ns_) heard_ns = std::min(now, heard_ns + slept_ns);
+    if (waits_since_ns_) waits_since_ns_ = std::min(now, *waits_since_ns_ + slept_ns);
     next_ns_ = now;
 }
 
