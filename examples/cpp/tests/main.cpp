@@ -10,5 +10,6 @@ int main() {
     check_lifetimes();
     check_structures();
     check_checkpoints();
+    check_gradients();
     return checks_failed == 0 ? 0 : 1;
 }
