@@ -192,6 +192,13 @@ mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t gr
     return mdist_preemption_create(strategy, out, &options, error);
 }
 
+mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
+                                        uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
+                                        mdist_gradients_t **out, mdist_error_t **error) {
+    const mdist_gradients_options_t options = {sizeof options, flags, op, 0, bucket_bytes, clip_norm};
+    return mdist_gradients_create(strategy, like, count, out, &options, error);
+}
+
 mdist_status_t mdistgo_exit(mdist_replica_t *replica, int32_t code, const char *why, mdist_error_t **error) {
     mdist_fail_because(why);
     return mdist_replica_exit(replica, code, error);
