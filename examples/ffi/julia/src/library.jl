@@ -9,7 +9,7 @@ mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
 mutable struct mdist_error_t end
-mutable struct mdist_group_t end
+mutable struct mdist_gradients_t end
 mutable struct mdist_iterator_t end
 mutable struct mdist_preemption_t end
 mutable struct mdist_replica_t end
@@ -77,6 +77,15 @@ struct mdist_preemption_options_t
     struct_size::UInt32
     flags::UInt32
     grace_ns::UInt64
+end
+
+struct mdist_gradients_options_t
+    struct_size::UInt32
+    flags::UInt32
+    op::Int32
+    reserved::Int32
+    bucket_bytes::UInt64
+    clip_norm::Cdouble
 end
 
 const FOREVER = 0x7fffffffffffffff
@@ -166,6 +175,13 @@ end
     ASSIGN_DIV = 5
     ASSIGN_MIN = 6
     ASSIGN_MAX = 7
+end
+
+"What gradients do beside being reduced."
+@enum GradientsFlags::Int32 begin
+    GRADIENTS_ZERO_MISSING = 1
+    GRADIENTS_ZERO_NONFINITE = 2
+    GRADIENTS_NO_NORM = 4
 end
 
 "What all workers are to do after a step: go on, save and go on, or save and end the program."

@@ -20,5 +20,6 @@ end
     include("values.jl")
     include("structures.jl")
     include("errors.jl")
+    include("gradients.jl")
     include("lifetimes.jl")
 end
