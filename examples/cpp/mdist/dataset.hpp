@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "input.hpp"
 #include "strategy.hpp"
 
 namespace mdist {
@@ -56,6 +57,24 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
         for (mdist_value_t *handle : handles) values.emplace_back(handle);
         return values;
     }
+
+    // How many rows each replica of the job, by id, got in the last element of a distributed dataset.
+    std::vector<uint64_t> rows(const Strategy &strategy) {
+        std::vector<uint64_t> rows(mdist_strategy_replica_count(strategy.get()));
+        detail::call(mdist_iterator_rows, get(), rows.data(), rows.size());
+        return rows;
+    }
+
+    // Where the iteration is, as a text for restore() on an iterator of the same dataset.
+    std::string save() {
+        size_t needed = 0;
+        detail::call(mdist_iterator_save, get(), nullptr, size_t{0}, &needed);
+        std::string text(needed, '\0');
+        detail::call(mdist_iterator_save, get(), text.data(), text.size(), &needed);
+        text.pop_back(); // the NUL
+        return text;
+    }
+    void restore(const std::string &text) { thrown_->call(mdist_iterator_restore, get(), text.c_str()); }
 
     // For `for`: iterates once over the remaining elements.
     class End {};
@@ -119,11 +138,34 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return Dataset(out, thrown_);
     }
 
-    // Divides each batch over the replicas. Must be the last transformation.
-    Dataset distribute(Strategy &strategy) const {
+    // Divides each batch over the replicas. Must be the last transformation. All workers call it together.
+    Dataset distribute(Strategy &strategy, const InputOptions &options = {}) const {
+        const mdist_input_options_t given = detail::raw(options);
         mdist_dataset_t *out = nullptr;
-        detail::call(mdist_distribute_dataset, strategy.get(), get(), &out, nullptr);
+        detail::call(mdist_distribute_dataset, strategy.get(), get(), &out, &given);
         return Dataset(out, thrown_);
+    }
+
+    // Distributes the dataset that make(const InputPipeline &) returns, whose elements are batches of one replica. In
+    // each step every replica of this worker in turn takes one. All workers call it together.
+    template <typename Make>
+    static Dataset distribute_from_function(Strategy &strategy, Make &&make, const InputOptions &options = {}) {
+        const mdist_input_options_t given = detail::raw(options);
+        MakeCall<std::remove_reference_t<Make>> call{make, std::make_shared<detail::Thrown>()};
+        mdist_dataset_t *out = nullptr;
+        call.thrown->call(mdist_distribute_from_function, strategy.get(), call.for_pipeline, &call, &out, &given);
+        return Dataset(out, std::move(call.thrown));
+    }
+
+    // Says in lines for people how it is made. For a distributed dataset also which policy was taken and why, who reads
+    // what, and how many rows each replica gets in a step.
+    std::string explain() const {
+        size_t needed = 0;
+        detail::call(mdist_dataset_explain, get(), nullptr, size_t{0}, &needed);
+        std::string text(needed, '\0');
+        detail::call(mdist_dataset_explain, get(), text.data(), text.size(), &needed);
+        text.pop_back(); // the NUL
+        return text;
     }
 
     // Starts an iteration.
@@ -134,6 +176,21 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     }
 
   private:
+    template <typename Make>
+    struct MakeCall {
+        Make &make;
+        std::shared_ptr<detail::Thrown> thrown; // also of the maps in what is made
+
+        static int32_t for_pipeline(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+            MakeCall &self = *static_cast<MakeCall *>(user_data);
+            return self.thrown->guard([&] {
+                Dataset made = self.make(InputPipeline(*context));
+                self.thrown->look_in(made.thrown_);
+                *out = made.release();
+            });
+        }
+    };
+
     Dataset(mdist_dataset_t *handle, std::shared_ptr<detail::Thrown> thrown)
         : Handle(handle), thrown_(std::move(thrown)) {}
 
