@@ -60,6 +60,7 @@ mod elements;
 mod error;
 mod gpu;
 mod gradients;
+mod input;
 mod loss;
 mod map;
 mod memory;
@@ -91,6 +92,9 @@ pub use element::{Bf16, Dtype, Element, F16};
 pub use error::{BoxError, Error, Result, Status, StepResult};
 pub use gpu::{copy_tensor, gpus, Gpus};
 pub use gradients::{Gradients, GradientsOptions, Like, Reduced, ReplicaGradients};
+pub use input::{
+    InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, SHARD_HINT,
+};
 pub use map::{Output, ROWS};
 pub use memory::Memory;
 pub use preemption::{Preemption, Verdict};
