@@ -209,3 +209,34 @@ mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const c
     mdist_fail_because(why);
     return mdist_merge_end(replica, code, values, results, count, error);
 }
+
+static mdist_input_options_t input_options(mdistgo_input_options given) {
+    return (mdist_input_options_t){sizeof(mdist_input_options_t), given.flags,
+                                   given.policy,                  given.uneven,
+                                   given.replication_mode,        given.fetch_to_device,
+                                   given.buffer_size,             given.weights,
+                                   given.weight_count};
+}
+
+mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
+                                          mdistgo_input_options given, mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_input_options_t options = input_options(given);
+    return mdist_distribute_dataset(strategy, source, out, &options, error);
+}
+
+static int32_t dataset(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    return mdistgoDataset(context->pipeline_count, context->pipeline, context->replica_count, out, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uintptr_t state,
+                                                mdistgo_input_options given, mdist_dataset_t **out,
+                                                mdist_error_t **error) {
+    const mdist_input_options_t options = input_options(given);
+    return mdist_distribute_from_function(strategy, dataset, (void *)state, out, &options, error);
+}
+
+mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_t pipeline, uint32_t replica_count,
+                                                uint64_t global_batch_size, uint64_t *out, mdist_error_t **error) {
+    const mdist_input_context_t context = {sizeof context, pipeline_count, pipeline, replica_count};
+    return mdist_input_context_batch_size(&context, global_batch_size, out, error);
+}

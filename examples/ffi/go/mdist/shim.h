@@ -98,3 +98,23 @@ mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t gr
 mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
                                         uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
                                         mdist_gradients_t **out, mdist_error_t **error);
+
+// mdist_input_options_t without its size. The weights, if any, lie in C's memory.
+typedef struct mdistgo_input_options {
+    uint32_t flags;
+    int32_t policy;
+    int32_t uneven;
+    int32_t replication_mode;
+    int32_t fetch_to_device;
+    uint64_t buffer_size;
+    const double *weights;
+    size_t weight_count;
+} mdistgo_input_options;
+
+mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
+                                          mdistgo_input_options options, mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uintptr_t function,
+                                                mdistgo_input_options options, mdist_dataset_t **out,
+                                                mdist_error_t **error);
+mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_t pipeline, uint32_t replica_count,
+                                                uint64_t global_batch_size, uint64_t *out, mdist_error_t **error);
