@@ -79,7 +79,9 @@ func TestAFunctionMakesTheInput(t *testing.T) {
 	}
 	dataset := must(strategy.DistributeFromFunction(mdist.InputOptions{}, make))
 	equal(t, "one", parts(t, strategy, dataset), []string{"[0 1][2 3] [2 2]", "[4 5][6 7] [2 2]"})
-	each := func(pipeline mdist.InputPipeline) (*mdist.Dataset, error) { return numbers(4, 1).Shard(2, pipeline.Index) }
+	each := func(pipeline mdist.InputPipeline) (*mdist.Dataset, error) {
+		return numbers(4, 1).Shard(2, pipeline.Index)
+	}
 	dataset = must(strategy.DistributeFromFunction(mdist.InputOptions{PerReplica: true}, each))
 	equal(t, "each", parts(t, strategy, dataset), []string{"[0][1] [1 1]", "[2][3] [1 1]"})
 	if _, err := (mdist.InputPipeline{Count: 1, ReplicaCount: 2}).BatchSize(3); !errors.Is(err, mdist.ErrInvalidArgument) {
