@@ -21,5 +21,6 @@ end
     include("structures.jl")
     include("errors.jl")
     include("gradients.jl")
+    include("input.jl")
     include("lifetimes.jl")
 end
