@@ -8,6 +8,8 @@
 
 #include <optional>
 
+#include "files.hpp"
+#include "generator.hpp"
 #include "input.hpp"
 #include "strategy.hpp"
 
@@ -65,6 +67,13 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
         return rows;
     }
 
+    // How many corrupt records its sources have left out so far.
+    uint64_t skipped() const {
+        uint64_t count = 0;
+        detail::call(mdist_iterator_skipped, get(), &count);
+        return count;
+    }
+
     // Where the iteration is, as a text for restore() on an iterator of the same dataset.
     std::string save() {
         size_t needed = 0;
@@ -112,6 +121,85 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     template <typename Owner>
     static Dataset from_tensors(std::initializer_list<ConstTensor> arrays, Owner owner) {
         return from_tensors(arrays, new Owner(std::move(owner)), detail::drop<Owner>);
+    }
+
+    // int64 numbers: start, start + step ... before stop.
+    static Dataset range(int64_t start, int64_t stop, int64_t step = 1) {
+        return source(std::make_shared<detail::Thrown>(),
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_range, start, stop, step, out); });
+    }
+
+    // make() is called for each iteration and epoch. It returns bool next(Tensors outputs), which fills the tensors of
+    // one element, or returns false at the end. Both run on the thread that iterates; with MDIST_GENERATOR_ANY_THREAD
+    // also on threads of the library, so that prefetch may follow. `outputs`: as for map.
+    template <typename Make>
+    static Dataset from_generator(Make make, std::initializer_list<Tensor> outputs, uint32_t flags = 0) {
+        using Call = detail::GeneratorCall<Make>;
+        auto thrown = std::make_shared<detail::Thrown>();
+        return source(thrown, [&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_from_generator, Call::on_element, new Call{std::move(make), thrown},
+                         detail::drop<Call>, detail::drop<typename Call::Next>, outputs.begin(), outputs.size(), flags,
+                         out);
+        });
+    }
+
+    // The names of files, in this order; or of all files that match a pattern (`*`, `?` and `[a-z]`), sorted.
+    static Dataset files(const std::vector<std::string> &paths) { return names(mdist_dataset_files, paths); }
+    static Dataset match_files(const std::vector<std::string> &patterns) {
+        return names(mdist_dataset_match_files, patterns);
+    }
+
+    // The records of the files that this dataset names: uint8 tensors.
+    Dataset text_lines(const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) { detail::call(mdist_dataset_text_lines, get(), out, &given); });
+    }
+    Dataset fixed_records(uint64_t record_bytes, uint64_t header_bytes = 0, uint64_t footer_bytes = 0,
+                          const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_fixed_records, get(), record_bytes, header_bytes, footer_bytes, out, &given);
+        });
+    }
+    Dataset tfrecords(const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) { detail::call(mdist_dataset_tfrecords, get(), out, &given); });
+    }
+
+    Dataset take(uint64_t count) const { return make(mdist_dataset_take, count); }
+    Dataset skip(uint64_t count) const { return make(mdist_dataset_skip, count); }
+    Dataset cache() const { return make(mdist_dataset_cache); }
+    Dataset unbatch() const { return make(mdist_dataset_unbatch); }
+    Dataset rebatch(const std::vector<uint64_t> &sizes, bool drop_remainder = false) const {
+        return make(mdist_dataset_rebatch, sizes.data(), sizes.size(), int32_t{drop_remainder});
+    }
+    // Pads each dimension up to the longest of the batch, with zeros. With `paddings`, one tensor for each component:
+    // its shape gives the sizes (MDIST_ROWS: the longest), and its data, if any, points to the padding value.
+    Dataset padded_batch(uint64_t size, bool drop_remainder = false,
+                         const std::vector<ConstTensor> &paddings = {}) const {
+        return make(mdist_dataset_padded_batch, size, int32_t{drop_remainder},
+                    static_cast<const mdist_tensor_t *>(paddings.empty() ? nullptr : paddings.data()), paddings.size());
+    }
+
+    // Keeps the elements for which filter(ConstTensors) returns true.
+    template <typename Filter>
+    Dataset filter(Filter filter) const {
+        using Call = detail::FilterCall<Filter>;
+        return make(mdist_dataset_filter, Call::on_element, new Call{std::move(filter), thrown_}, detail::drop<Call>);
+    }
+
+    // These elements, then those of another dataset.
+    Dataset concatenate(const Dataset &other) const {
+        return joined({this, &other},
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_concatenate, get(), other.get(), out); });
+    }
+
+    // Element i has the components of element i of each dataset. It ends with the shortest.
+    static Dataset zip(std::initializer_list<const Dataset *> sources) {
+        std::vector<const mdist_dataset_t *> handles;
+        for (const Dataset *one : sources) handles.push_back(one->get());
+        return joined(sources,
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_zip, handles.data(), handles.size(), out); });
     }
 
     size_t component_count() const noexcept { return mdist_dataset_component_count(get()); }
@@ -200,6 +288,32 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         Dataset dataset(out, nullptr);
         dataset.thrown_ = std::make_shared<detail::Thrown>();
         return dataset;
+    }
+
+    template <typename Create>
+    static Dataset source(std::shared_ptr<detail::Thrown> thrown, Create create) {
+        mdist_dataset_t *out = nullptr;
+        create(&out);
+        return Dataset(out, std::move(thrown));
+    }
+
+    template <typename Function>
+    static Dataset names(Function function, const std::vector<std::string> &strings) {
+        const auto texts = detail::texts(strings);
+        return source(std::make_shared<detail::Thrown>(),
+                      [&](mdist_dataset_t **out) { detail::call(function, texts.data(), texts.size(), out); });
+    }
+
+    template <typename Create>
+    static Dataset joined(std::initializer_list<const Dataset *> sources, Create create) {
+        auto thrown = std::make_shared<detail::Thrown>();
+        for (const Dataset *one : sources) thrown->look_in(one->thrown_);
+        return source(std::move(thrown), create);
+    }
+
+    template <typename Create>
+    Dataset derive(Create create) const {
+        return source(thrown_, create);
     }
 
     template <typename Function, typename... Arguments>

@@ -90,7 +90,7 @@ class Thrown {
   private:
     int32_t keep(std::exception_ptr exception) noexcept {
         try {
-            const int32_t number = static_cast<int32_t>(last_number_++ % 0x7fffffff) + 1; // never 0, which is success
+            const int32_t number = static_cast<int32_t>(last_number_++ % 0x7ffffffe) + 2; // never OK (0) or END (1)
             const std::lock_guard lock(mutex_);
             exceptions_[number] = std::move(exception);
             return number;

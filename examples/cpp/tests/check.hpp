@@ -61,3 +61,4 @@ void check_lifetimes();
 void check_structures();
 void check_checkpoints();
 void check_gradients();
+void check_datasets();

@@ -11,5 +11,6 @@ int main() {
     check_structures();
     check_checkpoints();
     check_gradients();
+    check_datasets();
     return checks_failed == 0 ? 0 : 1;
 }
