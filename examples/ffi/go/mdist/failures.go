@@ -25,9 +25,9 @@ type failures struct {
 // lastNumber makes numbers the process's own, so that failures can look in others.
 var lastNumber uint32
 
-// add returns the number that stands for err: never 0, which would be success.
+// add returns the number that stands for err: never 0 or 1, which would be success or the end.
 func (f *failures) add(err error) int32 {
-	number := int32(atomic.AddUint32(&lastNumber, 1)%math.MaxInt32) + 1
+	number := int32(atomic.AddUint32(&lastNumber, 1)%(math.MaxInt32-1)) + 2
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	if f.errors == nil {

@@ -240,3 +240,53 @@ mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_
     const mdist_input_context_t context = {sizeof context, pipeline_count, pipeline, replica_count};
     return mdist_input_context_batch_size(&context, global_batch_size, out, error);
 }
+
+static mdist_read_options_t read_options(mdistgo_read_options given) {
+    return (mdist_read_options_t){sizeof(mdist_read_options_t), 0,
+                                  given.compression,            given.on_corrupt,
+                                  given.cycle_length,           given.block_length,
+                                  given.max_record_bytes,       given.parallel_files};
+}
+
+mdist_status_t mdistgo_dataset_text_lines(const mdist_dataset_t *files, mdistgo_read_options given,
+                                          mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_text_lines(files, out, &options, error);
+}
+
+mdist_status_t mdistgo_dataset_tfrecords(const mdist_dataset_t *files, mdistgo_read_options given,
+                                         mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_tfrecords(files, out, &options, error);
+}
+
+mdist_status_t mdistgo_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes, uint64_t header_bytes,
+                                             uint64_t footer_bytes, mdistgo_read_options given, mdist_dataset_t **out,
+                                             mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_fixed_records(files, record_bytes, header_bytes, footer_bytes, out, &options, error);
+}
+
+static int32_t filter(const mdist_tensor_t *inputs, size_t input_count, int32_t *keep, void *user_data) {
+    return mdistgoFilter((mdist_tensor_t *)inputs, input_count, keep, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t state, mdist_dataset_t **out,
+                                      mdist_error_t **error) {
+    return mdist_dataset_filter(source, filter, (void *)state, release, out, error);
+}
+
+static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **iteration,
+                        void *user_data) {
+    uintptr_t state = (uintptr_t)*iteration;
+    const int32_t code =
+        mdistgoGenerate(index, (mdist_tensor_t *)outputs, output_count, &state, (uintptr_t)user_data);
+    *iteration = (void *)state;
+    return code;
+}
+
+mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
+                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error) {
+    return mdist_dataset_from_generator(generate, (void *)generator, release, release, outputs, count, flags, out,
+                                        error);
+}

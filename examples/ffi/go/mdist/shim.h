@@ -118,3 +118,25 @@ mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uint
                                                 mdist_error_t **error);
 mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_t pipeline, uint32_t replica_count,
                                                 uint64_t global_batch_size, uint64_t *out, mdist_error_t **error);
+
+// mdist_read_options_t without its size and flags.
+typedef struct mdistgo_read_options {
+    int32_t compression;
+    int32_t on_corrupt;
+    uint64_t cycle_length;
+    uint64_t block_length;
+    uint64_t max_record_bytes;
+    uint64_t parallel_files;
+} mdistgo_read_options;
+
+mdist_status_t mdistgo_dataset_text_lines(const mdist_dataset_t *files, mdistgo_read_options options,
+                                          mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_dataset_tfrecords(const mdist_dataset_t *files, mdistgo_read_options options,
+                                         mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes, uint64_t header_bytes,
+                                             uint64_t footer_bytes, mdistgo_read_options options, mdist_dataset_t **out,
+                                             mdist_error_t **error);
+mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t filter, mdist_dataset_t **out,
+                                      mdist_error_t **error);
+mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
+                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error);
