@@ -101,8 +101,8 @@ impl Causes {
     }
 
     fn keep(&self, cause: BoxError) -> i32 {
-        let number = LAST.fetch_add(1, Ordering::Relaxed) % i32::MAX as u32;
-        let code = number as i32 + 1; // never 0, which is success
+        let number = LAST.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 - 1);
+        let code = number as i32 + 2; // never OK (0) or END (1)
         let mut kept = self.lock();
         kept.causes.push_back((code, cause));
         let forgotten = if kept.causes.len() > KEPT {
