@@ -10,6 +10,7 @@ mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
 mutable struct mdist_error_t end
 mutable struct mdist_gradients_t end
+mutable struct mdist_group_t end
 mutable struct mdist_iterator_t end
 mutable struct mdist_preemption_t end
 mutable struct mdist_record_writer_t end

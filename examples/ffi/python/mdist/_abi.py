@@ -179,6 +179,28 @@ class RestoreOptions(Structure):
     ]
 
 
+class ClusterInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("task_counts", c_uint32 * 5),
+        ("task_type", c_int32),
+        ("task_index", c_uint32),
+        ("leader_type", c_int32),
+        ("leader_index", c_uint32),
+    ]
+
+
+class TaskInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("is_chief", c_int32),
+        ("worker", c_uint32),
+        ("worker_count", c_uint32),
+        ("address", c_char_p),
+        ("master", c_char_p),
+    ]
+
+
 class ConfigKey(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -263,6 +285,7 @@ class CallOptions(Structure):
         ("bytes_per_pack", c_int64),
         ("implementation", c_int32),
         ("reserved", c_uint32),
+        ("group", c_void_p),
     ]
 
 
@@ -331,14 +354,8 @@ FUNCTIONS = {
     "mdist_cluster_from_slurm": (c_int32, [POINTER(c_int32), POINTER(c_uint32), c_size_t, c_uint32, c_void_pp,
         c_void_pp]),
     "mdist_cluster_union": (c_int32, [c_void_pp, c_size_t, c_void_pp, c_void_pp]),
-    "mdist_cluster_task_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_address": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_cluster_task": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_is_chief": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_int32), c_void_pp]),
-    "mdist_cluster_worker_count": (c_int32, [c_void_p, c_int32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_worker": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_leader": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), c_void_pp]),
-    "mdist_cluster_master": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_cluster_describe": (c_int32, [c_void_p, POINTER(ClusterInfo), c_void_pp]),
+    "mdist_cluster_describe_task": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(TaskInfo), c_void_pp]),
     "mdist_cluster_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_config_set_cluster": (c_int32, [c_void_p, c_void_p, c_void_pp]),
     "mdist_cluster_destroy": (None, [c_void_p]),
@@ -449,6 +466,10 @@ FUNCTIONS = {
     "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
     "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
     "mdist_gradients_destroy": (None, [c_void_p]),
+    "mdist_group_create": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_group_size": (c_uint32, [c_void_p]),
+    "mdist_group_position": (c_uint32, [c_void_p, c_uint32]),
+    "mdist_group_destroy": (None, [c_void_p]),
     "mdist_distribute_dataset": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(InputOptions), c_void_pp]),
     "mdist_input_context_batch_size": (c_int32, [POINTER(InputContext), c_uint64, POINTER(c_uint64), c_void_pp]),
     "mdist_distribute_from_function": (c_int32, [c_void_p, DatasetFn, c_void_p, c_void_pp, POINTER(InputOptions),
@@ -591,13 +612,13 @@ FUNCTIONS = {
 }
 
 __all__ = [
-    "Aggregation", "Assign", "Buffer", "CallOptions", "Compression", "ConfigKey", "DatasetFn", "DeviceKind", "Dtype",
-    "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn",
-    "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
+    "Aggregation", "Assign", "Buffer", "CallOptions", "ClusterInfo", "Compression", "ConfigKey", "DatasetFn",
+    "DeviceKind", "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD",
+    "GenerateFn", "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
     "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED",
     "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict",
     "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "SHARD_HINT",
-    "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskType", "Tensor", "UNKNOWN", "Uneven", "UpdateFn",
-    "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
+    "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN", "Uneven",
+    "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
     "c_void_pp",
 ]

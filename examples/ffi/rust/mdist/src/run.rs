@@ -61,6 +61,7 @@ impl<'a> Run<'a> {
             bytes_per_pack: 0,
             implementation: 0,
             reserved: 0,
+            group: ptr::null(),
         }
     }
 
