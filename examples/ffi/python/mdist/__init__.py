@@ -53,10 +53,12 @@ from .dlpack import from_dlpack
 from .errors import Error, _call
 from .gpu import Gpus, copy, gpus
 from .gradients import Gradients, Reduced
+from .group import Group
 from .info import has, version
 from .input import InputPipeline
 from .iterators import Iterator
 from .log import log_set_level, log_set_sink
+from .loop import Loop
 from .memory import alloc, alloc_pinned
 from .preemption import Preemption
 from .records import RecordWriter
@@ -70,8 +72,9 @@ from .work import Work
 Error.__module__ = __name__  # tracebacks say mdist.Error
 
 __all__ = [
-    *_abi_names, "Checkpoint", "Config", "Dataset", "Error", "GpuArray", "Gpus", "Gradients", "InputPipeline",
-    "Iterator", "Preemption", "RecordWriter", "Reduced", "Replica", "Run", "Strategy", "Typed", "Value", "Variable",
-    "Work", "__version__", "alloc", "alloc_pinned", "copy", "current_replica", "current_strategy", "from_dlpack",
-    "gpus", "has", "latest_checkpoint", "log_set_level", "log_set_sink", "set_default_strategy", "typing", "version",
+    *_abi_names, "Checkpoint", "Config", "Dataset", "Error", "GpuArray", "Gpus", "Gradients", "Group", "InputPipeline",
+    "Iterator", "Loop", "Preemption", "RecordWriter", "Reduced", "Replica", "Run", "Strategy", "Typed", "Value",
+    "Variable", "Work", "__version__", "alloc", "alloc_pinned", "copy", "current_replica", "current_strategy",
+    "from_dlpack", "gpus", "has", "latest_checkpoint", "log_set_level", "log_set_sink", "set_default_strategy",
+    "typing", "version",
 ]

@@ -61,10 +61,19 @@ def _handles(owned):
     return (c_void_p * len(owned))(*(one._handle for one in owned))
 
 
-def _options(timeout):
-    if timeout is None:
+def _options(timeout, group=None):
+    if timeout is None and group is None:
         return None
-    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, max(1, _nanoseconds(timeout))))
+    limit = 0 if timeout is None else max(1, _nanoseconds(timeout))
+    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, limit, 0, 0, 0, _group(group)))
+
+
+def _group(group):
+    if group is None:
+        return None
+    from .group import Group  # which imports this module
+
+    return _handle(group, Group)
 
 
 def _nanoseconds(timeout):

@@ -13,6 +13,7 @@ from .work import Work
 
 if TYPE_CHECKING:
     from ._abi import ReduceOp
+    from .group import Group
 
 
 class Collectives:
@@ -25,7 +26,7 @@ class Collectives:
         """Its number in the job, from 0."""
         raise NotImplementedError  # the Replica knows
 
-    def _collective(self, name, head, arrays, timeout):
+    def _collective(self, name, head, arrays, timeout, group):
         waits = not name.endswith("_start")
         operands = []
         for things, writable in arrays:
@@ -40,87 +41,97 @@ class Collectives:
         function = getattr(_lib, "mdist_" + name)
         arguments = [self._handle, *head, *buffers, *count]
         if waits:
-            _call(function, *arguments, _options(timeout))
+            _call(function, *arguments, _options(timeout, group))
             written = operands[-1].results() if operands and operands[-1] else None
             return written[0] if written and _listed(arrays[-1][0]) is not arrays[-1][0] else written
         views = [view for one in operands if one for view in one.views]
-        return Work(_new(function, *arguments, options=[_options(timeout)]), views)
+        return Work(_new(function, *arguments, options=[_options(timeout, group)]), views)
 
     def all_reduce(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays | None = None,
-                   timeout: float | None = None) -> Any:
+                   timeout: float | None = None, group: Group | None = None) -> Any:
         """Reduces arrays of one shape, element by element, over all replicas. `outputs` have the shapes of `inputs`.
         Error, status MISMATCH, if replicas differ in dtype, count or operation."""
-        return self._collective("all_reduce", [_op(op)], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_reduce", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
 
     def all_reduce_start(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays | None = None,
-                         timeout: float | None = None) -> Work:
+                         timeout: float | None = None, group: Group | None = None) -> Work:
         """all_reduce, started: the arrays belong to the Work until it is done."""
-        return self._collective("all_reduce_start", [_op(op)], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_reduce_start", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
 
-    def broadcast(self, root: int, arrays: Arrays, timeout: float | None = None) -> Any:
+    def broadcast(self, root: int, arrays: Arrays, timeout: float | None = None, group: Group | None = None) -> Any:
         """Copies the arrays of replica `root` into those of all others. Shapes must agree, else Error (MISMATCH)."""
-        return self._collective("broadcast", [_count(root)], [(arrays, True)], timeout)
+        return self._collective("broadcast", [_count(root)], [(arrays, True)], timeout, group)
 
-    def broadcast_start(self, root: int, arrays: Arrays, timeout: float | None = None) -> Work:
+    def broadcast_start(self, root: int, arrays: Arrays, timeout: float | None = None,
+                        group: Group | None = None) -> Work:
         """broadcast, started: the arrays belong to the Work until it is done."""
-        return self._collective("broadcast_start", [_count(root)], [(arrays, True)], timeout)
+        return self._collective("broadcast_start", [_count(root)], [(arrays, True)], timeout, group)
 
-    def all_gather(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Any:
+    def all_gather(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                   group: Group | None = None) -> Any:
         """Joins the replicas' arrays by id. Each output has `count` times the elements of its input: (count, *shape).
         """
-        return self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout, group)
 
-    def all_gather_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Work:
+    def all_gather_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                         group: Group | None = None) -> Work:
         """all_gather, started: the arrays belong to the Work until it is done."""
-        return self._collective("all_gather_start", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_gather_start", [], _in_and_out(inputs, outputs), timeout, group)
 
-    def reduce_scatter(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Any:
+    def reduce_scatter(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                       group: Group | None = None) -> Any:
         """Reduces arrays over all replicas and gives each replica its part, by id. Each input has `count` times the
         elements of its output: (count, *shape)."""
-        return self._collective("reduce_scatter", [_op(op)], _in_and_out(inputs, outputs), timeout)
+        return self._collective("reduce_scatter", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
 
     def reduce_scatter_start(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays,
-                             timeout: float | None = None) -> Work:
+                             timeout: float | None = None, group: Group | None = None) -> Work:
         """reduce_scatter, started: the arrays belong to the Work until it is done."""
-        return self._collective("reduce_scatter_start", [_op(op)], _in_and_out(inputs, outputs), timeout)
+        return self._collective("reduce_scatter_start", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
 
-    def all_to_all(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Any:
+    def all_to_all(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                   group: Group | None = None) -> Any:
         """Part i of each input goes to replica i, and part i of each output comes from it. Inputs and outputs have
         equal shapes: (count, *shape)."""
-        return self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout, group)
 
-    def all_to_all_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Work:
+    def all_to_all_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                         group: Group | None = None) -> Work:
         """all_to_all, started: the arrays belong to the Work until it is done."""
-        return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout)
+        return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout, group)
 
     def reduce_to_root(self, op: ReduceOp | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
-                       timeout: float | None = None) -> Any:
+                       timeout: float | None = None, group: Group | None = None) -> Any:
         """`outputs` are those of replica `root`; without, its inputs become the result."""
-        return self._collective("reduce_to_root", [_op(op), _count(root)], self._to(root, inputs, outputs), timeout)
+        return self._collective("reduce_to_root", [_op(op), _count(root)], self._to(root, inputs, outputs),
+                                timeout, group)
 
     def reduce_to_root_start(self, op: ReduceOp | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
-                             timeout: float | None = None) -> Work:
+                             timeout: float | None = None, group: Group | None = None) -> Work:
         """reduce_to_root, started: the arrays belong to the Work until it is done."""
         return self._collective("reduce_to_root_start", [_op(op), _count(root)], self._to(root, inputs, outputs),
-                                timeout)
+                                timeout, group)
 
     def gather_to_root(self, root: int, inputs: Arrays, outputs: Arrays | None = None,
-                       timeout: float | None = None) -> Any:
+                       timeout: float | None = None, group: Group | None = None) -> Any:
         """`outputs` are those of replica `root`, and may be left out elsewhere."""
-        return self._collective("gather_to_root", [_count(root)], self._gathered(root, inputs, outputs), timeout)
+        return self._collective("gather_to_root", [_count(root)], self._gathered(root, inputs, outputs), timeout, group)
 
     def gather_to_root_start(self, root: int, inputs: Arrays, outputs: Arrays | None = None,
-                             timeout: float | None = None) -> Work:
+                             timeout: float | None = None, group: Group | None = None) -> Work:
         """gather_to_root, started: the arrays belong to the Work until it is done."""
-        return self._collective("gather_to_root_start", [_count(root)], self._gathered(root, inputs, outputs), timeout)
+        return self._collective("gather_to_root_start", [_count(root)], self._gathered(root, inputs, outputs),
+                                timeout, group)
 
-    def scatter(self, root: int, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Any:
+    def scatter(self, root: int, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                group: Group | None = None) -> Any:
         """`inputs` are those of replica `root`; None elsewhere."""
-        return self._collective("scatter", [_count(root)], self._scattered(root, inputs, outputs), timeout)
+        return self._collective("scatter", [_count(root)], self._scattered(root, inputs, outputs), timeout, group)
 
-    def scatter_start(self, root: int, inputs: Arrays, outputs: Arrays, timeout: float | None = None) -> Work:
+    def scatter_start(self, root: int, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+                      group: Group | None = None) -> Work:
         """scatter, started: the arrays belong to the Work until it is done."""
-        return self._collective("scatter_start", [_count(root)], self._scattered(root, inputs, outputs), timeout)
+        return self._collective("scatter_start", [_count(root)], self._scattered(root, inputs, outputs), timeout, group)
 
     # The library would take any number of arrays at no address: what is missing is refused, what is not looked at
     # stays out.
@@ -142,10 +153,10 @@ class Collectives:
             raise TypeError(f"replica {root} is the root; it needs inputs")
         return [(inputs, False), (outputs, True)]
 
-    def barrier(self, timeout: float | None = None) -> None:
+    def barrier(self, timeout: float | None = None, group: Group | None = None) -> None:
         """Waits until every replica has come here. Error, status TIMEOUT, names the replicas that did not."""
-        self._collective("barrier", [], [], timeout)
+        self._collective("barrier", [], [], timeout, group)
 
-    def barrier_start(self, timeout: float | None = None) -> Work:
+    def barrier_start(self, timeout: float | None = None, group: Group | None = None) -> Work:
         """barrier, started: the Work is done when every replica has come here."""
-        return self._collective("barrier_start", [], [], timeout)
+        return self._collective("barrier_start", [], [], timeout, group)

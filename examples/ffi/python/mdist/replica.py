@@ -21,13 +21,15 @@ from .variables import Variable, _variable_options
 
 if TYPE_CHECKING:
     from ._abi import ReduceOp
+    from .group import Group
 
 
 class Replica(Collectives):
     """What a step gets first: its place, and what replicas do together. Of use until the step is over.
 
     Collectives take one array or a list of them, each of which becomes one operation with the others. Without outputs
-    they work in place. An operation is a ReduceOp or its name ("sum"). `timeout` is in seconds.
+    they work in place. An operation is a ReduceOp or its name ("sum"). `timeout` is in seconds. With a `group` only its
+    members take part, in the order of its list.
 
     They return what they have written: the array, or the list of arrays. So numbers and lists of numbers can go in,
     too: total = replica.all_reduce("sum", [loss, hits]) makes an array (float64, or int64 of whole numbers). Arrays
@@ -75,12 +77,12 @@ class Replica(Collectives):
             del view
 
     def all_reduce_rows(self, op: ReduceOp | str, indices: ArrayLike, values: ArrayLike,
-                        timeout: float | None = None) -> Value:
+                        timeout: float | None = None, group: Group | None = None) -> Value:
         """A Value of the rows of all replicas, one after another; see Value.rows. MEAN divides by the replicas."""
         pairs = [_tensor(indices), _tensor(values)]
         tensors = [byref(tensor) for tensor, _ in pairs]
         return Value._of(_new(_lib.mdist_all_reduce_rows, self._handle, _op(op), *tensors,
-                              options=[_options(timeout)]))
+                              options=[_options(timeout, group)]))
 
     def average_loss(self, per_example: ArrayLike, weights: ArrayLike | None = None, global_batch: int = 0,
                      timeout: float | None = None) -> tuple[float, int]:

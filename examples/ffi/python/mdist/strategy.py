@@ -22,6 +22,8 @@ from .config import Config
 from .datasets import Dataset
 from .errors import Error, _call, _new, _or_none, _text
 from .input import InputPipeline, _DATASET, _MakeDataset, _input_options
+from .iterators import Iterator as DatasetIterator
+from .loop import Loop, _run_steps
 from .runs import Run, _ELEMENT, _STEP
 from .typing import ArrayLike, Arrays, DtypeLike
 from .values import Value, _value
@@ -261,6 +263,17 @@ class Strategy(_Destroyable):
             if len(row) != count:
                 raise ValueError(f"{len(row)} arrays for a replica, where the first has {count}")
         return [array for row in rows for array in row]
+
+    def run_steps(self, iterator: DatasetIterator, iterations: int, function: Callable[[Loop, Value], Any],
+                  initial: Any = None, timeout: float | None = None) -> Loop:
+        """Calls function(loop, element) for the next `iterations` elements of an iterator (mdist.FOREVER: all), and
+        returns the loop, which has the outputs. `element` is one Value, a structure if it has more than one array, and
+        of use in the call only: strategy.run(step, element). All workers call it together.
+
+        If elements run out before, loop.iterations says how many there were. `initial` gives the outputs before any is
+        set: arrays, in dicts and lists; then no other outputs may be set. The first exception ends the loop on all
+        workers, and is the __cause__ of the Error."""
+        return _run_steps(self, iterator, iterations, function, initial, timeout)
 
     def distribute_dataset(self, dataset: Dataset, *, policy: ShardPolicy | str = ShardPolicy.SHARD_AUTO,
                            uneven: Uneven | str = Uneven.UNEVEN_DEFAULT, split: bool = True, whole_steps: bool = False,
