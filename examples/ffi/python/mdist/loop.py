@@ -96,7 +96,7 @@ def _run_steps(strategy: Strategy, iterator: Iterator, iterations: int, function
     looping, out = _Looping(function), c_void_p()
     given = None if initial is None else _value(initial)
     looping.within(0, _lib.mdist_run_steps, strategy._handle, _handle(iterator, Iterator), _count(iterations), _LOOP,
-                   _CALLS, given and given._handle, byref(out), options=[_options(timeout)])
+                   _CALLS, None if given is None else given._handle, byref(out), options=[_options(timeout)])
     loop = Loop(out.value)
     loop._objects = looping.objects
     return loop

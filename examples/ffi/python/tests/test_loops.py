@@ -11,9 +11,8 @@ def batches(count):
 
 class Loops(WithStrategy):
     def loop(self, function, count=3, iterations=mdist.FOREVER, **options):
-        self.dataset = self.strategy.distribute_dataset(batches(count))
-        self.iterator = iter(self.dataset)
-        return self.strategy.run_steps(self.iterator, iterations, function, **options)
+        iterator = iter(self.strategy.distribute_dataset(batches(count)))
+        return self.strategy.run_steps(iterator, iterations, function, **options)
 
     def test_outputs_of_steps_are_reduced_when_the_loop_is_over(self):
         def train(loop, element):
@@ -35,9 +34,10 @@ class Loops(WithStrategy):
 
     def test_it_ends_after_so_many_elements(self):
         seen = []
-        loop = self.loop(lambda loop, element: seen.append(element.numpy(1).tolist()), iterations=2)
+        iterator = iter(self.strategy.distribute_dataset(batches(3)))
+        loop = self.strategy.run_steps(iterator, 2, lambda loop, element: seen.append(element.numpy(1).tolist()))
         self.assertEqual((loop.iterations, seen), (2, [[1], [3]]))
-        rest = self.strategy.run_steps(self.iterator, 9, lambda loop, element: None)
+        rest = self.strategy.run_steps(iterator, 9, lambda loop, element: None)
         self.assertEqual(rest.iterations, 1)
 
     def test_outputs_from_outside_of_steps_and_objects(self):
