@@ -25,6 +25,19 @@ MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
 
 
+class CallKind(IntEnum):
+    CALL_ALL_REDUCE = 1
+    CALL_BROADCAST = 2
+    CALL_ALL_GATHER = 3
+    CALL_REDUCE_SCATTER = 4
+    CALL_ALL_TO_ALL = 5
+    CALL_ALL_TO_ALL_PARTS = 6
+    CALL_REDUCE_TO_ROOT = 7
+    CALL_GATHER_TO_ROOT = 8
+    CALL_SCATTER = 9
+    CALL_BARRIER = 10
+
+
 class TaskType(IntEnum):
     NONE = 0
     CHIEF = 1
@@ -171,6 +184,29 @@ class Assign(IntEnum):
     MAX = 7
 
 
+class Buffer(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("elements", c_uint64),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class CallDescription(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("op", c_int32),
+        ("root", c_uint32),
+        ("inputs", POINTER(Buffer)),
+        ("outputs", POINTER(Buffer)),
+        ("buffer_count", c_size_t),
+        ("input_parts", POINTER(c_uint64)),
+        ("output_parts", POINTER(c_uint64)),
+    ]
+
+
 class RestoreOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -289,15 +325,6 @@ class CallOptions(Structure):
     ]
 
 
-class Buffer(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("elements", c_uint64),
-        ("dtype", c_int32),
-        ("reserved", c_int32),
-    ]
-
-
 class Tensor(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -332,10 +359,16 @@ ElementFn = CFUNCTYPE(c_int32, c_void_p, c_uint64, c_void_p)
 MergeFn = CFUNCTYPE(c_int32, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_p)
 ValueFn = CFUNCTYPE(c_int32, c_uint32, c_uint32, c_void_pp, c_void_p)
 UpdateFn = CFUNCTYPE(c_int32, c_uint32, POINTER(Tensor), POINTER(Tensor), c_size_t, c_void_pp, c_size_t, c_void_p)
+WorkDoneFn = CFUNCTYPE(None, c_int32, c_void_p)
 # Result, parameters. Handles are 64-bit numbers: without this table ctypes would cut them to 32 bits.
 FUNCTIONS = {
     "mdist_version": (c_uint32, []),
     "mdist_has": (c_int32, [c_char_p]),
+    "mdist_call_create": (c_int32, [c_void_p, c_uint32, POINTER(CallDescription), c_void_pp, POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_call_run": (c_int32, [c_void_p, c_void_p, c_void_pp]),
+    "mdist_call_start": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_call_destroy": (None, [c_void_p]),
     "mdist_checkpoint_create": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
     "mdist_checkpoint_add": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
     "mdist_checkpoint_add_iterator": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
@@ -370,6 +403,8 @@ FUNCTIONS = {
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
+    "mdist_all_to_all_parts": (c_int32, [c_void_p, POINTER(Buffer), POINTER(c_uint64), POINTER(Buffer),
+        POINTER(c_uint64), c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_reduce_to_root": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         POINTER(CallOptions), c_void_pp]),
     "mdist_gather_to_root": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
@@ -461,9 +496,13 @@ FUNCTIONS = {
     "mdist_alloc_pinned": (c_int32, [c_size_t, c_void_pp, c_void_pp]),
     "mdist_gradients_create": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
         c_void_pp]),
+    "mdist_gradients_create_lent": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
+        c_void_pp]),
+    "mdist_gradients_lend": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_size_t, c_void_pp]),
     "mdist_gradients_tensor": (c_int32, [c_void_p, c_uint32, c_size_t, POINTER(Tensor), c_void_pp]),
     "mdist_gradients_accumulate": (c_int32, [c_void_p, c_void_p, c_void_pp]),
     "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
+    "mdist_gradients_ready_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_pp]),
     "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
     "mdist_gradients_destroy": (None, [c_void_p]),
     "mdist_group_create": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, c_void_pp, c_void_pp]),
@@ -598,6 +637,8 @@ FUNCTIONS = {
         POINTER(CallOptions), c_void_pp]),
     "mdist_all_to_all_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
+    "mdist_all_to_all_parts_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(c_uint64), POINTER(Buffer),
+        POINTER(c_uint64), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_reduce_to_root_start": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_gather_to_root_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
@@ -608,17 +649,18 @@ FUNCTIONS = {
     "mdist_work_test": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_work_wait": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
     "mdist_work_descriptor": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
+    "mdist_work_on_done": (c_int32, [c_void_p, WorkDoneFn, c_void_p, c_void_pp]),
     "mdist_work_destroy": (None, [c_void_p]),
 }
 
 __all__ = [
-    "Aggregation", "Assign", "Buffer", "CallOptions", "ClusterInfo", "Compression", "ConfigKey", "DatasetFn",
-    "DeviceKind", "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD",
-    "GenerateFn", "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
-    "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED",
-    "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict",
-    "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "SHARD_HINT",
-    "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN", "Uneven",
-    "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
-    "c_void_pp",
+    "Aggregation", "Assign", "Buffer", "CallDescription", "CallKind", "CallOptions", "ClusterInfo", "Compression",
+    "ConfigKey", "DatasetFn", "DeviceKind", "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn",
+    "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn", "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT",
+    "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn",
+    "LogLevel", "LoopFn", "MAP_UNORDERED", "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "OnCorrupt",
+    "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp", "ReplicationMode",
+    "RestoreOptions", "SHARD_HINT", "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType",
+    "Tensor", "UNKNOWN", "Uneven", "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn",
+    "ValueKind", "VariableOptions", "WorkDoneFn", "c_void_pp",
 ]

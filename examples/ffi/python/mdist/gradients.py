@@ -53,6 +53,8 @@ class Gradients(_Held):
     """
 
     _destroy = _lib.mdist_gradients_destroy
+    _count: int
+    _lent: dict[Any, list[Any]] | None  # what is kept, by local replica, or by that and gradient
 
     def __init__(self, strategy: Strategy, like: Sequence[Variable | ArrayLike | tuple[DtypeLike, Sequence[int]]], *,
                  op: ReduceOp | str = ReduceOp.SUM, bucket_bytes: int = 0, clip_norm: float = 0,
@@ -61,13 +63,39 @@ class Gradients(_Held):
             raise TypeError(f"gradients are given as a list of variables, arrays or (dtype, shape), not as "
                             f"{_kind(like)} {like!r:.60}")
         described = (Tensor * len(like))(*(_like(one) for one in like))
-        flags = ((GradientsFlags.GRADIENTS_ZERO_MISSING if zero_missing else 0)
-                 | (GradientsFlags.GRADIENTS_ZERO_NONFINITE if zero_nonfinite else 0)
-                 | (0 if norm else GradientsFlags.GRADIENTS_NO_NORM))
-        options = GradientsOptions(ctypes.sizeof(GradientsOptions), flags, _op(op), 0, _count(bucket_bytes), clip_norm)
+        options = _gradients_options(op, bucket_bytes, clip_norm, zero_missing, zero_nonfinite, norm)
         super().__init__(_new(_lib.mdist_gradients_create, _handle(strategy, Strategy), described, len(like),
-                              options=[byref(options)]))
-        self._count = len(like)
+                              options=[options]))
+        self._count, self._lent = len(like), None
+
+    @classmethod
+    def lent(cls, strategy: Strategy, arrays: Sequence[Sequence[ArrayLike]], *, op: ReduceOp | str = ReduceOp.SUM,
+             bucket_bytes: int = 0, clip_norm: float = 0, zero_missing: bool = False, zero_nonfinite: bool = False,
+             norm: bool = True) -> Gradients:
+        """Gradients that lie in the program's memory: `arrays` has a list of arrays for each local replica. They are
+        reduced where they lie, and kept as long as the library may use them. If a framework moves its arrays, lend them
+        again, or pass them to ready()."""
+        if len(arrays) != strategy.local_replica_count or len(set(map(len, arrays))) != 1:
+            raise ValueError(f"lists of {', '.join(str(len(one)) for one in arrays)} arrays for "
+                             f"{strategy.local_replica_count} local replicas; pass one list for each, of equal lengths")
+        pairs = [_tensor(array, True) for one in arrays for array in one]
+        described = (Tensor * len(pairs))(*(tensor for tensor, _ in pairs))
+        options = _gradients_options(op, bucket_bytes, clip_norm, zero_missing, zero_nonfinite, norm)
+        count = len(arrays[0])
+        self = cls._of(_new(_lib.mdist_gradients_create_lent, _handle(strategy, Strategy), described, count,
+                            options=[options]))
+        self._count = count
+        self._lent = {i: [view for _, view in pairs[i * count:(i + 1) * count]] for i in range(len(arrays))}
+        return self
+
+    def lend(self, local_replica: int, arrays: Sequence[ArrayLike]) -> None:
+        """Says where the gradients of a local replica lie from its next round on. Error, reason `round_has_begun`,
+        within a round."""
+        pairs = [_tensor(array, True) for array in arrays]
+        described = (Tensor * len(pairs))(*(tensor for tensor, _ in pairs))
+        _call(_lib.mdist_gradients_lend, self._handle, _count(local_replica), described, len(pairs))
+        if self._lent is not None:
+            self._lent[local_replica] = [view for _, view in pairs]
 
     def __len__(self) -> int:
         return self._count
@@ -100,10 +128,18 @@ class Gradients(_Held):
         before the first gradient of the round is ready."""
         _call(_lib.mdist_gradients_accumulate, _handle(replica, Replica), self._handle)
 
-    def ready(self, replica: Replica, index: int) -> None:
+    def ready(self, replica: Replica, index: int, array: ArrayLike | None = None) -> None:
         """Says that gradient `index` of this replica is complete. From now until the wait it belongs to the library.
-        Error, reason `ready_twice`, if the round has it already."""
-        _call(_lib.mdist_gradients_ready, _handle(replica, Replica), self._handle, _count(index))
+        Error, reason `ready_twice`, if the round has it already.
+
+        `array` says where a lent gradient lies in this round, for frameworks that may have moved it."""
+        if array is None:
+            _call(_lib.mdist_gradients_ready, _handle(replica, Replica), self._handle, _count(index))
+            return
+        tensor, view = _tensor(array, True)
+        _call(_lib.mdist_gradients_ready_at, _handle(replica, Replica), self._handle, _count(index), tensor.data)
+        if self._lent is not None:
+            self._lent[replica.local_index, index] = [view]
 
     def wait(self, replica: Replica) -> Reduced:
         """Ends the round: on return all gradients are reduced and clipped, with the same bits on every replica. Error,
@@ -112,6 +148,13 @@ class Gradients(_Held):
         norm, finite = c_double(), c_int32()
         _call(_lib.mdist_gradients_wait, _handle(replica, Replica), self._handle, byref(norm), byref(finite))
         return Reduced(norm.value, bool(finite.value))
+
+
+def _gradients_options(op, bucket_bytes, clip_norm, zero_missing, zero_nonfinite, norm):
+    flags = ((GradientsFlags.GRADIENTS_ZERO_MISSING if zero_missing else 0)
+             | (GradientsFlags.GRADIENTS_ZERO_NONFINITE if zero_nonfinite else 0)
+             | (0 if norm else GradientsFlags.GRADIENTS_NO_NORM))
+    return byref(GradientsOptions(ctypes.sizeof(GradientsOptions), flags, _op(op), 0, _count(bucket_bytes), clip_norm))
 
 
 def _like(one: Any) -> Tensor:

@@ -153,3 +153,27 @@ class Refusals(WithStrategy):
         self.assertEqual(array.tolist(), [7, 7, 7])
         del array
         self.assertTrue(gone(reference))
+
+    def test_gradients_in_arrays_of_the_program(self):
+        arrays = [[np.full(3, i + 1, np.float32), np.full((), 2, np.float32)] for i in range(2)]
+        gradients = mdist.Gradients.lent(self.strategy, arrays, clip_norm=0)
+        moved = [np.full(3, 10, np.float32) for _ in range(2)]
+
+        def step(replica):
+            for index in 1, 0:
+                gradients.ready(replica, index)
+            assert gradients.wait(replica).finite
+            gradients.ready(replica, 0, moved[replica.id])
+            gradients.ready(replica, 1)
+            gradients.wait(replica)
+
+        self.strategy.run(step)
+        self.assertEqual([one[0].tolist() for one in arrays], [[3] * 3] * 2)
+        self.assertEqual([one[1].item() for one in arrays], [8, 8])
+        self.assertEqual([one.tolist() for one in moved], [[20] * 3] * 2)
+        again = [np.ones(3, np.float32), np.ones((), np.float32)]
+        gradients.lend(0, again)
+        with self.assertRaisesRegex(ValueError, "lists of 1 arrays for 2 local replicas"):
+            mdist.Gradients.lent(self.strategy, [[moved[0]]])
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            gradients.lend(0, [np.broadcast_to(np.float32(1), 3), again[1]])
