@@ -17,6 +17,7 @@
 #include "mdist/config.hpp"
 #include "mdist/context.hpp"
 #include "mdist/dataset.hpp"
+#include "mdist/gradients.hpp"
 #include "mdist/memory.hpp"
 #include "mdist/replica.hpp"
 #include "mdist/run.hpp"

@@ -112,11 +112,7 @@ class Names {
 };
 
 /// A variable, and the place of its value in the data.
-<<<<<<< HEAD
 struct RestoreTarget {
-=======
-struct Restored {
->>>>>>> elastic
     Variable *variable;
     StoredTensor tensor;
 };
@@ -131,15 +127,9 @@ void compare_iterators(const SafetensorsHeader &header, const Checkpoint::Iterat
 }
 
 /// Returns the variables to restore, in the order of the data. Throws MISMATCH that names everything that does not fit.
-<<<<<<< HEAD
 std::vector<RestoreTarget> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables,
                                const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
     std::vector<RestoreTarget> targets;
-=======
-std::vector<Restored> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables,
-                                 const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
-    std::vector<Restored> targets;
->>>>>>> elastic
     Names different, missing, extra;
     std::size_t found = 0;
     for (const StoredTensor &tensor : header.tensors) {
@@ -189,16 +179,10 @@ std::vector<std::unique_ptr<Restoring>> restorings_of(const std::map<std::string
 class Piece {
   public:
     /// Makes room for the largest piece of `targets`.
-<<<<<<< HEAD
     explicit Piece(const std::vector<RestoreTarget> &targets) {
         uint64_t largest = 0;
         for (const RestoreTarget &target : targets)
             largest = std::max(largest, target.tensor.end - target.tensor.begin);
-=======
-    explicit Piece(const std::vector<Restored> &targets) {
-        uint64_t largest = 0;
-        for (const Restored &target : targets) largest = std::max(largest, target.tensor.end - target.tensor.begin);
->>>>>>> elastic
         bytes_.resize(kMark + std::min<uint64_t>(kPieceBytes, largest));
     }
     char *data() { return bytes_.data() + kMark; }
@@ -213,17 +197,10 @@ class Piece {
 
 /// Sends the chief's values to all copies on all workers. If the chief fails to read, all workers stop. Returns that
 /// failure on the chief.
-<<<<<<< HEAD
 std::optional<Failure> pass_on(Consensus &workers, const Reading *reading, const std::vector<RestoreTarget> &targets,
                                Piece &piece) {
     std::optional<Failure> trouble;
     for (const RestoreTarget &target : targets) {
-=======
-std::optional<Failure> pass_on(Consensus &workers, const Reading *reading, const std::vector<Restored> &targets,
-                               Piece &piece) {
-    std::optional<Failure> trouble;
-    for (const Restored &target : targets) {
->>>>>>> elastic
         const uint64_t whole = target.tensor.end - target.tensor.begin;
         for (uint64_t done = 0; done < whole;) {
             const std::size_t bytes = std::min<uint64_t>(kPieceBytes, whole - done);
@@ -267,17 +244,10 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
         if (!workers.is_chief()) return std::string();
         reading = std::make_unique<Reading>(folder_, number);
         const ChiefFile mine{reading->number(), reading->data_bytes(), reading->path(), reading->json()};
-<<<<<<< HEAD
         for (const RestoreTarget &target : plan(mine).first) reading->check(target.tensor);
         return mine.encoded();
     }));
     std::vector<RestoreTarget> targets;
-=======
-        for (const Restored &target : plan(mine).first) reading->check(target.tensor);
-        return mine.encoded();
-    }));
-    std::vector<Restored> targets;
->>>>>>> elastic
     std::optional<Piece> piece;
     SafetensorsHeader header;
     std::vector<std::unique_ptr<Restoring>> restorings; // while they live, nobody else uses these iterators
@@ -288,11 +258,7 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
         return std::string();
     });
     const std::optional<Failure> trouble = pass_on(workers, reading.get(), targets, *piece);
-<<<<<<< HEAD
     for (const RestoreTarget &target : targets) target.variable->spread(timeout_ns);
-=======
-    for (const Restored &target : targets) target.variable->spread(timeout_ns);
->>>>>>> elastic
     workers.agree("", [&] {
         if (trouble) throw *trouble;
         return std::string();

@@ -25,8 +25,8 @@ class Layout(unittest.TestCase):
     def test_structs_lie_as_in_c(self):
         self.check(mdist.Buffer, 24, data=0, elements=8, dtype=16, reserved=20)
         self.check(mdist.Tensor, 88, data=0, dtype=8, rank=12, device_kind=16, device_index=20, shape=24)
-        self.check(mdist.CallOptions, 32, struct_size=0, flags=4, timeout_ns=8, bytes_per_pack=16,
-                   implementation=24, reserved=28)
+        self.check(mdist.CallOptions, 40, struct_size=0, flags=4, timeout_ns=8, bytes_per_pack=16,
+                   implementation=24, reserved=28, group=32)
         self.check(mdist.VariableOptions, 24, struct_size=0, synchronization=4, aggregation=8, reserved=12,
                    colocate_with=16)
         self.check(mdist.InputOptions, 48, struct_size=0, flags=4, policy=8, uneven=12, replication_mode=16,

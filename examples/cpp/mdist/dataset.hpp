@@ -8,6 +8,9 @@
 
 #include <optional>
 
+#include "files.hpp"
+#include "generator.hpp"
+#include "input.hpp"
 #include "strategy.hpp"
 
 namespace mdist {
@@ -57,6 +60,31 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
         return values;
     }
 
+    // How many rows each replica of the job, by id, got in the last element of a distributed dataset.
+    std::vector<uint64_t> rows(const Strategy &strategy) {
+        std::vector<uint64_t> rows(mdist_strategy_replica_count(strategy.get()));
+        detail::call(mdist_iterator_rows, get(), rows.data(), rows.size());
+        return rows;
+    }
+
+    // How many corrupt records its sources have left out so far.
+    uint64_t skipped() const {
+        uint64_t count = 0;
+        detail::call(mdist_iterator_skipped, get(), &count);
+        return count;
+    }
+
+    // Where the iteration is, as a text for restore() on an iterator of the same dataset.
+    std::string save() {
+        size_t needed = 0;
+        detail::call(mdist_iterator_save, get(), nullptr, size_t{0}, &needed);
+        std::string text(needed, '\0');
+        detail::call(mdist_iterator_save, get(), text.data(), text.size(), &needed);
+        text.pop_back(); // the NUL
+        return text;
+    }
+    void restore(const std::string &text) { thrown_->call(mdist_iterator_restore, get(), text.c_str()); }
+
     // For `for`: iterates once over the remaining elements.
     class End {};
     class Cursor {
@@ -95,6 +123,85 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return from_tensors(arrays, new Owner(std::move(owner)), detail::drop<Owner>);
     }
 
+    // int64 numbers: start, start + step ... before stop.
+    static Dataset range(int64_t start, int64_t stop, int64_t step = 1) {
+        return source(std::make_shared<detail::Thrown>(),
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_range, start, stop, step, out); });
+    }
+
+    // make() is called for each iteration and epoch. It returns bool next(Tensors outputs), which fills the tensors of
+    // one element, or returns false at the end. Both run on the thread that iterates; with MDIST_GENERATOR_ANY_THREAD
+    // also on threads of the library, so that prefetch may follow. `outputs`: as for map.
+    template <typename Make>
+    static Dataset from_generator(Make make, std::initializer_list<Tensor> outputs, uint32_t flags = 0) {
+        using Call = detail::GeneratorCall<Make>;
+        auto thrown = std::make_shared<detail::Thrown>();
+        return source(thrown, [&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_from_generator, Call::on_element, new Call{std::move(make), thrown},
+                         detail::drop<Call>, detail::drop<typename Call::Next>, outputs.begin(), outputs.size(), flags,
+                         out);
+        });
+    }
+
+    // The names of files, in this order; or of all files that match a pattern (`*`, `?` and `[a-z]`), sorted.
+    static Dataset files(const std::vector<std::string> &paths) { return names(mdist_dataset_files, paths); }
+    static Dataset match_files(const std::vector<std::string> &patterns) {
+        return names(mdist_dataset_match_files, patterns);
+    }
+
+    // The records of the files that this dataset names: uint8 tensors.
+    Dataset text_lines(const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) { detail::call(mdist_dataset_text_lines, get(), out, &given); });
+    }
+    Dataset fixed_records(uint64_t record_bytes, uint64_t header_bytes = 0, uint64_t footer_bytes = 0,
+                          const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_fixed_records, get(), record_bytes, header_bytes, footer_bytes, out, &given);
+        });
+    }
+    Dataset tfrecords(const ReadOptions &options = {}) const {
+        const mdist_read_options_t given = detail::raw(options);
+        return derive([&](mdist_dataset_t **out) { detail::call(mdist_dataset_tfrecords, get(), out, &given); });
+    }
+
+    Dataset take(uint64_t count) const { return make(mdist_dataset_take, count); }
+    Dataset skip(uint64_t count) const { return make(mdist_dataset_skip, count); }
+    Dataset cache() const { return make(mdist_dataset_cache); }
+    Dataset unbatch() const { return make(mdist_dataset_unbatch); }
+    Dataset rebatch(const std::vector<uint64_t> &sizes, bool drop_remainder = false) const {
+        return make(mdist_dataset_rebatch, sizes.data(), sizes.size(), int32_t{drop_remainder});
+    }
+    // Pads each dimension up to the longest of the batch, with zeros. With `paddings`, one tensor for each component:
+    // its shape gives the sizes (MDIST_ROWS: the longest), and its data, if any, points to the padding value.
+    Dataset padded_batch(uint64_t size, bool drop_remainder = false,
+                         const std::vector<ConstTensor> &paddings = {}) const {
+        return make(mdist_dataset_padded_batch, size, int32_t{drop_remainder},
+                    static_cast<const mdist_tensor_t *>(paddings.empty() ? nullptr : paddings.data()), paddings.size());
+    }
+
+    // Keeps the elements for which filter(ConstTensors) returns true.
+    template <typename Filter>
+    Dataset filter(Filter filter) const {
+        using Call = detail::FilterCall<Filter>;
+        return make(mdist_dataset_filter, Call::on_element, new Call{std::move(filter), thrown_}, detail::drop<Call>);
+    }
+
+    // These elements, then those of another dataset.
+    Dataset concatenate(const Dataset &other) const {
+        return joined({this, &other},
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_concatenate, get(), other.get(), out); });
+    }
+
+    // Element i has the components of element i of each dataset. It ends with the shortest.
+    static Dataset zip(std::initializer_list<const Dataset *> sources) {
+        std::vector<const mdist_dataset_t *> handles;
+        for (const Dataset *one : sources) handles.push_back(one->get());
+        return joined(sources,
+                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_zip, handles.data(), handles.size(), out); });
+    }
+
     size_t component_count() const noexcept { return mdist_dataset_component_count(get()); }
 
     Dataset shard(uint64_t shards, uint64_t index) const { return make(mdist_dataset_shard, shards, index); }
@@ -119,11 +226,34 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return Dataset(out, thrown_);
     }
 
-    // Divides each batch over the replicas. Must be the last transformation.
-    Dataset distribute(Strategy &strategy) const {
+    // Divides each batch over the replicas. Must be the last transformation. All workers call it together.
+    Dataset distribute(Strategy &strategy, const InputOptions &options = {}) const {
+        const mdist_input_options_t given = detail::raw(options);
         mdist_dataset_t *out = nullptr;
-        detail::call(mdist_distribute_dataset, strategy.get(), get(), &out, nullptr);
+        detail::call(mdist_distribute_dataset, strategy.get(), get(), &out, &given);
         return Dataset(out, thrown_);
+    }
+
+    // Distributes the dataset that make(const InputPipeline &) returns, whose elements are batches of one replica. In
+    // each step every replica of this worker in turn takes one. All workers call it together.
+    template <typename Make>
+    static Dataset distribute_from_function(Strategy &strategy, Make &&make, const InputOptions &options = {}) {
+        const mdist_input_options_t given = detail::raw(options);
+        MakeCall<std::remove_reference_t<Make>> call{make, std::make_shared<detail::Thrown>()};
+        mdist_dataset_t *out = nullptr;
+        call.thrown->call(mdist_distribute_from_function, strategy.get(), call.for_pipeline, &call, &out, &given);
+        return Dataset(out, std::move(call.thrown));
+    }
+
+    // Says in lines for people how it is made. For a distributed dataset also which policy was taken and why, who reads
+    // what, and how many rows each replica gets in a step.
+    std::string explain() const {
+        size_t needed = 0;
+        detail::call(mdist_dataset_explain, get(), nullptr, size_t{0}, &needed);
+        std::string text(needed, '\0');
+        detail::call(mdist_dataset_explain, get(), text.data(), text.size(), &needed);
+        text.pop_back(); // the NUL
+        return text;
     }
 
     // Starts an iteration.
@@ -134,6 +264,21 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     }
 
   private:
+    template <typename Make>
+    struct MakeCall {
+        Make &make;
+        std::shared_ptr<detail::Thrown> thrown; // also of the maps in what is made
+
+        static int32_t for_pipeline(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+            MakeCall &self = *static_cast<MakeCall *>(user_data);
+            return self.thrown->guard([&] {
+                Dataset made = self.make(InputPipeline(*context));
+                self.thrown->look_in(made.thrown_);
+                *out = made.release();
+            });
+        }
+    };
+
     Dataset(mdist_dataset_t *handle, std::shared_ptr<detail::Thrown> thrown)
         : Handle(handle), thrown_(std::move(thrown)) {}
 
@@ -143,6 +288,32 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         Dataset dataset(out, nullptr);
         dataset.thrown_ = std::make_shared<detail::Thrown>();
         return dataset;
+    }
+
+    template <typename Create>
+    static Dataset source(std::shared_ptr<detail::Thrown> thrown, Create create) {
+        mdist_dataset_t *out = nullptr;
+        create(&out);
+        return Dataset(out, std::move(thrown));
+    }
+
+    template <typename Function>
+    static Dataset names(Function function, const std::vector<std::string> &strings) {
+        const auto texts = detail::texts(strings);
+        return source(std::make_shared<detail::Thrown>(),
+                      [&](mdist_dataset_t **out) { detail::call(function, texts.data(), texts.size(), out); });
+    }
+
+    template <typename Create>
+    static Dataset joined(std::initializer_list<const Dataset *> sources, Create create) {
+        auto thrown = std::make_shared<detail::Thrown>();
+        for (const Dataset *one : sources) thrown->look_in(one->thrown_);
+        return source(std::move(thrown), create);
+    }
+
+    template <typename Create>
+    Dataset derive(Create create) const {
+        return source(thrown_, create);
     }
 
     template <typename Function, typename... Arguments>

@@ -4,7 +4,9 @@
 
 #include <mdist/mdist.h>
 
+#include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -50,9 +52,15 @@ mdist_status_t call(Function function, Arguments... arguments) {
 
 // Carries exceptions, which cannot pass through C. Each exception is kept here under a number, which the callback
 // returns. The library gives its caller the number of the first cause, and the caller finds the exception by that
-// number. Any thread.
+// number. Numbers are the process's own, so that one object can look in others. Any thread.
 class Thrown {
   public:
+    // Also finds the exceptions of another: where datasets are joined.
+    void look_in(std::shared_ptr<Thrown> other) {
+        const std::lock_guard lock(mutex_);
+        others_.push_back(std::move(other));
+    }
+
     // Calls a function. Returns 0, or the number of the exception that it threw. Also tells the library the exception's
     // message, for errors that other workers get.
     template <typename Function>
@@ -82,24 +90,34 @@ class Thrown {
   private:
     int32_t keep(std::exception_ptr exception) noexcept {
         try {
+            const int32_t number = static_cast<int32_t>(last_number_++ % 0x7ffffffe) + 2; // never OK (0) or END (1)
             const std::lock_guard lock(mutex_);
-            exceptions_.push_back(std::move(exception));
-            return static_cast<int32_t>(exceptions_.size());
+            exceptions_[number] = std::move(exception);
+            return number;
         } catch (...) {
             return -1; // out of memory: the library's own error must do
         }
     }
 
     void rethrow(int64_t number) {
-        std::unique_lock lock(mutex_);
-        if (number < 1 || static_cast<uint64_t>(number) > exceptions_.size()) return;
-        const std::exception_ptr exception = exceptions_[static_cast<size_t>(number - 1)];
-        lock.unlock();
-        std::rethrow_exception(exception);
+        if (const std::exception_ptr exception = find(number)) std::rethrow_exception(exception);
     }
 
+    std::exception_ptr find(int64_t number) {
+        std::unique_lock lock(mutex_);
+        const auto found = exceptions_.find(number);
+        if (found != exceptions_.end()) return found->second;
+        const auto others = others_;
+        lock.unlock();
+        for (const auto &other : others)
+            if (const std::exception_ptr exception = other->find(number)) return exception;
+        return nullptr;
+    }
+
+    static inline std::atomic<uint32_t> last_number_ = 0;
     std::mutex mutex_;
-    std::vector<std::exception_ptr> exceptions_;
+    std::map<int64_t, std::exception_ptr> exceptions_;
+    std::vector<std::shared_ptr<Thrown>> others_;
 };
 
 } // namespace detail

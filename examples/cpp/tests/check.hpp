@@ -60,3 +60,5 @@ void check_input();
 void check_lifetimes();
 void check_structures();
 void check_checkpoints();
+void check_gradients();
+void check_datasets();

@@ -68,6 +68,65 @@ void check_input() {
         }
         require(rows == std::vector<uint64_t>{2, 2, 2, 1}, "cut elsewhere");
     });
+    check("options decide who gets which rows, and it is explained", [] {
+        auto strategy = strategy_of(2);
+        std::vector<int64_t> rows(8);
+        std::iota(rows.begin(), rows.end(), 0);
+        const auto batches = mdist::Dataset::from_tensors({rows}).batch(4);
+        mdist::InputOptions options;
+        options.weights = {1, 3};
+        auto iterator = batches.distribute(strategy, options).iterator();
+        const auto element = iterator.next();
+        require((*element)[0].tensor(1).as<int64_t>()[0] == 1, "the second replica does not begin with row 1");
+        require(iterator.rows(strategy) == std::vector<uint64_t>{1, 3}, "other numbers of rows");
+        options = {};
+        options.flags = MDIST_INPUT_NO_SPLIT;
+        const auto whole = batches.distribute(strategy, options);
+        require((*whole.iterator().next())[0].tensor(1).as<int64_t>()[0] == 4, "not the second batch");
+        options.weights = {1, 3};
+        thrown_by<mdist::Error>([&] { batches.distribute(strategy, options); });
+        options = {};
+        options.policy = MDIST_SHARD_DATA;
+        const std::string text = batches.distribute(strategy, options).explain();
+        require(text.find("DATA") != std::string::npos || text.find("data") != std::string::npos, text);
+    });
+    check("a function makes the dataset, and its exceptions and those of its maps come back", [] {
+        auto strategy = strategy_of(2);
+        std::vector<int64_t> rows(8);
+        std::iota(rows.begin(), rows.end(), 0);
+        const auto make = [&](const mdist::InputPipeline &pipeline) {
+            require(pipeline.count() == 1 && pipeline.index() == 0 && pipeline.replica_count() == 2, "another pipeline");
+            return mdist::Dataset::from_tensors({rows}).batch(pipeline.batch_size(4));
+        };
+        auto iterator = mdist::Dataset::distribute_from_function(strategy, make).iterator();
+        require((*iterator.next())[0].tensor(1).as<int64_t>()[1] == 3, "not the second batch");
+        require(iterator.rows(strategy) == std::vector<uint64_t>{2, 2}, "other numbers of rows");
+        const auto failure = thrown_by<std::domain_error>([&] {
+            mdist::Dataset::distribute_from_function(
+                strategy, [](const mdist::InputPipeline &) -> mdist::Dataset { throw std::domain_error("no data"); });
+        });
+        require(failure.what() == std::string("no data"), failure.what());
+        const auto bad_map = [&](const mdist::InputPipeline &) {
+            return mdist::Dataset::from_tensors({rows})
+                .map([](mdist::ConstTensors, mdist::Tensors) { throw std::domain_error("bad row"); },
+                     {mdist::Tensor::of<float>({})})
+                .batch(2);
+        };
+        auto failing = mdist::Dataset::distribute_from_function(strategy, bad_map).iterator();
+        const auto thrown = thrown_by<std::domain_error>([&] { failing.next(); });
+        require(thrown.what() == std::string("bad row"), thrown.what());
+    });
+    check("a position is saved and restored", [] {
+        std::vector<float> rows(9);
+        std::iota(rows.begin(), rows.end(), 0.0f);
+        const auto dataset = mdist::Dataset::from_tensors({rows}).shuffle(9, 3);
+        auto iterator = dataset.iterator();
+        iterator.next();
+        const std::string text = iterator.save();
+        auto again = dataset.iterator();
+        again.restore(text);
+        require(all_of(std::move(again)) == all_of(std::move(iterator)), "goes on elsewhere");
+    });
     check("an owner is kept as long as an element needs its memory, and let go once", [] {
         int gone = 0;
         const std::vector<float> rows(4, 1.0f);

@@ -10,5 +10,7 @@ int main() {
     check_lifetimes();
     check_structures();
     check_checkpoints();
+    check_gradients();
+    check_datasets();
     return checks_failed == 0 ? 0 : 1;
 }

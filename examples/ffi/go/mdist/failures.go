@@ -7,24 +7,52 @@ import "C"
 
 import (
 	"errors"
+	"math"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // failures keeps what the caller's functions returned or panicked with, while the library carries a number in its
 // place. The library knows which came first; the number leads back to the error. No call into C holds the lock.
 type failures struct {
 	lock   sync.Mutex
-	errors []error
+	errors map[int32]error
+	others []*failures
 }
 
-// add returns the number that stands for err: never 0, which would be success.
+// lastNumber makes numbers the process's own, so that failures can look in others.
+var lastNumber uint32
+
+// add returns the number that stands for err: never 0 or 1, which would be success or the end.
 func (f *failures) add(err error) int32 {
+	number := int32(atomic.AddUint32(&lastNumber, 1)%(math.MaxInt32-1)) + 2
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	f.errors = append(f.errors, err)
-	return int32(len(f.errors))
+	if f.errors == nil {
+		f.errors = map[int32]error{}
+	}
+	f.errors[number] = err
+	return number
+}
+
+// lookIn also finds the errors of another: where datasets are joined.
+func (f *failures) lookIn(other *failures) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.others = append(f.others, other)
+}
+
+// find returns the error with a number; nil if there is none.
+func (f *failures) find(number int64) error {
+	f.lock.Lock()
+	err, others := f.errors[int32(number)], f.others
+	f.lock.Unlock()
+	for i := 0; err == nil && i < len(others); i++ {
+		err = others[i].find(number)
+	}
+	return err
 }
 
 // call runs function and returns 0, or the number of what went wrong. No panic leaves it.
@@ -60,10 +88,7 @@ func (f *failures) words(code int32) (text *C.char) {
 		return nil
 	}
 	defer func() { _ = recover() }()
-	f.lock.Lock()
-	err := f.errors[code-1]
-	f.lock.Unlock()
-	whole, _, _ := strings.Cut(err.Error(), "\x00")
+	whole, _, _ := strings.Cut(f.find(int64(code)).Error(), "\x00")
 	return C.CString(whole)
 }
 
@@ -73,14 +98,14 @@ func (f *failures) explain(err error) error {
 	if !ok {
 		return err
 	}
-	f.lock.Lock()
-	defer f.lock.Unlock()
 	if failure.Status == ErrCallback {
-		if failure.Native >= 1 && failure.Native <= int64(len(f.errors)) {
-			failure.cause = f.errors[failure.Native-1]
+		if failure.Native >= 1 && failure.Native <= math.MaxInt32 {
+			failure.cause = f.find(failure.Native)
 		}
 		return failure
 	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
 	for _, recorded := range f.errors { // perhaps a step wrapped what a collective told it
 		var inner *Error
 		if errors.As(recorded, &inner) && recorded != error(inner) && inner.message == failure.message {

@@ -192,6 +192,13 @@ mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t gr
     return mdist_preemption_create(strategy, out, &options, error);
 }
 
+mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
+                                        uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
+                                        mdist_gradients_t **out, mdist_error_t **error) {
+    const mdist_gradients_options_t options = {sizeof options, flags, op, 0, bucket_bytes, clip_norm};
+    return mdist_gradients_create(strategy, like, count, out, &options, error);
+}
+
 mdist_status_t mdistgo_exit(mdist_replica_t *replica, int32_t code, const char *why, mdist_error_t **error) {
     mdist_fail_because(why);
     return mdist_replica_exit(replica, code, error);
@@ -201,4 +208,85 @@ mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const c
                                  mdist_tensor_t *results, size_t count, mdist_error_t **error) {
     mdist_fail_because(why);
     return mdist_merge_end(replica, code, values, results, count, error);
+}
+
+static mdist_input_options_t input_options(mdistgo_input_options given) {
+    return (mdist_input_options_t){sizeof(mdist_input_options_t), given.flags,
+                                   given.policy,                  given.uneven,
+                                   given.replication_mode,        given.fetch_to_device,
+                                   given.buffer_size,             given.weights,
+                                   given.weight_count};
+}
+
+mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
+                                          mdistgo_input_options given, mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_input_options_t options = input_options(given);
+    return mdist_distribute_dataset(strategy, source, out, &options, error);
+}
+
+static int32_t dataset(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    return mdistgoDataset(context->pipeline_count, context->pipeline, context->replica_count, out, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uintptr_t state,
+                                                mdistgo_input_options given, mdist_dataset_t **out,
+                                                mdist_error_t **error) {
+    const mdist_input_options_t options = input_options(given);
+    return mdist_distribute_from_function(strategy, dataset, (void *)state, out, &options, error);
+}
+
+mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_t pipeline, uint32_t replica_count,
+                                                uint64_t global_batch_size, uint64_t *out, mdist_error_t **error) {
+    const mdist_input_context_t context = {sizeof context, pipeline_count, pipeline, replica_count};
+    return mdist_input_context_batch_size(&context, global_batch_size, out, error);
+}
+
+static mdist_read_options_t read_options(mdistgo_read_options given) {
+    return (mdist_read_options_t){sizeof(mdist_read_options_t), 0,
+                                  given.compression,            given.on_corrupt,
+                                  given.cycle_length,           given.block_length,
+                                  given.max_record_bytes,       given.parallel_files};
+}
+
+mdist_status_t mdistgo_dataset_text_lines(const mdist_dataset_t *files, mdistgo_read_options given,
+                                          mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_text_lines(files, out, &options, error);
+}
+
+mdist_status_t mdistgo_dataset_tfrecords(const mdist_dataset_t *files, mdistgo_read_options given,
+                                         mdist_dataset_t **out, mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_tfrecords(files, out, &options, error);
+}
+
+mdist_status_t mdistgo_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes, uint64_t header_bytes,
+                                             uint64_t footer_bytes, mdistgo_read_options given, mdist_dataset_t **out,
+                                             mdist_error_t **error) {
+    const mdist_read_options_t options = read_options(given);
+    return mdist_dataset_fixed_records(files, record_bytes, header_bytes, footer_bytes, out, &options, error);
+}
+
+static int32_t filter(const mdist_tensor_t *inputs, size_t input_count, int32_t *keep, void *user_data) {
+    return mdistgoFilter((mdist_tensor_t *)inputs, input_count, keep, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t state, mdist_dataset_t **out,
+                                      mdist_error_t **error) {
+    return mdist_dataset_filter(source, filter, (void *)state, release, out, error);
+}
+
+static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **iteration,
+                        void *user_data) {
+    uintptr_t state = (uintptr_t)*iteration;
+    const int32_t code =
+        mdistgoGenerate(index, (mdist_tensor_t *)outputs, output_count, &state, (uintptr_t)user_data);
+    *iteration = (void *)state;
+    return code;
+}
+
+mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
+                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error) {
+    return mdist_dataset_from_generator(generate, (void *)generator, release, release, outputs, count, flags, out,
+                                        error);
 }

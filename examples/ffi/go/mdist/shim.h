@@ -95,3 +95,48 @@ mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64
                                           uint64_t *restored, mdist_error_t **error);
 mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
                                          mdist_error_t **error);
+mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
+                                        uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
+                                        mdist_gradients_t **out, mdist_error_t **error);
+
+// mdist_input_options_t without its size. The weights, if any, lie in C's memory.
+typedef struct mdistgo_input_options {
+    uint32_t flags;
+    int32_t policy;
+    int32_t uneven;
+    int32_t replication_mode;
+    int32_t fetch_to_device;
+    uint64_t buffer_size;
+    const double *weights;
+    size_t weight_count;
+} mdistgo_input_options;
+
+mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
+                                          mdistgo_input_options options, mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uintptr_t function,
+                                                mdistgo_input_options options, mdist_dataset_t **out,
+                                                mdist_error_t **error);
+mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_t pipeline, uint32_t replica_count,
+                                                uint64_t global_batch_size, uint64_t *out, mdist_error_t **error);
+
+// mdist_read_options_t without its size and flags.
+typedef struct mdistgo_read_options {
+    int32_t compression;
+    int32_t on_corrupt;
+    uint64_t cycle_length;
+    uint64_t block_length;
+    uint64_t max_record_bytes;
+    uint64_t parallel_files;
+} mdistgo_read_options;
+
+mdist_status_t mdistgo_dataset_text_lines(const mdist_dataset_t *files, mdistgo_read_options options,
+                                          mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_dataset_tfrecords(const mdist_dataset_t *files, mdistgo_read_options options,
+                                         mdist_dataset_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_dataset_fixed_records(const mdist_dataset_t *files, uint64_t record_bytes, uint64_t header_bytes,
+                                             uint64_t footer_bytes, mdistgo_read_options options, mdist_dataset_t **out,
+                                             mdist_error_t **error);
+mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t filter, mdist_dataset_t **out,
+                                      mdist_error_t **error);
+mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
+                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error);

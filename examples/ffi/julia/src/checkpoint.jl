@@ -36,6 +36,26 @@ function add!(checkpoint::Checkpoint, variable::Variable, name_in_files::Abstrac
     return checkpoint
 end
 
+"Adds an iterator: `restore!` lets it go on where it was at the save."
+function add!(checkpoint::Checkpoint, iterator::Iterator, name_in_files::AbstractString)
+    check() do error
+        @ccall libmdist.mdist_checkpoint_add_iterator(
+            checkpoint::Ptr{mdist_checkpoint_t}, name_in_files::Cstring, iterator::Ptr{mdist_iterator_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return checkpoint
+end
+
+"Removes all checkpoints from the folder. All workers together."
+function clear(checkpoint::Checkpoint; timeout::Real = 0)
+    limits = options(timeout)
+    check() do error
+        @ccall libmdist.mdist_checkpoint_clear(
+            checkpoint::Ptr{mdist_checkpoint_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+    end
+    return nothing
+end
+
 function Base.setindex!(checkpoint::Checkpoint, value, key::AbstractString)
     text = string(value)
     check() do error

@@ -103,16 +103,6 @@ function prefetch(source::Dataset, elements::Integer)
     end
 end
 
-"Cuts each batch over the replicas of a strategy. The last of the transformations."
-function distribute(strategy::Strategy, source::Dataset)
-    options = Ref(mdist_input_options_t(sizeof(mdist_input_options_t), 0, 0, 0, 0, 0, 0, C_NULL, 0))
-    return transformed(strategy) do out, error
-        @ccall libmdist.mdist_distribute_dataset(
-            strategy::Ptr{mdist_strategy_t}, source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t},
-            options::Ref{mdist_input_options_t}, error::Out{mdist_error_t})::Int32
-    end
-end
-
 "How many values an element has."
 function component_count(dataset::Dataset)
     return Int(@ccall libmdist.mdist_dataset_component_count(dataset::Ptr{mdist_dataset_t})::Csize_t)

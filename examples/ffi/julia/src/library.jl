@@ -9,9 +9,11 @@ mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
 mutable struct mdist_error_t end
+mutable struct mdist_gradients_t end
 mutable struct mdist_group_t end
 mutable struct mdist_iterator_t end
 mutable struct mdist_preemption_t end
+mutable struct mdist_record_writer_t end
 mutable struct mdist_replica_t end
 mutable struct mdist_strategy_t end
 mutable struct mdist_value_t end
@@ -67,6 +69,17 @@ struct mdist_input_options_t
     weight_count::Csize_t
 end
 
+struct mdist_read_options_t
+    struct_size::UInt32
+    flags::UInt32
+    compression::Int32
+    on_corrupt::Int32
+    cycle_length::UInt64
+    block_length::UInt64
+    max_record_bytes::UInt64
+    parallel_files::UInt64
+end
+
 struct mdist_restore_options_t
     struct_size::UInt32
     flags::UInt32
@@ -79,10 +92,22 @@ struct mdist_preemption_options_t
     grace_ns::UInt64
 end
 
+struct mdist_gradients_options_t
+    struct_size::UInt32
+    flags::UInt32
+    op::Int32
+    reserved::Int32
+    bucket_bytes::UInt64
+    clip_norm::Cdouble
+end
+
 const FOREVER = 0x7fffffffffffffff
 const LATEST = 0x7fffffffffffffff
 const RESTORE_PARTIAL = 1
 const MAX_RANK = 8
+const SHARD_HINT = 0x7fffffffffffffff
+const INPUT_NO_SPLIT = 1
+const INPUT_WHOLE_STEPS = 2
 
 "What a function answers: 0 is good, below 0 is an error."
 @enum Status::Int32 begin
@@ -166,6 +191,42 @@ end
     ASSIGN_DIV = 5
     ASSIGN_MIN = 6
     ASSIGN_MAX = 7
+end
+
+"Who reads what of a distributed dataset."
+@enum ShardPolicy::Int32 begin
+    SHARD_OFF = -1
+    SHARD_AUTO = 0
+    SHARD_FILE = 1
+    SHARD_DATA = 2
+    SHARD_BY_HINT = 3
+end
+
+"What happens to rows that cannot be shared out evenly."
+@enum Uneven::Int32 begin
+    UNEVEN_DEFAULT = 0
+    UNEVEN_SPREAD = 1
+    UNEVEN_DROP = 2
+end
+
+"How the bytes of a file are compressed."
+@enum Compression::Int32 begin
+    COMPRESSION_NONE = 0
+    COMPRESSION_GZIP = 1
+    COMPRESSION_ZLIB = 2
+end
+
+"What happens to a corrupt record."
+@enum OnCorrupt::Int32 begin
+    ON_CORRUPT_FAIL = 0
+    ON_CORRUPT_SKIP = 1
+end
+
+"What gradients do beside being reduced."
+@enum GradientsFlags::Int32 begin
+    GRADIENTS_ZERO_MISSING = 1
+    GRADIENTS_ZERO_NONFINITE = 2
+    GRADIENTS_NO_NORM = 4
 end
 
 "What all workers are to do after a step: go on, save and go on, or save and end the program."

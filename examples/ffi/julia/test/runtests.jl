@@ -20,5 +20,7 @@ end
     include("values.jl")
     include("structures.jl")
     include("errors.jl")
+    include("gradients.jl")
+    include("input.jl")
     include("lifetimes.jl")
 end

@@ -21,6 +21,9 @@ class Lines(unittest.TestResult):
         super().addError(test, error)
         self.line("not ok", test, "\n" + self.errors[-1][1])
 
+    def addSkip(self, test, reason):
+        self.line("skip", test, f": {reason}")
+
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:

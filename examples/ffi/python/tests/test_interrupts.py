@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C while the library is about to call back: ctypes drops the interrupt, and the call raises it nevertheless."""
+import importlib
 import signal
 import sys
 import threading
@@ -8,6 +9,10 @@ from unittest import mock
 import mdist
 import numpy as np
 from support import WithStrategy, floats, settled
+
+
+# Where the callback is taken from when the library is called.
+USERS = {"_STEP": "strategy", "_MERGE": "replica", "_UPDATE": "variables", "_MAP": "datasets"}
 
 
 class Interrupts(WithStrategy):
@@ -22,7 +27,8 @@ class Interrupts(WithStrategy):
 
     def interrupted(self, name, kind, which=lambda *arguments: True):
         """As an interrupt at the first instruction of a callback does, for the calls on this thread that are meant."""
-        original, here = getattr(mdist, name), threading.get_ident()
+        module = importlib.import_module(f"mdist.{USERS[name]}")
+        original, here = getattr(module, name), threading.get_ident()
 
         @kind
         def interrupt(*arguments):
@@ -30,7 +36,7 @@ class Interrupts(WithStrategy):
                 raise KeyboardInterrupt
             return original(*arguments)
 
-        self.patch(mock.patch.object(mdist, name, interrupt))
+        self.patch(mock.patch.object(module, name, interrupt))
 
     def assert_raised(self, function, *arguments):
         self.assertRaises(KeyboardInterrupt, function, *arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same file where NumPy is not installed: flat memoryviews instead of arrays."""
+"""The same package where NumPy is not installed: flat memoryviews instead of arrays."""
 import array
 import gc
 import importlib.util
@@ -13,7 +13,7 @@ import mdist as with_numpy
 def load_without_numpy():
     spec = importlib.util.spec_from_file_location("mdist_without_numpy", with_numpy.__file__)
     module = importlib.util.module_from_spec(spec)
-    with mock.patch.dict(sys.modules, numpy=None):
+    with mock.patch.dict(sys.modules, {"numpy": None, spec.name: module}):
         spec.loader.exec_module(module)
     return module
 

@@ -18,6 +18,7 @@ pub const MDIST_SHARD_HINT: u64 = 9223372036854775807;
 pub const MDIST_INPUT_NO_SPLIT: u32 = 1;
 pub const MDIST_INPUT_WHOLE_STEPS: u32 = 2;
 pub const MDIST_INPUT_PLACE_ON_DEVICE: u32 = 4;
+pub const MDIST_OPERATOR_MAX_BYTES: u32 = 1073741823;
 pub type __int32_t = ::std::os::raw::c_int;
 pub type __uint32_t = ::std::os::raw::c_uint;
 pub type __int64_t = ::std::os::raw::c_long;
@@ -422,6 +423,9 @@ pub const MDIST_INT32: mdist_dtype = 7;
 pub const MDIST_UINT32: mdist_dtype = 8;
 pub const MDIST_INT64: mdist_dtype = 9;
 pub const MDIST_UINT64: mdist_dtype = 10;
+pub const MDIST_INT16: mdist_dtype = 11;
+pub const MDIST_UINT16: mdist_dtype = 12;
+pub const MDIST_BOOL: mdist_dtype = 13;
 pub const MDIST_DTYPE_PIN_INT32: mdist_dtype = -2147483648;
 #[doc = " Element types. 0 is none of them, so that the library notices a forgotten field."]
 pub type mdist_dtype = ::std::os::raw::c_int;
@@ -1396,6 +1400,9 @@ pub const MDIST_MEAN: mdist_reduce_op = 2;
 pub const MDIST_MIN: mdist_reduce_op = 3;
 pub const MDIST_MAX: mdist_reduce_op = 4;
 pub const MDIST_PROD: mdist_reduce_op = 5;
+pub const MDIST_AND: mdist_reduce_op = 6;
+pub const MDIST_OR: mdist_reduce_op = 7;
+pub const MDIST_XOR: mdist_reduce_op = 8;
 pub const MDIST_REDUCE_OP_PIN_INT32: mdist_reduce_op = -2147483648;
 pub type mdist_reduce_op = ::std::os::raw::c_int;
 pub use self::mdist_reduce_op as mdist_reduce_op_t;
@@ -1606,17 +1613,17 @@ extern "C" {
     #[doc = " - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch"]
     #[doc = "   that is not full counts correctly."]
     #[doc = " - Integers are summed in 64 bits. Their MEAN is float64."]
-    #[doc = " - Over no elements, MEAN is NaN, SUM is 0 and PROD is 1. MIN is the largest number of the type and MAX the smallest"]
-    #[doc = "   (infinities for floating-point types)."]
+    #[doc = " - Over no elements, MEAN is NaN, SUM, OR and XOR are 0, PROD is 1, and AND has all bits set (true for bool). MIN is"]
+    #[doc = "   the largest number of the type and MAX the smallest (infinities for floating-point types)."]
     #[doc = ""]
     #[doc = " Kinds of values"]
     #[doc = " - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value"]
     #[doc = "   counts as per-replica."]
-    #[doc = " - Plain value: MEAN, MIN and MAX give it back, reduced over axes if there are any. SUM gives it back if all its"]
-    #[doc = "   elements are 0. With one replica every operation gives it back. Else SUM and PROD are MDIST_ERR_INVALID_ARGUMENT,"]
-    #[doc = "   because their meaning would be unclear."]
-    #[doc = " - Mirrored value: without axes like a plain value, but SUM of zeros is an error, too. With axes each replica's equal"]
-    #[doc = "   copy counts."]
+    #[doc = " - Plain value: MEAN, MIN, MAX, AND and OR give it back, reduced over axes if there are any. SUM and XOR give it back"]
+    #[doc = "   if all its elements are 0. With one replica every operation gives it back. Else SUM, PROD and XOR are"]
+    #[doc = "   MDIST_ERR_INVALID_ARGUMENT, because their meaning would be unclear."]
+    #[doc = " - Mirrored value: without axes like a plain value, but SUM or XOR of zeros is an error, too. With axes each replica's"]
+    #[doc = "   equal copy counts."]
     #[doc = " - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes."]
     #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
     #[doc = "   workers must have the same paths, too."]
@@ -5409,6 +5416,50 @@ extern "C" {
     #[doc = " allocation.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
+}
+#[doc = " Combines @p count pairs of elements: out[i] = left[i] op right[i]."]
+#[doc = ""]
+#[doc = " - The three arrays do not overlap. Each begins at a multiple of the largest power of two that divides the element"]
+#[doc = "   size, up to 64."]
+#[doc = " - It runs on any thread that is in a collective, or on one of the library, and on several at the same time, for"]
+#[doc = "   different elements. Rounding is to nearest there."]
+#[doc = " - It must not call the library, except mdist_fail_because, wait for another replica, or leave by longjmp."]
+#[doc = " - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the"]
+#[doc = "   number. An exception has the same effect. With one worker the call fails on all replicas, or, if it is small, where"]
+#[doc = "   the function failed. With several workers the job ends, as with every failure in a"]
+#[doc = "   collective; the others get the message, mostly with MDIST_ERR_ABORTED."]
+pub type mdist_combine_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        left: *const ::std::os::raw::c_void,
+        right: *const ::std::os::raw::c_void,
+        out: *mut ::std::os::raw::c_void,
+        count: u64,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Registers an operator in this process."]
+    #[doc = ""]
+    #[doc = " @param name           the same on all replicas; 1 to 64 printable ASCII characters. Workers show it in messages."]
+    #[doc = " @param element_bytes  1 to MDIST_OPERATOR_MAX_BYTES"]
+    #[doc = " @param user_data      passed to @p combine; must last until all calls and works with the operator have ended"]
+    #[doc = " @param out            receives a number, for use until mdist_operator_unregister"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back combine, in later calls, as its type says   @since 0.2"]
+    pub fn mdist_operator_register(
+        name: *const ::std::os::raw::c_char,
+        element_bytes: usize,
+        combine: mdist_combine_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        out: *mut mdist_reduce_op_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the use of an operator's number."]
+    #[doc = ""]
+    #[doc = " Works that were started with it go on. A number that is no operator is ignored."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_operator_unregister(op: mdist_reduce_op_t);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

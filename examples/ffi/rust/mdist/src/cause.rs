@@ -9,7 +9,8 @@ use std::ffi::CString;
 use std::fmt;
 use std::mem;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mdist_sys as sys;
 
@@ -74,13 +75,16 @@ fn say(cause: &BoxError) {
 /// More than one run or iteration can bring forth; the oldest of those that nobody asked for go.
 const KEPT: usize = 4096;
 
+/// Numbers are the process's own, so that one object can look in others.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
 #[derive(Default)]
 pub(crate) struct Causes(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    last: i32,
     causes: VecDeque<(i32, BoxError)>,
+    others: Vec<Arc<Causes>>,
 }
 
 impl Causes {
@@ -97,9 +101,9 @@ impl Causes {
     }
 
     fn keep(&self, cause: BoxError) -> i32 {
+        let number = LAST.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 - 1);
+        let code = number as i32 + 2; // never OK (0) or END (1)
         let mut kept = self.lock();
-        kept.last = kept.last % i32::MAX + 1; // never 0, which is success
-        let code = kept.last;
         kept.causes.push_back((code, cause));
         let forgotten = if kept.causes.len() > KEPT {
             kept.causes.pop_front()
@@ -123,12 +127,26 @@ impl Causes {
         if error.status() != Status::Callback {
             return None;
         }
+        self.remove(error.native())
+    }
+
+    fn remove(&self, number: i64) -> Option<BoxError> {
         let mut kept = self.lock();
         let index = kept
             .causes
             .iter()
-            .position(|(code, _)| i64::from(*code) == error.native())?;
-        kept.causes.remove(index).map(|(_, cause)| cause)
+            .position(|(code, _)| i64::from(*code) == number);
+        if let Some(index) = index {
+            return kept.causes.remove(index).map(|(_, cause)| cause);
+        }
+        let others = kept.others.clone();
+        drop(kept);
+        others.iter().find_map(|other| other.remove(number))
+    }
+
+    /// Also finds the causes of another: where datasets are joined.
+    pub fn look_in(&self, other: &Arc<Causes>) {
+        self.lock().others.push(other.clone());
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

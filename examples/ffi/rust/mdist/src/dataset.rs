@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Datasets: descriptions of elements, and iterators that produce them.
 use std::iter::FusedIterator;
+use std::mem::ManuallyDrop;
 use std::os::raw::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use mdist_sys as sys;
 
 use crate::array::Array;
 use crate::cause::Causes;
-use crate::error::{call_or_end, make, Result};
+use crate::config::{c_string, read_text};
+use crate::error::{call, call_or_end, make, Result};
 use crate::Value;
 
 /// A description of elements, each of one or more components (say image and label). Transforming it
@@ -44,11 +46,23 @@ impl Dataset {
         Ok(Dataset::own(raw, Arc::default()))
     }
 
-    fn own(raw: *mut sys::mdist_dataset, causes: Arc<Causes>) -> Dataset {
+    pub(crate) fn own(raw: *mut sys::mdist_dataset, causes: Arc<Causes>) -> Dataset {
         Dataset {
             raw: NonNull::new(raw).expect("a call that succeeds gives a dataset"),
             causes,
         }
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::mdist_dataset {
+        self.raw.as_ptr()
+    }
+
+    /// The handle, for the library to own.
+    pub(crate) fn release(self) -> *mut sys::mdist_dataset {
+        let mut kept = ManuallyDrop::new(self);
+        // Safety: nobody uses it any more.
+        unsafe { ptr::drop_in_place(&mut kept.causes) };
+        kept.raw.as_ptr()
     }
 
     pub(crate) fn causes(&self) -> &Arc<Causes> {
@@ -159,6 +173,32 @@ pub struct Iter {
 // Safety: any thread, one at a time, as `&mut self` says; closures that it calls are Send and Sync.
 unsafe impl Send for Iter {}
 unsafe impl Sync for Iter {}
+
+impl Iter {
+    pub(crate) fn raw(&self) -> *mut sys::mdist_iterator {
+        self.raw.as_ptr()
+    }
+
+    /// The position, as a text for [`Iter::restore`] on an iterator of the same dataset.
+    pub fn save(&mut self) -> Result<String> {
+        let raw = self.raw();
+        // Safety: our handle, exclusively.
+        read_text(|text, capacity, needed, error| unsafe {
+            sys::mdist_iterator_save(raw, text, capacity, needed, error)
+        })
+    }
+
+    /// Goes on where another iterator of the same dataset was when it gave the text.
+    pub fn restore(&mut self, text: &str) -> Result<()> {
+        let (raw, text) = (self.raw(), c_string(text, "mdist_iterator_restore")?);
+        // Safety: our handle, exclusively.
+        let restored =
+            call(|error| unsafe { sys::mdist_iterator_restore(raw, text.as_ptr(), error) });
+        self.causes.attach(restored)?;
+        self.ended = false;
+        Ok(())
+    }
+}
 
 impl Iterator for Iter {
     type Item = Result<Vec<Value>>;

@@ -44,6 +44,10 @@ impl Output {
     }
 }
 
+pub(crate) fn raw_outputs(outputs: &[Output]) -> Result<Vec<sys::mdist_tensor>> {
+    outputs.iter().map(Output::raw).collect()
+}
+
 struct Mapping<F> {
     map: F,
     causes: Arc<Causes>,
@@ -60,10 +64,7 @@ impl Dataset {
     where
         F: Fn(&[Tensor<'_>], &mut [TensorMut<'_>]) -> StepResult + Send + Sync + 'static,
     {
-        let outputs = outputs
-            .iter()
-            .map(Output::raw)
-            .collect::<Result<Vec<_>>>()?;
+        let outputs = raw_outputs(outputs)?;
         let mapping = Box::new(Mapping {
             map,
             causes: self.causes().clone(),
@@ -110,7 +111,7 @@ where
 }
 
 /// The library gives memory whose content is undefined; a slice must not have such.
-unsafe fn zeroed<'a>(output: &sys::mdist_tensor) -> TensorMut<'a> {
+pub(crate) unsafe fn zeroed<'a>(output: &sys::mdist_tensor) -> TensorMut<'a> {
     let bytes = elements_of(output) * sys::mdist_dtype_size(output.dtype);
     if bytes != 0 {
         ptr::write_bytes(output.data.cast::<u8>(), 0, bytes);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem;
 use std::os::raw::c_void;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mdist_sys as sys;
@@ -61,6 +61,7 @@ impl<'a> Run<'a> {
             bytes_per_pack: 0,
             implementation: 0,
             reserved: 0,
+            group: ptr::null(),
         }
     }
 
@@ -79,6 +80,8 @@ pub(crate) struct Shared {
     pub causes: Causes,
     /// Made in the step; kept until the run ends, so that every replica finds them.
     pub variables: Mutex<Vec<Variable>>,
+    /// Dropped when the run is over.
+    pub alive: Arc<()>,
 }
 
 impl Shared {
@@ -87,6 +90,7 @@ impl Shared {
             local_replica_count: strategy.local_replica_count(),
             causes: Causes::default(),
             variables: Mutex::default(),
+            alive: Arc::default(),
         }
     }
 }

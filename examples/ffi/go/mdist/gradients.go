@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+import "C"
+
+import "runtime"
+
+// GradientsOptions are the same on all workers. The zero value: a sum, buckets of 4 MiB, the norm, no clipping.
+type GradientsOptions struct {
+	Op          ReduceOp // over replicas and rounds: Sum (with AverageLoss) or Mean; 0: Sum
+	BucketBytes uint64   // a bucket takes gradients until it has this many bytes; 0: 4 MiB
+	ClipNorm    float64  // clips by global norm; 0 disables clipping
+
+	ZeroMissing   bool // gradients that are not ready by the wait count as zeros, not as an error
+	ZeroNonfinite bool // if the norm is not finite, all gradients become zeros
+	NoNorm        bool // computes no norm; each replica reads its share of the memory once less
+}
+
+// Gradients are the gradients of a model, in memory of the library. In a round the step writes them, says Ready as soon
+// as one is complete, and at the end calls Wait. It then finds the reduced gradients where it wrote its own, with the
+// same bits on every replica.
+type Gradients struct {
+	handle *C.mdist_gradients_t
+	count  int
+}
+
+// NewGradients allocates memory for gradients like these on each local replica, filled with zeros. Only the type and
+// the shape of like count; if it is a variable's memory, messages name the gradient after the variable. Number them in
+// the order of the forward pass: then the reductions overlap best with the backward pass.
+func (s *Strategy) NewGradients(options GradientsOptions, like ...Tensor) (*Gradients, error) {
+	list := make([]C.mdist_tensor_t, len(like))
+	for i, one := range like {
+		if !one.library {
+			one.data = nil // not read, and a list for C must not hold Go's pointers
+		}
+		list[i] = one.c()
+	}
+	flags := C.uint32_t(flag(options.ZeroMissing))*C.MDIST_GRADIENTS_ZERO_MISSING |
+		C.uint32_t(flag(options.ZeroNonfinite))*C.MDIST_GRADIENTS_ZERO_NONFINITE |
+		C.uint32_t(flag(options.NoNorm))*C.MDIST_GRADIENTS_NO_NORM
+	gradients := &Gradients{count: len(like)}
+	var story *C.mdist_error_t
+	err := check(C.mdistgo_gradients_create(s.handle, first(list), C.size_t(len(list)), flags, C.int32_t(options.Op),
+		C.uint64_t(options.BucketBytes), C.double(options.ClipNorm), &gradients.handle, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(like)
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(gradients, (*Gradients).Close)
+	return gradients, nil
+}
+
+// Count returns how many gradients there are.
+func (g *Gradients) Count() int { return g.count }
+
+// Tensor describes a gradient of a local replica. Its memory never moves. Write it until it is ready, and again after
+// the wait.
+func (g *Gradients) Tensor(local, number int) (Tensor, error) {
+	replica, err := index("local", local)
+	if err != nil {
+		return Tensor{}, err
+	}
+	which, err := count("the gradient's number", number)
+	if err != nil {
+		return Tensor{}, err
+	}
+	var tensor C.mdist_tensor_t
+	var story *C.mdist_error_t
+	if err := check(C.mdist_gradients_tensor(g.handle, replica, C.size_t(which), &tensor, &story), &story); err != nil {
+		return Tensor{}, err
+	}
+	return libraryTensor(&tensor, g), nil
+}
+
+// Accumulate marks the round that begins now: it is added to the next round instead of being reduced. Call it before
+// the first gradient of the round is ready.
+func (g *Gradients) Accumulate(replica *Replica) error {
+	defer runtime.KeepAlive(g)
+	var story *C.mdist_error_t
+	return check(C.mdist_gradients_accumulate(replica.handle, g.handle, &story), &story)
+}
+
+// Ready says that a gradient of this replica is complete. From now until the wait it belongs to the library.
+func (g *Gradients) Ready(replica *Replica, number int) error {
+	which, err := count("the gradient's number", number)
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(g)
+	var story *C.mdist_error_t
+	return check(C.mdist_gradients_ready(replica.handle, g.handle, C.size_t(which), &story), &story)
+}
+
+// Wait ends the round: when it returns, all gradients are reduced and clipped. It gives the norm before clipping, and
+// whether all gradients are finite; if not, skip this step's update. Both are the same on all replicas.
+func (g *Gradients) Wait(replica *Replica) (norm float64, finite bool, err error) {
+	defer runtime.KeepAlive(g)
+	var length C.double
+	var good C.int32_t
+	var story *C.mdist_error_t
+	err = check(C.mdist_gradients_wait(replica.handle, g.handle, &length, &good, &story), &story)
+	return float64(length), good != 0, err
+}
+
+// Close frees the gradients. Slices over their memory must not be used any more. If a step is within a round of them,
+// the memory stays until that step ends.
+func (g *Gradients) Close() {
+	runtime.SetFinalizer(g, nil)
+	C.mdist_gradients_destroy(g.handle)
+}

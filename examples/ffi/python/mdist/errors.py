@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of the library, and exceptions of functions that the library calls."""
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+
+from ._abi import NONE, Status
+from ._library import _lib
+
+
+def _or_none(number):
+    """The number of a replica or worker, or -1 for NONE."""
+    return -1 if number == NONE else number
+
+
+class Error(Exception):
+    """A call that failed. str() is the library's sentence; `reason` is a stable word for programs, often ""."""
+
+    def __init__(self, message: str, status: Status = Status.INTERNAL, reason: str = '', operation: str = '',
+                 replica: int = -1, native: int = 0, worker: int = -1) -> None:
+        super().__init__(message, status, reason, operation, replica, native, worker)
+        self.status = status  # a Status
+        self.reason = reason
+        self.operation = operation  # the C function that failed
+        self.replica = replica  # id of the one at fault, or -1
+        self.worker = worker  # its rank, likewise
+        self.native = native  # the number underneath: errno and the like
+
+    def __str__(self) -> str:
+        text = self.args[0]
+        if self.status == Status.CALLBACK and self.__cause__ is not None:
+            said = f"returned {self.native}: "
+            cause = "" if said in text else f"{type(self.__cause__).__name__}: {self.__cause__}"
+            text = text.replace(said if said in text else said[:-2], f"raised {cause}")
+        return f"{text} ({self.status.name})"
+
+    @classmethod
+    def _take(cls, handle):
+        try:
+            return cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
+                       _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
+                       _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
+                       _or_none(_lib.mdist_error_worker(handle)))
+        finally:
+            _lib.mdist_error_free(handle)
+
+
+def _call(function, *arguments):
+    """Any function that ends in `error`: its status, or Error."""
+    error = c_void_p()
+    try:
+        status = function(*arguments, byref(error))
+    except ctypes.ArgumentError as refused:
+        raise _refusal(function, arguments, refused) from None
+    if status < 0:
+        raise Error._take(error)
+    return status
+
+
+_SORTS = {c_int32: "a whole number", c_uint32: "a whole number", c_int64: "a whole number", c_uint64: "a whole number",
+          c_size_t: "a whole number", c_double: "a number", c_char_p: "a text"}
+
+
+def _refusal(function, arguments, refused):
+    """What ctypes has against the arguments, in words of this module."""
+    found = re.match(r"argument (\d+)", str(refused))
+    if found is None:
+        return TypeError(f"{function.__name__}: {refused}")
+    index = int(found.group(1)) - 1
+    given, wanted = arguments[index], function.argtypes[index]
+    return TypeError(f"{function.__name__.removeprefix('mdist_')}: {_kind(given)} {given!r:.60}, where "
+                     f"{_SORTS.get(wanted, 'an object of this module')} belongs")
+
+
+def _kind(thing):
+    return type(thing).__name__
+
+
+def _new(function, *arguments, options=()):
+    """Any function that ends in `out, [options,] error`: the new handle."""
+    out = c_void_p()
+    _call(function, *arguments, byref(out), *options)
+    return out.value
+
+
+def _text(function, *arguments):
+    """Any function that ends in `text, capacity, needed, error`."""
+    needed = c_size_t()
+    _call(function, *arguments, None, 0, byref(needed))
+    text = ctypes.create_string_buffer(needed.value)
+    _call(function, *arguments, text, needed, None)
+    return text.value.decode()
+
+
+def _fail_because(exception):
+    """Tells the library in words why a function fails, for the errors that other workers get."""
+    try:
+        # What the library has said itself it recognizes.
+        words = exception.args[0] if isinstance(exception, Error) else f"{type(exception).__name__}: {exception}"
+        _lib.mdist_fail_because(words.split("\0")[0].encode(errors="backslashreplace"))
+    except Exception:  # of their __str__
+        _lib.mdist_fail_because(type(exception).__name__.encode())
+
+
+class _Failures(dict):
+    """Exceptions of callbacks, by the number that the callback returned: the library tells which came first."""
+
+    _codes = itertools.count(1)
+
+    def guard(self, function, *arguments):
+        """Calls it on behalf of the library: 0, or the number of what it raised."""
+        try:
+            function(*arguments)
+            return 0
+        except BaseException as exception:
+            return self.add(exception)
+
+    def add(self, exception):
+        """The number of an exception, which is for the library to get next, from this thread."""
+        code = next(self._codes) % 0x7FFFFFFF + 1
+        self[code] = exception
+        _fail_because(exception)
+        return code
+
+    def cause(self, error):
+        """What is behind an error; KeyboardInterrupt and its like go through as themselves."""
+        found = self.get(error.native) if error.status == Status.CALLBACK else None
+        if found is None:  # a collective that failed, of which steps had news, too
+            same = (one for one in self.values() if isinstance(one, Error) and one.args[0] == error.args[0])
+            found = next(same, None)
+        if found is None and error.reason == "merge_open":  # the replica left a merge by an exception
+            found = next((one for one in self.values() if not isinstance(one, Error)), None)
+        if found is not None and not isinstance(found, Exception):
+            raise found
+        return found
+
+    def lost(self, error):
+        """Whether a callback returned a number that is not from here. An interrupt (Ctrl-C) at its first instruction is
+        outside of any `try`: ctypes drops it, and returns what happens to be in memory, 0 or not. So whoever calls the
+        library also counts the callbacks that came as far as their function, and raises the KeyboardInterrupt then."""
+        return error.status == Status.CALLBACK and error.native != 0 and error.native not in self

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of the library."""
+from __future__ import annotations
+
+import atexit
+from ctypes import cast
+from typing import Any, Callable
+
+from ._abi import FreeFn, LogFn, LogLevel
+from ._arguments import _choice
+from ._held import _FREE, _keep, _kept
+from ._library import _lib
+from .errors import _call
+
+
+def log_set_level(level: LogLevel | str) -> None:
+    """Messages above this LogLevel are dropped."""
+    _call(_lib.mdist_log_set_level, _choice(LogLevel, level, "level"))
+
+
+def log_set_sink(function: Callable[[LogLevel, str], Any] | None = None) -> None:
+    """Sends messages to function(level, text) instead of stderr; None brings stderr back."""
+    if function is None:
+        atexit.unregister(log_set_sink)
+        _call(_lib.mdist_log_set_sink, cast(0, LogFn), None, cast(0, FreeFn))
+    else:
+        atexit.register(log_set_sink)
+        _call(_lib.mdist_log_set_sink, _LOG, _keep(function), _FREE)
+
+
+@LogFn
+def _LOG(level, text, length, key):
+    _kept[key](LogLevel(level), text.decode(errors="replace"))
