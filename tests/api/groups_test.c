@@ -5,7 +5,7 @@
 
 enum { MOST = 8, GROUPS = 5, CALLS = 30, ARENA = 1 << 17 };
 
-typedef enum Form { REDUCE, COPY, JOIN, SCATTERED, SHUFFLE, MEET, TO_ROOT, JOIN_AT_ROOT, FROM_ROOT, FORMS } Form;
+typedef enum Form { REDUCE, COPY, JOIN, SCATTERED, SHUFFLE, MEET, TO_ROOT, JOIN_AT_ROOT, FROM_ROOT, PARTS, FORMS } Form;
 
 typedef struct Members {
     uint32_t list[MOST], count;
@@ -21,7 +21,8 @@ typedef struct Plan {
     int32_t dtype;
     uint32_t root; // position
     uint64_t length[MOST], total;
-    unsigned char *in[MOST], *out[MOST]; // by position
+    uint64_t given[MOST][MOST], taken[MOST][MOST]; // in an all-to-all of parts: of each position, by the other one
+    unsigned char *in[MOST], *out[MOST];           // by position
 } Plan;
 
 typedef struct World {
@@ -55,9 +56,15 @@ static int scatters(Form form) {
 
 /// Bytes of the input and the output of a position.
 static size_t in_bytes(const Plan *plan, uint32_t p) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->members->count; ++i) sum += plan->given[p][i];
+    if (plan->form == PARTS) return sum * mdist_dtype_size((mdist_dtype_t)plan->dtype);
     return (scatters(plan->form) ? plan->total : plan->length[p]) * mdist_dtype_size((mdist_dtype_t)plan->dtype);
 }
 static size_t out_bytes(const Plan *plan, uint32_t p) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < plan->members->count; ++i) sum += plan->taken[p][i];
+    if (plan->form == PARTS) return sum * mdist_dtype_size((mdist_dtype_t)plan->dtype);
     return (joins(plan->form) ? plan->total : plan->length[p]) * mdist_dtype_size((mdist_dtype_t)plan->dtype);
 }
 
@@ -76,6 +83,7 @@ static void draw_plan(Plan *plan, const World *world) {
         plan->length[p] = joins(plan->form) || scatters(plan->form) ? below(length + 1) : length;
         if (plan->form == SHUFFLE) plan->length[p] = length / n * n;
         plan->total += plan->length[p];
+        for (uint32_t i = 0; i < n; ++i) plan->given[p][i] = plan->taken[i][p] = below(3) == 0 ? 0 : below(60);
     }
     for (uint32_t p = 0; p < n; ++p) {
         plan->in[p] = malloc(in_bytes(plan, p) + 1);
@@ -108,6 +116,8 @@ static mdist_status_t make(const Plan *plan, mdist_replica_t *replica, uint32_t 
                 return mdist_reduce_scatter(replica, op, &in, &out, 1, &options, error);
             case SHUFFLE:
                 return mdist_all_to_all(replica, &in, &out, 1, &options, error);
+            case PARTS:
+                return mdist_all_to_all_parts(replica, &in, plan->given[p], &out, plan->taken[p], 1, &options, error);
             case TO_ROOT:
                 return mdist_reduce_to_root(replica, op, root, &in, &out, 1, &options, error);
             case JOIN_AT_ROOT:
@@ -133,6 +143,10 @@ static mdist_status_t make(const Plan *plan, mdist_replica_t *replica, uint32_t 
             break;
         case SHUFFLE:
             status = mdist_all_to_all_start(replica, &in, &out, 1, &work, &options, error);
+            break;
+        case PARTS:
+            status = mdist_all_to_all_parts_start(replica, &in, plan->given[p], &out, plan->taken[p], 1, &work,
+                                                  &options, error);
             break;
         case TO_ROOT:
             status = mdist_reduce_to_root_start(replica, op, root, &in, &out, 1, &work, &options, error);
@@ -185,6 +199,13 @@ static int expect(const Plan *plan, uint32_t p, unsigned char *wanted) {
             for (uint32_t i = 0; i < n; ++i) {
                 const size_t part = out_bytes(plan, p) / n;
                 memcpy(wanted + i * part, plan->in[i] + p * part, part);
+            }
+            return 1;
+        case PARTS:
+            for (uint32_t i = 0; i < n; at += plan->taken[p][i] * size, ++i) {
+                size_t from = 0;
+                for (uint32_t j = 0; j < p; ++j) from += plan->given[i][j] * size;
+                memcpy(wanted + at, plan->in[i] + from, plan->taken[p][i] * size);
             }
             return 1;
         default:

@@ -17,6 +17,7 @@ typedef enum Kind {
     REDUCE_TO_ROOT,
     GATHER_TO_ROOT,
     SCATTER,
+    ALL_TO_ALL_PARTS,
     KINDS
 } Kind;
 
@@ -104,7 +105,7 @@ static Plan random_plan(const Job *job) {
     const uint32_t replicas = plan.members;
     plan.root = plan.list[random_below(replicas)];
     plan.buffers = plan.kind == BARRIER ? 0 : random_below(MOST_BUFFERS + 1);
-    plan.in_place = plan.kind != ALL_TO_ALL && random_below(2);
+    plan.in_place = plan.kind != ALL_TO_ALL && plan.kind != ALL_TO_ALL_PARTS && random_below(2);
     plan.started = random_below(3) == 0;
     const int integers = random_below(2) == 0;
     plan.op = (mdist_reduce_op_t)(1 + random_below(5));
@@ -141,8 +142,15 @@ static uint64_t digest_of(const char *memory, size_t bytes) {
 
 typedef struct Buffers {
     mdist_buffer_t in[MOST_BUFFERS], out[MOST_BUFFERS];
+    uint64_t in_parts[MOST_BUFFERS * MOST_REPLICAS], out_parts[MOST_BUFFERS * MOST_REPLICAS];
     size_t in_used, out_used;
 } Buffers;
+
+/// What position `from` gives to position `to` in an all-to-all of parts; sometimes nothing.
+static uint64_t part_length(const Plan *plan, size_t b, uint32_t from, uint32_t to) {
+    const uint64_t length = (plan->length[b][0] * 31 + from * 17 + to * 7) % 400;
+    return length < 40 ? 0 : length;
+}
 
 static uint64_t total(const Plan *plan, size_t b) {
     uint64_t sum = 0;
@@ -171,8 +179,13 @@ static void lay_out(const Job *job, const Plan *plan, uint32_t id, Buffers *out)
         if (plan->kind == ALL_TO_ALL) whole = part = part / plan->members * plan->members;
         const int gathers = plan->kind == ALL_GATHER || plan->kind == GATHER_TO_ROOT;
         const int scatters = plan->kind == REDUCE_SCATTER || plan->kind == SCATTER;
-        const uint64_t ins = scatters ? whole : part;
-        const uint64_t outs = gathers ? whole : part;
+        uint64_t ins = scatters ? whole : part;
+        uint64_t outs = gathers ? whole : part;
+        for (uint32_t r = 0; plan->kind == ALL_TO_ALL_PARTS && r < plan->members; ++r) {
+            if (r == 0) ins = outs = 0;
+            ins += out->in_parts[b * plan->members + r] = part_length(plan, b, at, r);
+            outs += out->out_parts[b * plan->members + r] = part_length(plan, b, r, at);
+        }
         out->in[b] = (mdist_buffer_t){job->inputs[id] + in_at, ins, plan->dtype[b], 0};
         out->out[b] = (mdist_buffer_t){job->outputs[id] + out_at, outs, plan->dtype[b], 0};
         if (plan->in_place || plan->kind == BROADCAST) {
@@ -201,6 +214,9 @@ static mdist_status_t call(const Plan *plan, mdist_replica_t *replica, const Buf
             return mdist_reduce_scatter(replica, plan->op, buffers->in, buffers->out, n, options, NULL);
         case ALL_TO_ALL:
             return mdist_all_to_all(replica, buffers->in, buffers->out, n, options, NULL);
+        case ALL_TO_ALL_PARTS:
+            return mdist_all_to_all_parts(replica, buffers->in, buffers->in_parts, buffers->out, buffers->out_parts, n,
+                                          options, NULL);
         case REDUCE_TO_ROOT:
             return mdist_reduce_to_root(replica, plan->op, plan->root, buffers->in, buffers->out, n, options, NULL);
         case GATHER_TO_ROOT:
@@ -232,6 +248,10 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
             break;
         case ALL_TO_ALL:
             status = mdist_all_to_all_start(replica, buffers->in, buffers->out, n, &work, options, NULL);
+            break;
+        case ALL_TO_ALL_PARTS:
+            status = mdist_all_to_all_parts_start(replica, buffers->in, buffers->in_parts, buffers->out,
+                                                  buffers->out_parts, n, &work, options, NULL);
             break;
         case REDUCE_TO_ROOT:
             status = mdist_reduce_to_root_start(replica, plan->op, plan->root, buffers->in, buffers->out, n, &work,
