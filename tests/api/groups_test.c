@@ -76,8 +76,8 @@ static void draw_plan(Plan *plan, const World *world) {
     plan->started = below(3) == 0;
     plan->root = (uint32_t)below(n);
     plan->dtype = (int32_t)(1 + below(DTYPES));
-    plan->op = (int)(1 + below(OPS));
-    if (plan->op == MDIST_MEAN && is_integer(plan->dtype)) plan->op = MDIST_SUM;
+    do plan->op = (int)(1 + below(OPS));
+    while (!takes(plan->op, plan->dtype));
     const uint64_t length = below(3) == 0 ? below(4000) : below(40);
     for (uint32_t p = 0; p < n; ++p) {
         plan->length[p] = joins(plan->form) || scatters(plan->form) ? below(length + 1) : length;
