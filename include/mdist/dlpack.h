@@ -67,6 +67,30 @@ MDIST_API mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTenso
                                                            mdist_value_t **out, mdist_error_t **error);
 
 /**
+ * Describes another library's dense tensor as a buffer, whatever the order of its strides.
+ *
+ * A tensor is dense if its elements fill its memory without gaps, for example PyTorch's channels_last or a transposed
+ * matrix. The buffer has the elements in the order of memory. Collectives that work element by element take it:
+ * mdist_all_reduce, mdist_reduce_to_root, mdist_broadcast, mdist_strategy_all_reduce. All replicas must have the same
+ * order, else the call is MDIST_ERR_MISMATCH. Collectives that join or cut buffers refuse any order but row-major:
+ * MDIST_ERR_INVALID_ARGUMENT.
+ *
+ * @p managed stays yours, and must keep the memory while the buffer is used. A tensor that is not dense is
+ * MDIST_ERR_UNSUPPORTED, reason `dlpack_strides`.
+ * @param out  receives address, elements, type, and the order in `reserved`, which is 0 if it is row-major
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_buffer_from_dlpack(const struct DLManagedTensor *managed, mdist_buffer_t *out,
+                                                  mdist_error_t **error);
+
+/**
+ * Does what mdist_buffer_from_dlpack does, for the layout with a version in front.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_buffer_from_dlpack_versioned(const struct DLManagedTensorVersioned *managed,
+                                                            mdist_buffer_t *out, mdist_error_t **error);
+
+/**
  * Exports tensor @p index of a value to another library, with its strides written out.
  *
  * - The memory is shared. It stays until that library calls the deleter of @p out, from any thread, even if the value

@@ -57,7 +57,7 @@ typedef struct mdist_buffer {
     void    *data;     /* may be NULL if elements is 0 */
     uint64_t elements;
     int32_t  dtype;    /* mdist_dtype_t */
-    int32_t  reserved; /* must be 0 */
+    int32_t  reserved; /* 0, or what mdist_buffer_from_dlpack has written */
 } mdist_buffer_t;
 
 /** A dense array of 0 (a scalar) to MDIST_MAX_RANK dimensions. */

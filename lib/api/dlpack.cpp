@@ -76,6 +76,16 @@ mdist_status_t from_dlpack(const char *operation, Managed *managed, mdist_value_
 }
 
 template <class Managed>
+mdist_status_t describe(const char *operation, const Managed *managed, mdist_buffer_t *out, mdist_error_t **error) {
+    return guard(operation, error, [&] {
+        need(managed, "managed");
+        need(out, "out");
+        check_version(*managed);
+        *out = buffer_from_dl(managed->dl_tensor);
+    });
+}
+
+template <class Managed>
 mdist_status_t to_dlpack(const char *operation, const mdist_value_t *value, std::size_t index, Managed **out,
                          mdist_error_t **error) {
     return guard(operation, error, [&] {
@@ -94,6 +104,16 @@ mdist_status_t mdist_value_from_dlpack(struct DLManagedTensor *managed, mdist_va
 mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTensorVersioned *managed, mdist_value_t **out,
                                                  mdist_error_t **error) {
     return from_dlpack("mdist_value_from_dlpack_versioned", managed, out, error);
+}
+
+mdist_status_t mdist_buffer_from_dlpack(const struct DLManagedTensor *managed, mdist_buffer_t *out,
+                                        mdist_error_t **error) {
+    return describe("mdist_buffer_from_dlpack", managed, out, error);
+}
+
+mdist_status_t mdist_buffer_from_dlpack_versioned(const struct DLManagedTensorVersioned *managed, mdist_buffer_t *out,
+                                                  mdist_error_t **error) {
+    return describe("mdist_buffer_from_dlpack_versioned", managed, out, error);
 }
 
 mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, struct DLManagedTensor **out,

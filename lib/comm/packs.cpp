@@ -89,7 +89,8 @@ std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack)
 
 PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::size_t index, std::size_t packs) {
     uint64_t elements = 0;
-    for (std::size_t b = 0; b < count; ++b) elements += buffers[b].elements;
+    for (std::size_t b = 0; b < count; ++b)
+        elements = (elements + static_cast<uint64_t>(buffers[b].reserved)) * 31 + buffers[b].elements;
     std::string words = text("pack ", index + 1, " of ", packs, " of ", count, count == 1 ? " buffer, " : " buffers, ");
     return {fnv1a(words) * 31 + elements, std::move(words)};
 }

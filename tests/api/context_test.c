@@ -314,6 +314,8 @@ static int takes_no_handle(const char *name) {
         "mdist_config_create",
         "mdist_config_key_describe",
         "mdist_alloc_pinned",
+        "mdist_buffer_from_dlpack",
+        "mdist_buffer_from_dlpack_versioned",
         "mdist_gpu_count",
         "mdist_tensor_copy",
         "mdist_tensor_describe",

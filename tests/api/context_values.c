@@ -111,6 +111,21 @@ CALL(value_to_dlpack_versioned) {
     return give_ours(VERSIONED, w, error);
 }
 
+CALL(buffer_from_dlpack) {
+    Theirs theirs;
+    const int64_t shape = 2;
+    mdist_buffer_t out;
+    describe(&theirs, LEGACY, w->room[0], MDIST_FLOAT32, 1, &shape);
+    return mdist_buffer_from_dlpack((struct DLManagedTensor *)&theirs.legacy, &out, error);
+}
+CALL(buffer_from_dlpack_versioned) {
+    Theirs theirs;
+    const int64_t shape = 2;
+    mdist_buffer_t out;
+    describe(&theirs, VERSIONED, w->room[0], MDIST_FLOAT32, 1, &shape);
+    return mdist_buffer_from_dlpack_versioned((struct DLManagedTensorVersioned *)&theirs.versioned, &out, error);
+}
+
 CALL(value_mirrored) {
     mdist_value_t *out = NULL;
     const mdist_status_t status = mdist_value_mirrored(w->strategy, w->value, &out, error);
@@ -124,6 +139,8 @@ static const Entry entries[] = {
     ENTRY(value_from_dlpack, ANYWHERE),
     ENTRY(value_from_dlpack_versioned, ANYWHERE),
     ENTRY(value_to_dlpack, ANYWHERE),
+    ENTRY(buffer_from_dlpack, ANYWHERE),
+    ENTRY(buffer_from_dlpack_versioned, ANYWHERE),
     ENTRY(value_to_dlpack_versioned, ANYWHERE),
     ENTRY(tensor_describe, ANYWHERE),
     ENTRY(value_create, ANYWHERE),

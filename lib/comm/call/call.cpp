@@ -2,6 +2,7 @@
 #include "comm/call/call.h"
 
 #include "util/dtype.h"
+#include "util/order.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -15,13 +16,14 @@ constexpr const char *kOnGpus = " on the GPU";
 constexpr std::size_t kShown = 4; // buffers that call_text() names
 
 std::string buffer_text(const mdist_buffer_t &buffer) {
-    return text(dtype_name(buffer.dtype), " x ", buffer.elements);
+    if (buffer.reserved == 0) return text(dtype_name(buffer.dtype), " x ", buffer.elements);
+    return text(dtype_name(buffer.dtype), " x ", buffer.elements, " in the order ", order_text(buffer.reserved));
 }
 
 /// The first buffer in which two calls of one kind and count differ; the count if none.
 std::size_t different_buffer(const Call &a, const Call &b) {
     for (std::size_t i = 0; i < a.buffer_count; ++i) {
-        if (a.inputs[i].dtype != b.inputs[i].dtype) return i;
+        if (a.inputs[i].dtype != b.inputs[i].dtype || a.inputs[i].reserved != b.inputs[i].reserved) return i;
         if (input_lengths_agree(a.kind->pattern()) && a.inputs[i].elements != b.inputs[i].elements) return i;
     }
     return a.buffer_count;
@@ -72,7 +74,7 @@ uint64_t fingerprint(const Call &call) {
     mix(call.subject);
     if (call.on_gpus()) mix(1);
     for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
-        mix(static_cast<uint32_t>(call.inputs[i].dtype));
+        mix(static_cast<uint32_t>(call.inputs[i].dtype) | static_cast<uint64_t>(call.inputs[i].reserved) << 32);
         if (input_lengths_agree(call.kind->pattern())) mix(call.inputs[i].elements);
     }
     return hash;

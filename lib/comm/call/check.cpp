@@ -4,6 +4,7 @@
 #include "comm/call/overlap.h"
 #include "util/dtype.h"
 #include "util/failure.h"
+#include "util/order.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -11,6 +12,20 @@ namespace {
 
 bool reduces(Pattern pattern) {
     return pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot;
+}
+
+/// Elements may lie in any order if each is reduced or copied to the same place.
+void check_order(const Call &call, std::size_t i) {
+    const int32_t in = call.inputs[i].reserved;
+    const int32_t out = call.outputs[i].reserved;
+    if (in == 0 && out == 0) return;
+    const Pattern pattern = pattern_of(call);
+    if (pattern != Pattern::kReduce && pattern != Pattern::kReduceToRoot && pattern != Pattern::kBroadcast)
+        throw invalid(text("buffer ", i, " has its elements in the order ", order_text(in != 0 ? in : out),
+                           " of dimensions; ", call.kind->name(),
+                           " cuts or joins buffers and needs them row-major. Make the tensor contiguous first"));
+    if (in != out && call.outputs[i].elements != 0)
+        throw invalid(text("input ", i, " and output ", i, " have their elements in different orders"));
 }
 
 void check_pair(const Call &call, std::size_t i, uint32_t parties) {
@@ -24,6 +39,7 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
         throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " but output ", i, " ", dtype_name(out.dtype),
                            "; they must have the same type"));
     const Pattern pattern = call.kind->pattern();
+    check_order(call, i);
     const bool equal_lengths = pattern == Pattern::kReduce || pattern == Pattern::kTranspose;
     if (equal_lengths) check_as_long(call, i);
     if (pattern == Pattern::kTranspose && in.elements % parties != 0)
@@ -47,13 +63,15 @@ void check_parts(const mdist_buffer_t &buffer, const uint64_t *parts, std::size_
 
 // Builds the name only for a failure, since this runs in every call.
 void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
-    const bool fine = is_dtype(buffer.dtype) && buffer.reserved == 0 &&
+    const bool fine = is_dtype(buffer.dtype) && is_order(buffer.reserved) &&
                       buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype) &&
                       (buffer.data != nullptr || buffer.elements == 0);
     if (fine) return;
     const std::string what = text(which, i);
     check_dtype(buffer.dtype, what.c_str());
-    if (buffer.reserved != 0) throw invalid(text(what, " has reserved ", buffer.reserved, "; it must be 0"));
+    if (!is_order(buffer.reserved))
+        throw invalid(text(what, " has reserved ", buffer.reserved,
+                           "; it must be 0, or what mdist_buffer_from_dlpack has written"));
     if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
         throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
     if (buffer.data == nullptr && buffer.elements != 0)

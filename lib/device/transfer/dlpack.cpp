@@ -4,6 +4,7 @@
 #include "device/gpu/loader.h"
 #include "device/transfer/transfer.h"
 #include "util/failure.h"
+#include "util/order.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -140,6 +141,20 @@ Tensor tensor_from_dl(const DlTensor &described, Memory owner) {
     check_strides(described.strides, shape);
     void *const data = data_from(described, shape, bytes);
     return Tensor::view(data, dtype, shape, std::move(owner), place_from(described.device, data));
+}
+
+mdist_buffer_t buffer_from_dl(const DlTensor &described) {
+    const int32_t dtype = dtype_from(described.dtype);
+    const Shape shape = shape_from(described);
+    const std::size_t bytes = checked_bytes(shape, dtype, "the tensor");
+    const std::optional<int32_t> order = order_of(shape, described.strides);
+    if (!order)
+        throw unsupported("dlpack_strides", text("the tensor of shape ", shape.text(), " has strides ",
+                                                 list(described.strides, shape.rank),
+                                                 ", which leave gaps or share memory. Make it contiguous first"));
+    void *const data = data_from(described, shape, bytes);
+    place_from(described.device, data);
+    return {data, shape.elements(), dtype, *order};
 }
 
 DlTensor describe_dl(const Tensor &tensor, DlDimensions &dimensions) {

@@ -68,6 +68,9 @@ void check_dl_version(const DlVersion &version);
 /// Tensor cannot be, and INVALID_ARGUMENT for what no tensor can be.
 Tensor tensor_from_dl(const DlTensor &described, Memory owner);
 
+/// Describes the elements of a dense tensor in the order of memory, with their order. Throws as tensor_from_dl().
+mdist_buffer_t buffer_from_dl(const DlTensor &described);
+
 /// The arrays that a DlTensor points to.
 struct DlDimensions {
     int64_t shape[MDIST_MAX_RANK];

@@ -493,6 +493,8 @@ FUNCTIONS = {
     "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_int32, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
+    "mdist_buffer_from_dlpack": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
+    "mdist_buffer_from_dlpack_versioned": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
     "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_gpu_count": (c_int32, [POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),

@@ -4307,6 +4307,34 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Describes another library's dense tensor as a buffer, whatever the order of its strides."]
+    #[doc = ""]
+    #[doc = " A tensor is dense if its elements fill its memory without gaps, for example PyTorch's channels_last or a transposed"]
+    #[doc = " matrix. The buffer has the elements in the order of memory. Collectives that work element by element take it:"]
+    #[doc = " mdist_all_reduce, mdist_reduce_to_root, mdist_broadcast, mdist_strategy_all_reduce. All replicas must have the same"]
+    #[doc = " order, else the call is MDIST_ERR_MISMATCH. Collectives that join or cut buffers refuse any order but row-major:"]
+    #[doc = " MDIST_ERR_INVALID_ARGUMENT."]
+    #[doc = ""]
+    #[doc = " @p managed stays yours, and must keep the memory while the buffer is used. A tensor that is not dense is"]
+    #[doc = " MDIST_ERR_UNSUPPORTED, reason `dlpack_strides`."]
+    #[doc = " @param out  receives address, elements, type, and the order in `reserved`, which is 0 if it is row-major"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_buffer_from_dlpack(
+        managed: *const DLManagedTensor,
+        out: *mut mdist_buffer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Does what mdist_buffer_from_dlpack does, for the layout with a version in front."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_buffer_from_dlpack_versioned(
+        managed: *const DLManagedTensorVersioned,
+        out: *mut mdist_buffer_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Exports tensor @p index of a value to another library, with its strides written out."]
     #[doc = ""]
     #[doc = " - The memory is shared. It stays until that library calls the deleter of @p out, from any thread, even if the value"]
