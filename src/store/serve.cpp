@@ -52,12 +52,12 @@ int serve_store(const ServeOptions &options) {
     const JobStore store(JobStoreOptions{options.address, options.workers, job, secret});
     print_variables(store, job, file);
     std::string told;
-    while (!asked_to_end(signals)) {
+    do {
         const std::string now = store.progress();
         if (now == told) continue;
         std::cerr << "mdist store: " << now << std::endl;
         told = now;
-    }
+    } while (!asked_to_end(signals));
     return 0;
 }
 
