@@ -32,6 +32,8 @@ constexpr mdist_dtype_t find_dtype() {
     switch (sizeof(T)) {
         case 1:
             return is_signed ? MDIST_INT8 : MDIST_UINT8;
+        case 2:
+            return is_signed ? MDIST_INT16 : MDIST_UINT16;
         case 4:
             return is_signed ? MDIST_INT32 : MDIST_UINT32;
         case 8:
