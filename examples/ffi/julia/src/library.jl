@@ -147,6 +147,9 @@ end
     UINT32 = 8
     INT64 = 9
     UINT64 = 10
+    INT16 = 11
+    UINT16 = 12
+    BOOL = 13
 end
 
 "How replicas' elements become one."
@@ -156,6 +159,9 @@ end
     MIN = 3
     MAX = 4
     PROD = 5
+    AND = 6
+    OR = 7
+    XOR = 8
 end
 
 "Whether a value has one tensor, equal ones, one of its own for each local replica, or leaves that have."
