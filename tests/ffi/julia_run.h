@@ -4,7 +4,7 @@
 
 #include "julia_tasks.h"
 
-static const mdist_call_options_t defaults = {sizeof(mdist_call_options_t), 0, 0, 0, 0, 0}; // as the module passes them
+static const mdist_call_options_t defaults = {sizeof(mdist_call_options_t), 0, 0, 0, 0, 0, NULL}; // as the module passes them
 
 MDIST_TEST_HELPER float brought(uint32_t local, int round, int element) {
     return (float)(local + 1) * 0.5f + (float)round + (float)(element % 7);

@@ -263,7 +263,7 @@ void use(Input &input, Pool &pool) {
 /// Calls of runs in brackets, with all replicas on this thread. A call that would wait for another replica times out at
 /// once.
 void bracket(Input &input, Pool &pool) {
-    constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000, 0, 0, 0};
+    constexpr mdist_call_options_t kSoon = {sizeof kSoon, 0, 1000, 0, 0, 0, nullptr};
     mdist_error_t *error = nullptr;
     mdist_value_t *values[2] = {};
     mdist_tensor_t results[2];

@@ -27,7 +27,8 @@ template <typename T>
 constexpr mdist_dtype_t find_dtype() {
     if constexpr (std::is_same_v<T, float>) return MDIST_FLOAT32;
     if constexpr (std::is_same_v<T, double>) return MDIST_FLOAT64;
-    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return MDIST_DTYPE_NONE;
+    if constexpr (std::is_same_v<T, bool>) return sizeof(bool) == 1 ? MDIST_BOOL : MDIST_DTYPE_NONE;
+    if constexpr (!std::is_integral_v<T>) return MDIST_DTYPE_NONE;
     constexpr bool is_signed = std::is_signed_v<T>;
     switch (sizeof(T)) {
         case 1:

@@ -33,7 +33,7 @@ static_assert(mdist::dtype_of<float> == MDIST_FLOAT32 && mdist::dtype_of<double>
 static_assert(mdist::dtype_of<unsigned char> == MDIST_UINT8 && mdist::dtype_of<signed char> == MDIST_INT8);
 static_assert(mdist::dtype_of<int> == MDIST_INT32 && mdist::dtype_of<unsigned> == MDIST_UINT32);
 static_assert(mdist::dtype_of<long long> == MDIST_INT64 && mdist::dtype_of<size_t> == MDIST_UINT64);
-static_assert(mdist::dtype_of<bool> == MDIST_DTYPE_NONE && mdist::dtype_of<int16_t> == MDIST_DTYPE_NONE);
+static_assert(mdist::dtype_of<bool> == MDIST_BOOL && mdist::dtype_of<int16_t> == MDIST_INT16);
 
 } // namespace
 
