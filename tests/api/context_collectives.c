@@ -37,18 +37,6 @@ CALL(strategy_fetch) {
     const mdist_status_t status = mdist_strategy_fetch(w->strategy, w->value, device_name(1), NULL, NULL, &out, error);
     return drop_value(status, out);
 }
-static int32_t keep_first(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
-    (void)right, (void)user_data;
-    memcpy(out, left, count);
-    return 0;
-}
-CALL(operator_register) {
-    (void)w;
-    mdist_reduce_op_t op = MDIST_SUM;
-    const mdist_status_t status = mdist_operator_register("keep_first", 1, keep_first, NULL, &op, error);
-    if (status == MDIST_OK) mdist_operator_unregister(op);
-    return status;
-}
 CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
@@ -229,7 +217,6 @@ CALL(call_start) {
 }
 
 static const Entry entries[] = {
-    ENTRY(operator_register, ANYWHERE),
     ENTRY(strategy_all_reduce, OUTSIDE),
     ENTRY(strategy_reduce, OUTSIDE),
     ENTRY(strategy_reduce_to, OUTSIDE),

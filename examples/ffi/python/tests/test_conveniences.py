@@ -192,7 +192,7 @@ class Words(WithStrategy):
     def test_operations(self):
         x = floats(1)
         self.assertEqual(self.in_step(ValueError, lambda replica: replica.all_reduce("avg", x)),
-                         '\'avg\' is no operation; there are "sum", "mean", "min", "max", "prod"')
+                         '\'avg\' is no operation; there are "sum", "mean", "min", "max", "prod", "and", "or", "xor"')
         self.assertIn("9 is no operation", self.in_step(ValueError, lambda replica: replica.all_reduce(9, x)))
         self.assertIn("ndarray is no operation", self.in_step(TypeError, lambda replica: replica.all_reduce(x, "sum")))
         self.assertIn("no synchronization", self.said(ValueError, lambda: self.strategy.variable("v", x, "eager")))
