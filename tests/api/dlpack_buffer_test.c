@@ -117,7 +117,7 @@ static void reductions_and_broadcasts_take_any_order_that_all_have(void **unused
     static Trial self = {.slowest = {{0, 2, 3, 1}, {0, 2, 3, 1}}};
     assert_int_equal(run(&self, strategy), MDIST_OK);
     for (int r = 0; r < 2; ++r)
-        for (int i = 0; i < MOST; ++i) assert_true(self.out[r][i] == (float)(1000 + 2 * i) && self.in[r][i] == 1000 + i);
+        for (int i = 0; i < MOST; ++i) assert_true(self.out[r][i] == (float)(1000 + 2 * i) && self.in[r][i] == (float)(1000 + i));
     mdist_strategy_destroy(strategy);
 }
 
