@@ -213,8 +213,8 @@ MDIST_TEST_HELPER void add_up(const Trial *self, void *sum, uint32_t replica, si
     const mdist_tensor_t *like = &self->model.like[index];
     for (uint64_t i = 0; i < like->shape[0]; ++i) {
         char *const to = (char *)sum + i * size_of(like->dtype);
-        float *const single = (float *)(void *)to, one;
-        double *const twice = (double *)(void *)to, other;
+        float *const single = (float *)(void *)to, one = 0;
+        double *const twice = (double *)(void *)to, other = 0;
         write_element(self, to, like->dtype, replica, 0, index, i);
         for (int round = 1; round < self->rounds; ++round) {
             const int is_single = like->dtype == MDIST_FLOAT32;
