@@ -199,9 +199,7 @@ void newcomers_wait_while_the_members_cannot_reach_the_store(void **) {
         assert_true(holds(seed, plan, false, &tally));
     }
     print_message("%s\n", tally.text().c_str());
-    // Of 800 workers of the long tier 584 finished, 182 came too late, 20 ended with data loss, and 14 were of an old
-    // generation. holds() has checked each of them; this only says that most get to the end.
-    assert_true(tally.finished >= 2 * tiered(8, 200));
+    assert_true(tally.finished >= 3 * tiered(8, 200));
 }
 
 /// Kills one worker at every message of a small job in turn.

@@ -237,9 +237,24 @@ void newcomers_cannot_go_on_without_a_member(void **) {
     assert_int_equal(scene.store.generation().number, 1);
     Visitor a = scene.join(1, 1);
     Scene::ask(a);
+    assert_int_equal(scene.store.generation().number, 1); // b may be on its way, too
+    scene.pass(11 * kSecond, {&a, &c, &d});
     assert_int_equal(scene.store.generation().number, 2);
     assert_int_equal(scene.store.generation().members.size(), 3);
     assert_int_equal(scene.store.generation().members[0].id, 1); // survivors come first
+}
+
+void members_that_lost_the_store_have_time_to_come_back(void **) {
+    Working scene(1, 2);
+    scene.pass(300 * kSecond);
+    Visitor a = scene.join(1, 1);
+    Scene::ask(a, {held(3, true, {{0, 2}})});
+    scene.pass(9 * kSecond, {&a});
+    assert_int_equal(scene.store.generation().number, 1);
+    Visitor b = scene.join(2, 1);
+    Scene::ask(b, {held(3, true, {{0, 2}})});
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 2);
 }
 
 void too_few_workers_fail_after_the_wait(void **) {
@@ -272,6 +287,32 @@ void a_commit_that_is_lost_fails_the_job(void **) {
     assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
     assert_string_equal(failure.reason().c_str(), "replica_lost");
     assert_non_null(strstr(failure.message().c_str(), "replicas 1."));
+}
+
+/// Worker 1 has asked, and worker 2, which alone has the part of replica 1, is silent.
+struct OnlyCopy : Working {
+    OnlyCopy() : Working(1, 2) {
+        Scene::ask(a, {held(3, true, {{0, 1}})});
+        pass(12 * kSecond, {&a});
+        assert_int_equal(store.state(), ElasticStore::State::kOpen);
+    }
+};
+
+void a_silent_member_with_the_only_copy_is_waited_for(void **) {
+    OnlyCopy scene;
+    Visitor b = scene.join(2, 1);
+    Scene::ask(b, {held(3, true, {{1, 2}})});
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().resume->number, 3);
+}
+
+void the_wait_for_the_only_copy_ends(void **) {
+    OnlyCopy scene;
+    scene.pass(6 * kSecond, {&scene.a});
+    assert_string_equal(Scene::refusal(scene.a).reason().c_str(), "replica_lost");
+    OnlyCopy other;
+    other.store.reaped(2); // now it is proven dead
+    assert_string_equal(Scene::refusal(other.a).reason().c_str(), "replica_lost");
 }
 
 void those_that_cannot_connect_are_dropped(void **) {
@@ -355,9 +396,12 @@ int main() {
         cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),
         cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),
         cmocka_unit_test(newcomers_cannot_go_on_without_a_member),
+        cmocka_unit_test(members_that_lost_the_store_have_time_to_come_back),
         cmocka_unit_test(too_few_workers_fail_after_the_wait),
         cmocka_unit_test(a_newcomer_fills_the_place_in_time),
         cmocka_unit_test(a_commit_that_is_lost_fails_the_job),
+        cmocka_unit_test(a_silent_member_with_the_only_copy_is_waited_for),
+        cmocka_unit_test(the_wait_for_the_only_copy_ends),
         cmocka_unit_test(those_that_cannot_connect_are_dropped),
         cmocka_unit_test(strangers_to_the_job_are_turned_away_in_words),
         cmocka_unit_test(a_store_that_was_stopped_blames_nobody),

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "membership/credentials.h"
-#include "membership/elastic/decide.h"
 #include "membership/store.h"
 #include "util/log.h"
 #include "util/payload.h"
@@ -31,6 +30,16 @@ Failure old_generation(const std::string &who, uint32_t believed, uint32_t curre
                    text(who, " was in generation ", believed, " of the job, which is now at generation ", current,
                         " without it. Start it again, as a new worker"))
         .reason("old_generation");
+}
+
+Failure data_loss(const Recovery &recovery) {
+    return Failure(MDIST_ERR_DATA_LOSS,
+                   text("too many workers were lost since the last commit: ",
+                        recovery.lost.empty()
+                            ? std::string("no worker that is left has finished it")
+                            : "no copy is left of the state of replicas " + listed_replicas(recovery.lost),
+                        ". Restore a checkpoint in a new job, or set elastic.copies higher"))
+        .reason("replica_lost");
 }
 
 } // namespace
@@ -68,7 +77,7 @@ void ElasticStore::received(ConnectionId connection, std::string_view bytes) {
     FrameReader &reader = found->second.channel.reader;
     reader.feed(bytes);
     if (const auto frame = reader.next()) {
-        heard_ns_[found->second.id] = world_.now_ns();
+        note_sign_of_life(found->second.id);
         heard(connection, found->second, *frame);
     } else if (reader.fault() != FrameReader::Fault::kNone) {
         world_.close(connection);
@@ -123,7 +132,7 @@ void ElasticStore::join(Guest guest) {
     }
     guest.channel.reader.set_most_payload(kMostFromElastic);
     Worker worker{id, {guest.host, port, takes_datagrams}, agreement, std::move(guest.channel)};
-    heard_ns_[id] = world_.now_ns();
+    note_sign_of_life(id);
     send(guest.connection, worker, FrameKind::kWelcome, {});
     workers_.emplace(guest.connection, std::move(worker));
 }
@@ -226,6 +235,16 @@ bool ElasticStore::is_silent(WorkerId id) const {
     return found == heard_ns_.end() || world_.now_ns() - found->second >= options_.heartbeat_timeout_ns;
 }
 
+/// If no member was heard for the timeout, the store was out of reach, and not they. The first that is heard again then
+/// gives the others the whole timeout anew; else a round would close without those that come a moment later.
+void ElasticStore::note_sign_of_life(WorkerId id) {
+    const auto &members = generation_.members;
+    const auto silent = [this](const Generation::Member &member) { return is_silent(member.id); };
+    if (generation_.rank_of(id) && std::all_of(members.begin(), members.end(), silent))
+        for (const Generation::Member &member : members) heard_ns_[member.id] = world_.now_ns();
+    heard_ns_[id] = world_.now_ns();
+}
+
 /// If this process itself did not run for a while, all workers get that much more time, those that are still to come
 /// too.
 void ElasticStore::add_time_slept() {
@@ -242,7 +261,10 @@ ElasticStore::Tally ElasticStore::tally() const {
     for (const Generation::Member &member : generation_.members) {
         if (ended_.count(member.id) != 0) continue;
         result.all_ended = false;
-        if (is_silent(member.id)) continue;
+        if (is_silent(member.id)) {
+            ++result.silent;
+            continue;
+        }
         const auto found = find(member.id);
         if (found != workers_.end() && found->second.asked)
             result.survivors.push_back(found->first);
@@ -268,36 +290,37 @@ void ElasticStore::look() {
     // While no member asks, the generation may be working, even if the store cannot hear any of them.
     if (!now.all_settled || (!is_first && now.survivors.empty())) return waits_since_ns_.reset();
     const std::size_t there = now.survivors.size() + now.newcomers.size();
-    const bool enough = there >= options_.min_workers;
-    if (is_first ? there >= options_.max_workers : enough) return close_round(now);
+    const Recovery recovery = recovery_of(now);
+    const bool is_lost = has_commit_ && !recovery.resume;
+    const bool enough = there >= options_.min_workers && !is_lost;
+    if (is_first ? there >= options_.max_workers : enough) return close_round(now, recovery);
     if (there == 0) return waits_since_ns_.reset();
+    // Only a member that is silent, and not proven dead, may still bring a part of the state that nobody here has.
+    if (is_lost && now.silent == 0) return fail(data_loss(recovery));
     if (!waits_since_ns_) waits_since_ns_ = world_.now_ns();
     if (world_.now_ns() - *waits_since_ns_ < options_.wait_ns) return;
-    if (enough) return close_round(now);
+    if (enough) return close_round(now, recovery);
+    if (is_lost) return fail(data_loss(recovery));
     fail(Failure(MDIST_ERR_TIMEOUT,
                  text("the job needs at least ", options_.min_workers, " workers (elastic.min_workers), but after ",
                       seconds_text(options_.wait_ns), " only ", there, there == 1 ? " is" : " are", " there"))
              .reason("too_few_workers"));
 }
 
+/// The commit that these survivors can resume from.
+Recovery ElasticStore::recovery_of(const Tally &tally) {
+    std::vector<Holdings> held;
+    for (const ConnectionId connection : tally.survivors) held.push_back(workers_.at(connection).held);
+    Recovery recovery = recover(held, options_.replicas);
+    has_commit_ = has_commit_ || recovery.resume || !recovery.lost.empty();
+    return recovery;
+}
+
 /// Writes the next generation.
-void ElasticStore::close_round(const Tally &tally) {
+void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
     std::vector<ConnectionId> members = tally.survivors;
     members.insert(members.end(), tally.newcomers.begin(), tally.newcomers.end());
     members.resize(std::min<std::size_t>(members.size(), options_.max_workers));
-    std::vector<Holdings> held;
-    for (const ConnectionId connection : tally.survivors) held.push_back(workers_.at(connection).held);
-    const Recovery recovery = recover(held, options_.replicas);
-    has_commit_ = has_commit_ || recovery.resume || !recovery.lost.empty();
-    if (has_commit_ && !recovery.resume)
-        return fail(Failure(MDIST_ERR_DATA_LOSS,
-                            text("too many workers were lost since the last commit: ",
-                                 recovery.lost.empty()
-                                     ? std::string("no worker that is left has finished it")
-                                     : "no copy is left of the state of replicas " + listed_replicas(recovery.lost),
-                                 ". Restore a checkpoint in a new job, or set elastic.copies higher"))
-                        .reason("replica_lost"));
-
     Generation next;
     next.number = generation_.number + 1;
     world_.random(next.session.data(), next.session.size());

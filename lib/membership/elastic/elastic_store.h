@@ -13,8 +13,8 @@
 //   - has ended: its launcher has reaped it, or it said goodbye, or
 //   - has been silent to the store for the heartbeat timeout.
 // At least one member must have asked. Whoever asks has stopped working in its generation. So no two generations can
-// make progress at a time, whatever members believe that the store cannot hear. If the members are too few, the round
-// stays open for `wait`, and then the job fails for good.
+// make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if there are
+// too few members, or if a silent member may have state that nobody else has. Then the job fails for good.
 //
 // Members send heartbeats to the store for as long as they live. A member whose connection breaks connects again. One
 // thread at a time.
@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "membership/elastic/generation.h"
+#include "membership/elastic/decide.h"
 #include "membership/lobby.h"
 
 namespace mdist {
@@ -35,7 +35,7 @@ struct ElasticStoreOptions {
     uint32_t replicas = 1; // of the job, for its whole life
     uint32_t min_workers = 1;
     uint32_t max_workers = 1; // at most `replicas`
-    uint64_t wait_ns = 0;
+    uint64_t wait_ns = 0; // for more workers, or for state that only a silent worker may have
     uint64_t heartbeat_timeout_ns = 0;
     std::string job;
     std::string secret;
@@ -62,7 +62,7 @@ class ElasticStore final : public Machine {
     const Generation &generation() const { return generation_; }
     /// Why the job has failed for good.
     const std::optional<Failure> &failure() const { return failure_; }
-    /// "generation 3: 4 workers, 1 waiting"
+    /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter"
     std::string progress() const;
 
   private:
@@ -84,6 +84,7 @@ class ElasticStore final : public Machine {
         std::vector<ConnectionId> newcomers; // in the order they came
         bool all_settled = true;             // each member has asked, ended, or been silent for too long
         bool all_ended = true;               // each member has ended
+        std::size_t silent = 0;              // members of which nobody knows whether they still live
     };
 
     void join(Guest guest);
@@ -98,8 +99,9 @@ class ElasticStore final : public Machine {
     void look_at_mesh();
     Tally tally() const;
     bool is_silent(WorkerId id) const;
-    bool had_wait(bool short_of_workers);
-    void close_round(const Tally &tally);
+    void note_sign_of_life(WorkerId id);
+    Recovery recovery_of(const Tally &tally);
+    void close_round(const Tally &tally, const Recovery &recovery);
     void send_away_former_members(const Generation &former);
     bool drop_unreachable();
     void fail(const Failure &failure);
@@ -118,7 +120,7 @@ class ElasticStore final : public Machine {
     std::map<WorkerId, uint64_t> heard_ns_;  // of the members, and of all that are connected
     std::set<WorkerId> ended_;               // members that are proven to have ended
     bool has_commit_ = false;                // some worker has marked a commit
-    std::optional<uint64_t> waits_since_ns_; // for enough workers
+    std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;
     uint64_t next_ns_;
 };
