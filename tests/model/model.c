@@ -27,6 +27,11 @@ void begin_model(Model *model, const Layout *layout) {
     *model = (Model){.layout = *layout, .workers = layout->workers, .replicas = layout->replicas};
 }
 
+Tensor reduce_in_step(const Model *model, int op, const Tensor *tensors) {
+    return model->layout.has_nccl ? reduce_tensors_by_nccl(op, tensors, model->replicas)
+                                  : reduce_tensors(op, tensors, model->replicas);
+}
+
 int opens_block(const Operation *operation) {
     return operation->kind == RUN || operation->kind == MERGE;
 }

@@ -41,6 +41,8 @@ void evaluate_program(Program *program);
 
 // ---- The rules, by subject. Each returns a status or SKIP, and changes nothing unless it returns MDIST_OK.
 
+/// Reduces what all replicas pass to a collective of a step.
+Tensor reduce_in_step(const Model *model, int op, const Tensor *tensors);
 int reduce_value(const Model *model, int op, const Value *value, const Operation *axes, int everywhere, Value *out);
 int gather_value(const Model *model, const Value *value, int32_t axis, Value *out);
 int fetch_value(const Model *model, const Operation *operation, const Value *value, Value *out);

@@ -24,6 +24,7 @@ enum {
 typedef struct Layout {
     uint32_t workers, replicas;
     uint32_t first[MOST_REPLICAS + 1]; // first replica of each worker, then `replicas`
+    int has_nccl;                      // each replica has a GPU of its own, so NCCL reduces in steps
 } Layout;
 
 /// Makes a layout with counts[i] replicas on worker i.

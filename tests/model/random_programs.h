@@ -28,7 +28,8 @@ MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *r
     for (; seed < first + count && differences < 3 && time(NULL) < enough; ++seed)
         for (uint32_t n = 0; n < strategy_count; ++n) {
             if (given == NULL && seed % strategy_count != n) continue;
-            const Layout layout = layout_of(1, &replicas[n]);
+            Layout layout = layout_of(1, &replicas[n]);
+            layout.has_nccl = strncmp(devices[n], "gpu", 3) == 0 && strchr(devices[n], '*') == NULL && replicas[n] > 1;
             if (!differs_and_print(strategies[n], make_program(seed, &layout))) continue;
             ++differences;
             print_message("# on %s\n", devices[n]);

@@ -56,7 +56,7 @@ static int all_reduce(const Model *model, Operation *operation) {
         if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
         Tensor flat[MOST_REPLICAS];
         flatten(model, inputs, flat);
-        const Tensor total = reduce_tensors(operation->code, flat, model->replicas);
+        const Tensor total = reduce_in_step(model, operation->code, flat);
         Leaf *const out = give(operation, i);
         for (uint32_t r = 0; r < model->replicas; ++r) {
             out->tensors[r] = inputs[r];
@@ -100,7 +100,7 @@ static int reduce_scatter(const Model *model, Operation *operation) {
     if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
     Tensor flat[MOST_REPLICAS];
     flatten(model, inputs, flat);
-    const Tensor total = reduce_tensors(operation->code, flat, model->replicas);
+    const Tensor total = reduce_in_step(model, operation->code, flat);
     Leaf *const out = give(operation, 0);
     for (uint32_t r = 0; r < model->replicas; ++r)
         out->tensors[r] = part_of(&total, r * part, r + 1 < model->replicas ? part : elements - r * part);

@@ -172,18 +172,27 @@ static Number fold_tree(int32_t op, int32_t dtype, const Number *leaves, uint32_
     return combine(op, dtype, fold_tree(op, dtype, leaves, half), fold_tree(op, dtype, leaves + half, count - half));
 }
 
-Tensor reduce_tensors(int32_t op, const Tensor *tensors, uint32_t count) {
+static Tensor reduce_storing_sums(int32_t op, const Tensor *tensors, uint32_t count, int stores_sum) {
     const int32_t dtype = tensors[0].dtype, within = reduced_in(dtype);
     Tensor out = make_tensor(dtype, tensors[0].rank, tensors[0].shape);
     for (uint64_t i = 0; i < out.elements; ++i) {
         Number leaves[MOST_REPLICAS];
         for (uint32_t t = 0; t < count; ++t) leaves[t] = as_reduced(dtype, tensors[t].numbers[i]);
-        const Number total = fold_tree(op, within, leaves, count);
+        Number total = fold_tree(op, within, leaves, count);
+        if (stores_sum && !is_integer(dtype)) total = real_number(dtype, total.real);
         out.numbers[i] = is_integer(dtype)  ? total
                          : op == MDIST_MEAN ? real_number(dtype, rounded(within, total.real / count))
                                             : real_number(dtype, total.real);
     }
     return out;
+}
+
+Tensor reduce_tensors(int32_t op, const Tensor *tensors, uint32_t count) {
+    return reduce_storing_sums(op, tensors, count, 0);
+}
+
+Tensor reduce_tensors_by_nccl(int32_t op, const Tensor *tensors, uint32_t count) {
+    return reduce_storing_sums(op, tensors, count, 1);
 }
 
 /// Returns the number that changes nothing when reduced with another.

@@ -48,6 +48,9 @@ uint64_t row_elements(const Tensor *tensor);
 
 /// Reduces `count` tensors of one shape, element by element along the canonical tree. MEAN then divides by `count`.
 Tensor reduce_tensors(int32_t op, const Tensor *tensors, uint32_t count);
+/// The same, as NCCL does it for two replicas: the sum of a mean is stored in the tensors' type before it is divided.
+/// So it overflows where a mean in float32 does not.
+Tensor reduce_tensors_by_nccl(int32_t op, const Tensor *tensors, uint32_t count);
 /// Reduces each tensor over the dimensions marked in `over`, then over the tensors. It works in 64 bits: row by row in
 /// float64, integers in int64 or uint64. MEAN divides by the number of reduced elements, and gives float64 for
 /// integers.

@@ -136,7 +136,7 @@ void assign_in_step(const Model *model, const Variable *variable, int assign, co
     const int first = variable->aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     const int op = variable->aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
     Tensor total = tensors->tensors[0];
-    if (written_together(variable) && !first) total = reduce_tensors(op, tensors->tensors, model->replicas);
+    if (written_together(variable) && !first) total = reduce_in_step(model, op, tensors->tensors);
     for (uint32_t r = 0; r < model->replicas; ++r)
         if (statuses[r] == MDIST_OK)
             out->copies[r] =
