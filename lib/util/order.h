@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order: in which order a dense tensor's dimensions lie in memory, as a number that fits into a buffer's description.
-// 0 is row-major. Dimensions of size 1 do not count. No state; any thread. (Defined in shape.cpp.)
+// 0 is row-major. Dimensions of size 1 do not count. No state; any thread.
 #pragma once
 
 #include <cstdint>

@@ -220,6 +220,10 @@ class Group {
         alignas(64) char stage[2][kStageBytes];
     };
 
+    // Parts of the tally.
+    static constexpr uint64_t kOneDeparted = uint64_t{1} << 16;
+    static uint32_t arrived(uint64_t tally) { return tally & 0xffff; }
+
     static void write(Slot &slot, const Call &call);
     void enter(Slot &slot, const Call &call);
     uint64_t entered(uint32_t party) const;

@@ -25,21 +25,15 @@ func rows(count int) *mdist.Dataset {
 // labels reads component 1 of every element.
 func labels(t *testing.T, dataset *mdist.Dataset) (all []uint8) {
 	t.Helper()
-	iterator := must(dataset.Iterate())
-	defer iterator.Close()
-	for {
-		values, err := iterator.Next()
-		if err == io.EOF {
-			return all
-		}
-		succeeds(t, err)
+	each(t, dataset, func(_ *mdist.Iterator, values []*mdist.Value) {
 		for i := 0; i < values[1].Count(); i++ {
 			all = append(all, content[uint8](values[1], i)...)
 		}
 		for _, value := range values {
 			value.Close()
 		}
-	}
+	})
+	return all
 }
 
 func TestDatasetsAreTransformed(t *testing.T) {

@@ -5,7 +5,6 @@ package mdist_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -24,20 +23,14 @@ func numbers(rows, batch int) *mdist.Dataset {
 // parts says for each step what the replicas get, and how many rows the iterator counts.
 func parts(t *testing.T, strategy *mdist.Strategy, dataset *mdist.Dataset) (steps []string) {
 	t.Helper()
-	iterator := must(dataset.Iterate())
-	defer iterator.Close()
-	for {
-		values, err := iterator.Next()
-		if err == io.EOF {
-			return steps
-		}
-		succeeds(t, err)
+	each(t, dataset, func(iterator *mdist.Iterator, values []*mdist.Value) {
 		step := ""
 		for i := 0; i < values[0].Count(); i++ {
 			step += fmt.Sprint(content[int64](values[0], i))
 		}
 		steps = append(steps, fmt.Sprintf("%s %v", step, must(iterator.Rows(strategy))))
-	}
+	})
+	return steps
 }
 
 func TestInputOptionsDecideWhoGetsWhichRows(t *testing.T) {

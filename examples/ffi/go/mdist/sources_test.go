@@ -15,16 +15,10 @@ import (
 // all reads a component of every element.
 func all[T mdist.Number](t *testing.T, dataset *mdist.Dataset, component int) (elements [][]T) {
 	t.Helper()
-	iterator := must(dataset.Iterate())
-	defer iterator.Close()
-	for {
-		values, err := iterator.Next()
-		if err == io.EOF {
-			return elements
-		}
-		succeeds(t, err)
+	each(t, dataset, func(_ *mdist.Iterator, values []*mdist.Value) {
 		elements = append(elements, content[T](values[component], 0))
-	}
+	})
+	return elements
 }
 
 func texts(t *testing.T, dataset *mdist.Dataset) (all_ []string) {

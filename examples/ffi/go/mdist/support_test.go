@@ -4,6 +4,7 @@ package mdist_test
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"runtime"
 	"testing"
@@ -20,6 +21,21 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// each passes the values of every element to use, in order.
+func each(t *testing.T, dataset *mdist.Dataset, use func(*mdist.Iterator, []*mdist.Value)) {
+	t.Helper()
+	iterator := must(dataset.Iterate())
+	defer iterator.Close()
+	for {
+		values, err := iterator.Next()
+		if err == io.EOF {
+			return
+		}
+		succeeds(t, err)
+		use(iterator, values)
+	}
 }
 
 func newStrategy(replicas int) *mdist.Strategy {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a round of an elastic store closes, and what the next generation is.
+#include "membership/elastic/elastic_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "util/log.h"
+#include "util/text.h"
+
+namespace mdist {
+namespace {
+
+constexpr std::size_t kMostLostListed = 16;
+
+std::string listed_replicas(const std::vector<uint32_t> &replicas) {
+    std::string out;
+    for (std::size_t i = 0; i < replicas.size() && i < kMostLostListed; ++i)
+        out += text(i == 0 ? "" : ", ", replicas[i]);
+    return replicas.size() > kMostLostListed ? out + " ..." : out;
+}
+
+Failure data_loss(const Recovery &recovery) {
+    return Failure(MDIST_ERR_DATA_LOSS,
+                   text("too many workers were lost since the last commit: ",
+                        recovery.lost.empty()
+                            ? std::string("no worker that is left has finished it")
+                            : "no copy is left of the state of replicas " + listed_replicas(recovery.lost),
+                        ". Restore a checkpoint in a new job, or set elastic.copies higher"))
+        .reason("replica_lost");
+}
+
+} // namespace
+
+bool ElasticStore::is_silent(WorkerId id) const {
+    const auto found = heard_ns_.find(id);
+    return found == heard_ns_.end() || world_.now_ns() - found->second >= options_.heartbeat_timeout_ns;
+}
+
+/// If no member was heard for the timeout, the store was out of reach, and not they. The first that is heard again then
+/// gives the others the whole timeout anew; else a round would close without those that come a moment later.
+void ElasticStore::note_sign_of_life(WorkerId id) {
+    const auto &members = generation_.members;
+    const auto silent = [this](const Generation::Member &member) { return is_silent(member.id); };
+    if (generation_.rank_of(id) && std::all_of(members.begin(), members.end(), silent))
+        for (const Generation::Member &member : members) heard_ns_[member.id] = world_.now_ns();
+    heard_ns_[id] = world_.now_ns();
+}
+
+/// If this process itself did not run for a while, all workers get that much more time, those that are still to come
+/// too.
+void ElasticStore::add_time_slept() {
+    const uint64_t now = world_.now_ns();
+    if (now <= next_ns_ + interval_ns_) return;
+    const uint64_t slept_ns = now - next_ns_;
+    for (auto &[id, heard_ns] : heard_ns_) heard_ns = std::min(now, heard_ns + slept_ns);
+    if (waits_since_ns_) waits_since_ns_ = std::min(now, *waits_since_ns_ + slept_ns);
+    next_ns_ = now;
+}
+
+ElasticStore::Tally ElasticStore::tally() const {
+    Tally result;
+    for (const Generation::Member &member : generation_.members) {
+        if (ended_.count(member.id) != 0) continue;
+        result.all_ended = false;
+        if (is_silent(member.id)) {
+            ++result.silent;
+            continue;
+        }
+        const auto found = find(member.id);
+        if (found != workers_.end() && found->second.asked)
+            result.survivors.push_back(found->first);
+        else
+            result.all_settled = false;
+    }
+    for (const auto &[connection, worker] : workers_)
+        if (worker.asked && !generation_.rank_of(worker.id) && !is_silent(worker.id))
+            result.newcomers.push_back(connection);
+    return result;
+}
+
+void ElasticStore::look() {
+    if (state_ == State::kFailed) return;
+    const Tally now = tally();
+    const bool is_first = generation_.number == 0;
+    if (!is_first && now.all_ended)
+        return fail(
+            Failure(MDIST_ERR_ABORTED, text("all workers of generation ", generation_.number, " of the job have ended"))
+                .reason("job_ended"));
+    if (state_ == State::kReady) return;
+    if (state_ == State::kMeshing) return look_at_mesh();
+    // While no member asks, the generation may be working, even if the store cannot hear any of them.
+    if (!now.all_settled || (!is_first && now.survivors.empty())) return waits_since_ns_.reset();
+    const std::size_t there = now.survivors.size() + now.newcomers.size();
+    const Recovery recovery = recovery_of(now);
+    const bool is_lost = has_commit_ && !recovery.resume;
+    const bool enough = there >= options_.min_workers && !is_lost;
+    if (is_first ? there >= options_.max_workers : enough) return close_round(now, recovery);
+    if (there == 0) return waits_since_ns_.reset();
+    // Only a member that is silent, and not proven dead, may still bring a part of the state that nobody here has.
+    if (is_lost && now.silent == 0) return fail(data_loss(recovery));
+    if (!waits_since_ns_) waits_since_ns_ = world_.now_ns();
+    if (world_.now_ns() - *waits_since_ns_ < options_.wait_ns) return;
+    if (enough) return close_round(now, recovery);
+    if (is_lost) return fail(data_loss(recovery));
+    fail(Failure(MDIST_ERR_TIMEOUT,
+                 text("the job needs at least ", options_.min_workers, " workers (elastic.min_workers), but after ",
+                      seconds_text(options_.wait_ns), " only ", there, there == 1 ? " is" : " are", " there"))
+             .reason("too_few_workers"));
+}
+
+/// The commit that these survivors can resume from.
+Recovery ElasticStore::recovery_of(const Tally &tally) {
+    std::vector<Holdings> held;
+    for (const ConnectionId connection : tally.survivors) held.push_back(workers_.at(connection).held);
+    Recovery recovery = recover(held, options_.replicas);
+    has_commit_ = has_commit_ || recovery.resume || !recovery.lost.empty();
+    return recovery;
+}
+
+/// Writes the next generation.
+void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
+    std::vector<ConnectionId> members = tally.survivors;
+    members.insert(members.end(), tally.newcomers.begin(), tally.newcomers.end());
+    members.resize(std::min<std::size_t>(members.size(), options_.max_workers));
+    Generation next;
+    next.number = generation_.number + 1;
+    world_.random(next.session.data(), next.session.size());
+    world_.random(next.pulse.data(), next.pulse.size());
+    next.resume = recovery.resume;
+    const auto spans = deal_replicas(options_.replicas, static_cast<uint32_t>(members.size()));
+    for (std::size_t rank = 0; rank < members.size(); ++rank) {
+        Worker &worker = workers_.at(members[rank]);
+        next.members.push_back({worker.id, worker.listens, spans[rank]});
+        worker.meshed = worker.reported = false;
+        worker.unreachable.clear();
+    }
+    const Generation former = std::exchange(generation_, std::move(next));
+    ended_.clear();
+    waits_since_ns_.reset();
+    state_ = State::kMeshing;
+    log_info("the store: generation ", generation_.number, " has ", members.size(), " workers");
+    send_away_former_members(former);
+    const std::string bytes = encode(generation_);
+    for (const ConnectionId connection : members)
+        send(connection, workers_.at(connection), FrameKind::kGeneration, bytes);
+}
+
+void ElasticStore::look_at_mesh() {
+    bool all_meshed = true, all_reported = true, any_missing = false;
+    for (const Generation::Member &member : generation_.members) {
+        const auto found = find(member.id);
+        any_missing = any_missing || found == workers_.end() || is_silent(member.id);
+        all_meshed = all_meshed && found != workers_.end() && found->second.meshed;
+        all_reported = all_reported && found != workers_.end() && found->second.reported;
+    }
+    if (any_missing || (all_reported && !all_meshed && drop_unreachable())) {
+        state_ = State::kOpen; // those that are left have asked, and need not ask again
+        return look();
+    }
+    if (!all_meshed) return;
+    state_ = State::kReady;
+    log_info("the store: the workers of generation ", generation_.number, " are connected");
+    for (const Generation::Member &member : generation_.members) {
+        const auto found = find(member.id);
+        found->second.asked = false;
+        found->second.held.clear();
+        send(found->first, found->second, FrameKind::kGo, {});
+    }
+}
+
+/// Drops workers until all others can reach each other. Every such round has fewer members than the one before, so
+/// there are at most as many as there were members.
+bool ElasticStore::drop_unreachable() {
+    std::vector<std::set<uint32_t>> unreachable;
+    for (const Generation::Member &member : generation_.members)
+        unreachable.push_back(find(member.id)->second.unreachable);
+    const std::set<uint32_t> dropped = choose_dropped(unreachable);
+    for (const uint32_t rank : dropped) {
+        const auto found = find(generation_.members[rank].id);
+        const std::string where = text("the worker at ", text_of(found->second.listens));
+        log_warn("the store: ", where, " is dropped: it and other workers cannot connect with each other");
+        refuse(found->first, found->second.channel,
+               Failure(MDIST_ERR_ABORTED, text(where,
+                                               " cannot connect with other workers of the job, which go on without "
+                                               "it. Check the network and firewall of that host"))
+                   .reason("unreachable"));
+        ended_.insert(found->second.id);
+        workers_.erase(found);
+    }
+    return !dropped.empty();
+}
+
+} // namespace mdist
