@@ -47,9 +47,11 @@ extern "C" {
  *   different elements. Rounding is to nearest there.
  * - It must not call the library, except mdist_fail_because, wait for another replica, or leave by longjmp.
  * - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the
- *   number. An exception has the same effect. With one worker the call fails on all replicas, or, if it is small, where
- *   the function failed. With several workers the job ends, as with every failure in a
- *   collective; the others get the message, mostly with MDIST_ERR_ABORTED.
+ *   number. An exception has the same effect.
+ * - If it fails and there is one worker, the call fails on all replicas. A small call may fail only on those replicas
+ *   for which the function failed.
+ * - If it fails and there are several workers, the job ends. The other workers get the message, most of them with
+ *   MDIST_ERR_ABORTED.
  */
 typedef int32_t (*mdist_combine_fn)(const void *left, const void *right, void *out, uint64_t count, void *user_data);
 

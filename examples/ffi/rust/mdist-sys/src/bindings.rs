@@ -5453,9 +5453,11 @@ extern "C" {
 #[doc = "   different elements. Rounding is to nearest there."]
 #[doc = " - It must not call the library, except mdist_fail_because, wait for another replica, or leave by longjmp."]
 #[doc = " - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the"]
-#[doc = "   number. An exception has the same effect. With one worker the call fails on all replicas, or, if it is small, where"]
-#[doc = "   the function failed. With several workers the job ends, as with every failure in a"]
-#[doc = "   collective; the others get the message, mostly with MDIST_ERR_ABORTED."]
+#[doc = "   number. An exception has the same effect."]
+#[doc = " - If it fails and there is one worker, the call fails on all replicas. A small call may fail only on those replicas"]
+#[doc = "   for which the function failed."]
+#[doc = " - If it fails and there are several workers, the job ends. The other workers get the message, most of them with"]
+#[doc = "   MDIST_ERR_ABORTED."]
 pub type mdist_combine_fn = ::std::option::Option<
     unsafe extern "C" fn(
         left: *const ::std::os::raw::c_void,
