@@ -215,7 +215,6 @@ bool Group::add_work(uint64_t done, uint64_t total) noexcept {
 void Group::keep_work_failure(const Failure &failure) noexcept {
     const std::lock_guard lock(cause_mutex_);
     if (work_failed_.load(std::memory_order_relaxed)) return;
-    work_failure_.reset();
     try {
         work_failure_.emplace(failure);
     } catch (const std::bad_alloc &) {
