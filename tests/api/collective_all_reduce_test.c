@@ -78,6 +78,7 @@ typedef struct Lists {
 
 static Lists lists_of(const Plan *plan, const Data *data) {
     Lists lists;
+    memset(&lists, 0, sizeof lists);
     for (uint32_t r = 0; r < plan->replicas; ++r)
         for (size_t b = 0; b < plan->count; ++b) {
             lists.inputs[r * plan->count + b] = data->inputs[r][b].buffer;
