@@ -50,9 +50,10 @@ struct Ends {
 
 class ShmLink final : public Link, public Pollable {
   public:
-    ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell)
+    ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, uint32_t channel)
         : mates_(std::move(mates)),
           bell_(std::move(bell)),
+          channel_(channel),
           ring_bytes_(mates_->layout().sizes().ring_bytes),
           ends_(mates_->workers()) {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
@@ -109,10 +110,10 @@ class ShmLink final : public Link, public Pollable {
         return ends_[peer];
     }
     const ShmLane &lane_of(uint32_t peer) const {
-        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank())));
+        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank(), channel_)));
     }
     ShmLane &own_lane(uint32_t peer) const {
-        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer)));
+        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer, channel_)));
     }
 
     void push(uint32_t peer, Ends &ends);
@@ -127,6 +128,7 @@ class ShmLink final : public Link, public Pollable {
 
     std::shared_ptr<ShmMates> mates_;
     std::shared_ptr<ShmBell> bell_;
+    const uint32_t channel_;
     const uint64_t ring_bytes_;
     std::vector<uint32_t> ranks_; // workers that share memory
     std::atomic<bool> interrupted_{false};
@@ -140,14 +142,14 @@ class ShmLink final : public Link, public Pollable {
 void ShmLink::back(uint32_t peer, Ends &ends, uint64_t bytes) {
     constexpr uint64_t kStep = 16384;
     const uint64_t wanted = std::min(round_up(bytes, kStep), ring_bytes_);
-    mates_->segment()->require(mates_->layout().ring(peer) + ends.backed, wanted - ends.backed,
+    mates_->segment()->require(mates_->layout().ring(peer, channel_) + ends.backed, wanted - ends.backed,
                                "messages to a worker of this host");
     ends.backed = wanted;
 }
 
 /// Copies into the ring, wrapping around its end. The caller has checked that there is room.
 void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
-    char *const ring = mates_->own(mates_->layout().ring(peer));
+    char *const ring = mates_->own(mates_->layout().ring(peer, channel_));
     const uint64_t at = ends.written % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     if (at + first > ends.backed) back(peer, ends, at + first);
@@ -157,7 +159,7 @@ void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
 }
 
 void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
-    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank()));
+    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank(), channel_));
     const uint64_t at = ends.read % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     std::memcpy(data, ring + at, first);
@@ -290,8 +292,8 @@ void ShmLink::end_wait(const pollfd *) {
 
 } // namespace
 
-std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell) {
-    return std::make_unique<ShmLink>(std::move(mates), std::move(bell));
+std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, uint32_t channel) {
+    return std::make_unique<ShmLink>(std::move(mates), std::move(bell), channel);
 }
 
 } // namespace mdist
