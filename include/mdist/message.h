@@ -19,8 +19,10 @@
  *   send that still waits. If the send has returned, its run fails with it.
  * - Both sides belong to the same run. A message that is not received in it fails the run: MDIST_ERR_MISMATCH, reason
  *   `step_returned`. Runs are counted, so all workers of a job make the same runs in the same order.
- * - Replica ids are those of the job. The options may not name a group.
- * - Messages have no place in the order of the collectives. A send may be open while the replica is in an all-reduce.
+ * - Replica ids are those of the job, also between members of a group. Options that name a group are
+ *   MDIST_ERR_UNSUPPORTED, reason `no_group`: a message involves nobody but its two replicas.
+ * - Messages have no place in the order of the collectives, neither of the job nor of a group. A send may be open while
+ *   the replica is in an all-reduce.
  *
  * When a send returns
  * - A message of up to 4096 bytes does not wait for its receiver, as long as fewer than 16 such messages from the same
@@ -44,6 +46,8 @@
  * GPUs
  * - The buffer may lie on the replica's GPU. The bytes then go through host memory. A send first waits for the work of
  *   the replica's stream, also a started one. The two sides may differ in where their buffers lie.
+ * - A started receive is copied to the GPU by mdist_work_test or mdist_work_wait. So call one of them, also if a function
+ *   of mdist_work_on_done has told you that the bytes are there.
  */
 #ifndef MDIST_MESSAGE_H
 #define MDIST_MESSAGE_H
@@ -78,9 +82,8 @@ MDIST_API mdist_status_t mdist_receive(mdist_replica_t *replica, uint32_t from, 
 /**
  * Starts a send and returns at once.
  *
- * The work is used like that of a started collective (work.h), but mdist_work_on_done is MDIST_ERR_UNSUPPORTED for it.
- * The buffer belongs to the operation until the work is done. A replica may have 1024 started messages under way. They
- * may be done in any order.
+ * The work is used like that of a started collective (work.h). The buffer belongs to the operation until the work is
+ * done. A replica may have 1024 started messages under way. They may be done in any order.
  * @param out  yours to destroy
  * @thread replica   @blocks no, but on a GPU for the work of the replica's stream
  * @collective no, but replica to receives it   @calls-back never   @since 0.2

@@ -16,11 +16,12 @@ namespace {
 /// A started message behind a work handle.
 class StartedMessage final : public Work {
   public:
-    StartedMessage(std::shared_ptr<Job> job, std::unique_ptr<Parcel> parcel)
+    StartedMessage(std::shared_ptr<Job> job, std::shared_ptr<Parcel> parcel)
         : job_(std::move(job)), parcel_(std::move(parcel)) {}
     void settle() noexcept override {
         const Post &post = parcel_->post();
         try {
+            if (in_done_call()) return Parcel::leave(parcel_); // it goes on, as a collective does
             parcel_->settle(Failure(MDIST_ERR_ABORTED, text("replica ", post.self(), " destroyed the work of its ",
                                                             post.function(), "_start before it was done"))
                                 .operation(post.function())
@@ -33,15 +34,13 @@ class StartedMessage final : public Work {
     bool test() override { return parcel_->test(); }
     bool wait(uint64_t timeout_ns) override { return parcel_->wait(timeout_ns); }
     int descriptor() override { return parcel_->descriptor(); }
-    void on_done(mdist_work_done_fn, void *) override {
-        throw Failure(MDIST_ERR_UNSUPPORTED,
-                      text("mdist_work_on_done works for started collectives, and this is the work of ",
-                           parcel_->post().function(), "_start. Take mdist_work_descriptor"));
+    void on_done(mdist_work_done_fn done, void *user_data) override {
+        parcel_->when_over(done_call(*job_, parcel_->post().self(), done, user_data));
     }
 
   private:
     std::shared_ptr<Job> job_; // the post belongs to its mail
-    std::unique_ptr<Parcel> parcel_;
+    std::shared_ptr<Parcel> parcel_;
 };
 
 void check_message(const mdist_buffer_t &buffer, const Replica &self, uint32_t other, const char *which) {
@@ -74,7 +73,7 @@ mdist_status_t message_guard(const char *function, bool sends, mdist_replica_t *
     return replica_guard(function, replica, true, error, [&](Replica &self) {
         need(buffer, "buffer");
         need_no_packs(options);
-        need_no_group(options);
+        need_no_group_in_message(options);
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         check_message(*buffer, self, other, sends ? "to" : "from");
@@ -99,11 +98,10 @@ mdist_status_t start(const char *function, bool sends, mdist_replica_t *replica,
                          [&](Replica &self, Gpu *gpu, const MailKey &key, uint64_t timeout_ns) {
                              need(out, "out");
                              Job &job = self.job();
-                             auto parcel = std::make_unique<Parcel>(job.mail(), gpu, sends, self.local_index(), key,
-                                                                    *buffer, timeout_ns, true);
-                             Parcel &started = *parcel;
-                             auto work = std::make_shared<StartedMessage>(job.shared_from_this(), std::move(parcel));
-                             started.start();
+                             const auto parcel = std::make_shared<Parcel>(job.mail(), gpu, sends, self.local_index(),
+                                                                          key, *buffer, timeout_ns, true);
+                             const auto work = std::make_shared<StartedMessage>(job.shared_from_this(), parcel);
+                             parcel->start();
                              try {
                                  *out = publish<mdist_work_t>(std::shared_ptr<Work>(work));
                              } catch (...) {

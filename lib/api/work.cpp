@@ -29,7 +29,7 @@ class StartedCollective final : public Work {
     void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
-        if (const Context *context = Context::innermost(); context && context->kind() == Context::Kind::kDone) return;
+        if (in_done_call()) return;
         try {
             operations().settle(*operation_,
                                 Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
@@ -46,17 +46,7 @@ class StartedCollective final : public Work {
     int descriptor() override { return operations().descriptor(*operation_); }
     /// A replica's step ends only after these calls have returned, and keeps the job. So they need not keep it.
     void on_done(mdist_work_done_fn done, void *user_data) override {
-        operations().when_over(*operation_, [&job = job_, replica = replica_, done, user_data](mdist_status_t status) {
-            const Context context(job, Context::Kind::kDone);
-            try {
-                done(status, user_data);
-            } catch (const std::exception &exception) {
-                log_warn("the function of mdist_work_on_done of replica ", replica, " threw: ", exception.what());
-            } catch (...) {
-                if (thread_is_ending()) rethrow();
-                log_warn("the function of mdist_work_on_done of replica ", replica, " threw an exception");
-            }
-        });
+        operations().when_over(*operation_, done_call(job_, replica_, done, user_data));
     }
 
   private:
@@ -70,6 +60,26 @@ class StartedCollective final : public Work {
 };
 
 } // namespace
+
+std::function<void(mdist_status_t)> done_call(const Job &job, uint32_t replica, mdist_work_done_fn done,
+                                              void *user_data) {
+    return [&job, replica, done, user_data](mdist_status_t status) {
+        const Context context(job, Context::Kind::kDone);
+        try {
+            done(status, user_data);
+        } catch (const std::exception &exception) {
+            log_warn("the function of mdist_work_on_done of replica ", replica, " threw: ", exception.what());
+        } catch (...) {
+            if (thread_is_ending()) rethrow();
+            log_warn("the function of mdist_work_on_done of replica ", replica, " threw an exception");
+        }
+    };
+}
+
+bool in_done_call() {
+    const Context *const context = Context::innermost();
+    return context != nullptr && context->kind() == Context::Kind::kDone;
+}
 
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");

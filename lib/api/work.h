@@ -8,8 +8,11 @@
 #include <mdist/work.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace mdist {
+
+class Job;
 
 class Work {
   public:
@@ -22,5 +25,11 @@ class Work {
     /// Has the function called once the work is over (mdist_work_on_done).
     virtual void on_done(mdist_work_done_fn done, void *user_data) = 0;
 };
+
+/// What calls the program's function in a context of its own, and drops what it throws. The job must still be there.
+std::function<void(mdist_status_t)> done_call(const Job &job, uint32_t replica, mdist_work_done_fn done,
+                                              void *user_data);
+/// Whether this thread is inside such a function.
+bool in_done_call();
 
 } // namespace mdist

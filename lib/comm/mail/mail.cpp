@@ -51,6 +51,7 @@ void Mail::set_workers(Workers &workers) {
 }
 
 void Mail::start(Post &post) {
+    const Noticing noticing{*this};
     Lock lock(mutex_);
     group_.require_ready();
     if (post.started && started_[post.party].size() >= kMostStarted)
@@ -192,6 +193,10 @@ void Mail::end(Post &post, const Failure *cause) noexcept {
         post.failure.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
     }
     if (post.started) started_[post.party].remove(&post);
+    if (!post.listeners.empty()) {
+        listening_.fetch_sub(1, std::memory_order_relaxed);
+        done_.add(post.listeners, post.status());
+    }
     open_.fetch_sub(1, std::memory_order_relaxed);
     const uint32_t party = post.party;
     Alarm *const alarm = post.alarm.get();

@@ -13,6 +13,9 @@
 // group's first cause is what callers get. With several workers every failure ends the job; then the carrier is closed,
 // so that no memory is in use, before any call returns.
 //
+// A program may ask to be called when a post is over (DoneCalls). Each call below, and the thread of the library, makes
+// those calls once it holds no lock. They also notice posts with such listeners whose time or group is over.
+//
 // Any thread may call the functions. The group and the workers outlive this object's use of them.
 #pragma once
 
@@ -22,6 +25,7 @@
 #include "comm/workers/workers.h"
 
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -65,7 +69,7 @@ class Mail final : public Carrier::Desk {
     MailRun &begin_run();
     void end_run(MailRun &run) noexcept;
     /// Says that the step of a local replica is over. What it has started and not waited for fails with `cause(post)`.
-    /// Returns true if there was such.
+    /// Returns true if there was such, and when no listener runs on another thread.
     bool end_step(uint32_t party, MailRun &run, FunctionRef<Failure(const Post &)> cause) noexcept;
 
     // ---- Posts
@@ -81,6 +85,11 @@ class Mail final : public Carrier::Desk {
     bool wait(Post &post, uint64_t timeout_ns);
     /// A new descriptor of the post's alarm.
     int descriptor(Post &post);
+    /// Calls `function` with the post's status when it is over. With other workers, a thread of the library may do so.
+    void when_over(Post &post, std::function<void(mdist_status_t)> function);
+    /// Keeps `owner`, which the post belongs to, until the post is over and its replica's step as well. For a post that
+    /// nobody asks about any more, and that goes on.
+    void keep(const Post &post, std::shared_ptr<void> owner);
     /// Ends a post that nobody waits for any more. If it is not over, it fails with `cause`, and so does the step.
     void settle(Post &post, const Failure &cause) noexcept;
 
@@ -109,6 +118,10 @@ class Mail final : public Carrier::Desk {
         uint64_t number;
         Post *receive;
     };
+    struct Kept {
+        const Post *post;
+        std::shared_ptr<void> owner;
+    };
     static constexpr uint32_t kReturned = 8; // small messages per CREDIT
     /// Between a local replica and any one.
     struct Pair {
@@ -133,6 +146,8 @@ class Mail final : public Carrier::Desk {
     // waiting.cpp: waiting, carrying and failing
     bool result(const Post &post) const;
     void end_with_group(Post &post);
+    void end_with_group(Post &post, Lock &lock);
+    void fail_late(const Post &post) noexcept;
     bool carry_a_while(const Post &post, uint64_t left_ns);
     void carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns);
     void carry(Lock &lock);
@@ -140,7 +155,7 @@ class Mail final : public Carrier::Desk {
     void wake_waiters() noexcept;
     void wake_all() noexcept;
     void fail(const Failure &cause) noexcept;
-    Failure late(const Post &post, uint64_t waited_ns) const;
+    Failure late(const Post &post) const;
     std::string chain(const Post &post) const;
     static Waits::Wait wait_of(const Post &post);
     void note_wait(const Waits::Wait &wait, bool over) noexcept;
@@ -152,11 +167,27 @@ class Mail final : public Carrier::Desk {
     static void *thread_main(void *self);
     void serve();
 
+    // listening.cpp: posts that the program wants to be told of
+    /// Makes a call notice such posts when it returns. Declare it before a lock.
+    struct Noticing {
+        Mail &mail;
+        ~Noticing() { mail.notice(); }
+    };
+    void notice() noexcept {
+        if (listening_.load(std::memory_order_acquire) != 0) end_overdue();
+        done_.make();
+    }
+    void end_overdue() noexcept;
+    Post *overdue() const;
+    void drop_kept(Lock &lock) noexcept;
+
     // steps.cpp: the ends of steps
     bool has_left(uint32_t replica, uint64_t run) const;
     Failure left_with_message(const MailKey &key, const MailForm &form) const;
     Failure left_awaited(const Post &post) const;
     void require_here(const Post &post) const;
+    Post *started_in(uint32_t party, uint64_t run) const;
+    bool end_posts(uint32_t party, const MailRun &run, FunctionRef<Failure(const Post &)> cause) noexcept;
     std::optional<Failure> look_for_left(uint32_t party, uint64_t run);
     void told(uint32_t worker, const std::string &notice) noexcept;
     void tell_left(uint32_t replica, uint64_t run, uint32_t worker);
@@ -185,10 +216,12 @@ class Mail final : public Carrier::Desk {
     WorkerGroup *workers_ = nullptr;
     std::unique_ptr<EventCount[]> news_; // by party: one of its posts is over, or there is something else to look at
     std::atomic<uint32_t> waiters_{0};
-    /// Counts posts that are not over, messages, and waits of others for this worker's replicas: what the end of a step
-    /// must look at. It goes up before the counting side looks whether a replica has left; a replica that leaves says
+    /// Counts posts that are not over, messages, kept owners, and waits of others for this worker's replicas: what the
+    /// end of a step must look at. It goes up before the counting side looks whether a replica has left; a replica that leaves says
     /// so first, and then looks here. So one of the two sees the other.
     std::atomic<uint64_t> open_{0};
+    std::atomic<std::size_t> listening_{0}; // posts with listeners that are not over
+    DoneCalls done_;
 
     mutable std::mutex mutex_; // guards what follows
     std::condition_variable moved_;
@@ -199,6 +232,7 @@ class Mail final : public Carrier::Desk {
     std::vector<std::list<Post *>> receives_; // by receiving party, in the order of their calls
     std::vector<Messages> messages_;          // the same
     std::vector<std::list<Post *>> started_;  // by party: started and not over
+    std::list<Kept> kept_;
     std::vector<Pair> pairs_;
     Waits waits_;
     std::vector<Waits::Wait> awaits_us_; // of replicas of other workers, for local ones

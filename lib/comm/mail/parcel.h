@@ -9,7 +9,10 @@
 #include "comm/mail/mail.h"
 #include "device/gpu/gpu.h"
 
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace mdist {
 
@@ -28,6 +31,9 @@ class Parcel {
     bool test() { return mail_.test(post_) && deliver(); }
     bool wait(uint64_t timeout_ns) { return mail_.wait(post_, timeout_ns) && deliver(); }
     int descriptor() { return mail_.descriptor(post_); }
+    void when_over(std::function<void(mdist_status_t)> function) { mail_.when_over(post_, std::move(function)); }
+    /// Lets it go on without its caller.
+    static void leave(const std::shared_ptr<Parcel> &parcel) { parcel->mail_.keep(parcel->post_, parcel); }
     void settle(const Failure &cause) noexcept;
 
   private:

@@ -5,6 +5,7 @@
 // that a message of one step is never received in another one.
 #pragma once
 
+#include "comm/done_calls.h"
 #include "util/alarm.h"
 #include "util/failure.h"
 
@@ -57,6 +58,8 @@ struct Post {
     /// The replica whose call this is, and the one at the other end.
     uint32_t self() const { return is_send ? key.from : key.to; }
     uint32_t other() const { return is_send ? key.to : key.from; }
+    /// How it ended.
+    mdist_status_t status() const { return failure ? failure->status() : MDIST_OK; }
     /// "mdist_send(to 1, tag 7, 3 float32)"
     std::string text() const;
 
@@ -74,6 +77,7 @@ struct Post {
     std::atomic<bool> over{false};
     std::optional<Failure> failure; // set before `over`
     std::unique_ptr<Alarm> alarm;
+    DoneCalls::List listeners; // called when it is over
 };
 
 } // namespace mdist

@@ -71,17 +71,28 @@ void Mail::require_here(const Post &post) const {
 
 bool Mail::end_step(uint32_t party, MailRun &of, FunctionRef<Failure(const Post &)> cause) noexcept {
     of.left[party].store(true, std::memory_order_seq_cst);
-    if (open_.load(std::memory_order_seq_cst) == 0) return false;
+    const bool left = open_.load(std::memory_order_seq_cst) != 0 && end_posts(party, of, cause);
+    notice();
+    done_.finish();
+    return left;
+}
 
+/// A post that the party has started in that run, and that is not over; nullptr: none.
+Post *Mail::started_in(uint32_t party, uint64_t run) const {
+    for (Post *const post : started_[party])
+        if (post->key.run == run) return post;
+    return nullptr;
+}
+
+bool Mail::end_posts(uint32_t party, const MailRun &of, FunctionRef<Failure(const Post &)> cause) noexcept {
     const uint64_t run = of.number;
     Lock lock(mutex_);
+    const bool had_ended = !group_.ready();
+    const Post *const first = started_in(party, run);
     std::optional<Failure> failure;
-    std::vector<Post *> mine;
     try {
-        for (Post *const post : started_[party])
-            if (post->key.run == run) mine.push_back(post);
-        if (!mine.empty())
-            failure.emplace(cause(*mine[0]));
+        if (first != nullptr)
+            failure.emplace(cause(*first));
         else
             failure = look_for_left(party, run);
     } catch (const std::bad_alloc &) {
@@ -92,7 +103,11 @@ bool Mail::end_step(uint32_t party, MailRun &of, FunctionRef<Failure(const Post 
         group_.release(*failure);
         lock.lock();
     }
-    for (Post *const post : mine) {
+    while (Post *const post = started_in(party, run)) {
+        if (had_ended) {
+            end_with_group(*post, lock); // the first cause is what it gets
+            continue;
+        }
         withdraw(*post, lock);
         if (!post->over) end(*post, &*failure);
     }
@@ -100,7 +115,8 @@ bool Mail::end_step(uint32_t party, MailRun &of, FunctionRef<Failure(const Post 
     forgot_ = forgot_ || !messages.empty();
     for (auto message = messages.begin(); message != messages.end();)
         message = message->key.run == run && message->complete ? forget(message) : std::next(message);
-    return !mine.empty();
+    drop_kept(lock);
+    return first != nullptr;
 }
 
 /// What is left without its other side now that a local replica has left. Tells other workers that wait for it.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's thread: carries while something is under way and nobody waits in a call.
+// The library's thread: carries while something is under way and nobody waits in a call, and tells the program of posts
+// that are over.
 #include "util/thread.h"
 #include "comm/mail/mail.h"
+
+#include <chrono>
 
 namespace mdist {
 
@@ -34,9 +37,14 @@ void Mail::serve() {
             carry_now(lock, kThread, kSleepNs);
             // Whoever came to wait meanwhile carries from now on.
             if (waiters_.load(std::memory_order_seq_cst) != 0) wake_waiters();
+        } else if (listening_.load(std::memory_order_acquire) != 0) {
+            work_for_thread_.wait_for(lock, std::chrono::nanoseconds(kSleepNs)); // somebody's time may be over by then
         } else {
             work_for_thread_.wait(lock);
         }
+        lock.unlock();
+        notice();
+        lock.lock();
     }
 }
 

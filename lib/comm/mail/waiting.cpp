@@ -29,8 +29,13 @@ uint64_t Mail::deadline(const Post &post) const {
     return post.timeout_ns > kNoDeadline - post.posted_ns ? kNoDeadline : post.posted_ns + post.timeout_ns;
 }
 
-/// Ends a post whose group has ended.
 void Mail::end_with_group(Post &post) {
+    Lock lock(mutex_);
+    end_with_group(post, lock);
+}
+
+/// Ends a post whose group has ended.
+void Mail::end_with_group(Post &post, Lock &lock) {
     std::optional<Failure> cause;
     try {
         group_.require_ready_while_waiting();
@@ -38,7 +43,6 @@ void Mail::end_with_group(Post &post) {
     } catch (const Failure &failure) {
         cause.emplace(failure);
     }
-    Lock lock(mutex_);
     withdraw(post, lock);
     if (!post.over) end(post, &*cause);
 }
@@ -50,6 +54,7 @@ bool Mail::wait(Post &post, uint64_t timeout_ns) {
         Mail &mail;
         std::optional<Waits::Wait> told;
         ~Waiting() {
+            mail.notice();
             mail.waiters_.fetch_sub(1, std::memory_order_seq_cst);
             if (told) mail.note_wait(*told, true);
             mail.leave_carrying();
@@ -68,7 +73,7 @@ bool Mail::wait(Post &post, uint64_t timeout_ns) {
             continue;
         }
         if (now >= deadline(post)) {
-            fail(late(post, now - post.posted_ns));
+            fail_late(post);
             continue;
         }
         if (now - begin >= timeout_ns) return false;
@@ -78,18 +83,20 @@ bool Mail::wait(Post &post, uint64_t timeout_ns) {
         if (!waiting.told) until = std::min(until, tell_at);
         const uint64_t left = std::min(until - std::min(now, until), timeout_ns - (now - begin));
         if (!carry_a_while(post, left)) news_[post.party].wait(seen, patience_, left);
+        notice();
     }
 }
 
 bool Mail::test(Post &post) {
     if (result(post)) return true;
+    const Noticing noticing{*this};
     if (!group_.ready()) {
         end_with_group(post);
         return result(post);
     }
     const uint64_t now = monotonic_clock().now_ns();
     if (now >= deadline(post)) {
-        fail(late(post, now - post.posted_ns));
+        fail_late(post);
         end_with_group(post);
         return result(post);
     }
@@ -117,6 +124,7 @@ int Mail::descriptor(Post &post) {
 }
 
 void Mail::settle(Post &post, const Failure &cause) noexcept {
+    const Noticing noticing{*this};
     {
         const Lock lock(mutex_); // a thread that ends it may still be ringing its alarm
         if (post.over) return;
@@ -229,7 +237,6 @@ Waits::Wait Mail::wait_of(const Post &post) {
 }
 
 std::string Mail::chain(const Post &post) const {
-    const Lock lock(mutex_);
     const auto elsewhere = [this](uint32_t replica) -> std::string {
         if (!is_local(replica)) return "";
         const char *const in = group_.waits_in(local(replica));
@@ -241,8 +248,21 @@ std::string Mail::chain(const Post &post) const {
     return all;
 }
 
-Failure Mail::late(const Post &post, uint64_t waited_ns) const {
+void Mail::fail_late(const Post &post) noexcept {
+    std::optional<Failure> cause;
+    try {
+        const Lock lock(mutex_);
+        if (post.over) return;
+        cause.emplace(late(post));
+    } catch (const std::bad_alloc &) {
+        cause.emplace(MDIST_ERR_TIMEOUT, "timed out");
+    }
+    fail(*cause);
+}
+
+Failure Mail::late(const Post &post) const {
     const uint32_t worker = spans_.worker_of(post.other());
+    const uint64_t waited_ns = monotonic_clock().now_ns() - post.posted_ns;
     return Failure(MDIST_ERR_TIMEOUT, text("replica ", post.self(), " waited ", waited_text(waited_ns), " in ",
                                            post.text(), ": ", chain(post)))
         .operation(post.function())
@@ -251,6 +271,7 @@ Failure Mail::late(const Post &post, uint64_t waited_ns) const {
 }
 
 WaitText Mail::waiting(const Post &post) const {
+    const Lock lock(mutex_);
     return {text("replica ", post.self()), post.text(), text("replica ", post.other(), "; ", chain(post))};
 }
 
