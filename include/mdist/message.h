@@ -46,8 +46,8 @@
  * GPUs
  * - The buffer may lie on the replica's GPU. The bytes then go through host memory. A send first waits for the work of
  *   the replica's stream, also a started one. The two sides may differ in where their buffers lie.
- * - A started receive is copied to the GPU by mdist_work_test or mdist_work_wait. So call one of them, also if a function
- *   of mdist_work_on_done has told you that the bytes are there.
+ * - A started receive is copied to the GPU by mdist_work_test or mdist_work_wait. So call one of them even if a
+ *   function of mdist_work_on_done has told you that the bytes are there.
  */
 #ifndef MDIST_MESSAGE_H
 #define MDIST_MESSAGE_H

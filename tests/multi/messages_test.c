@@ -2,6 +2,7 @@
 // Messages over workers x replicas: rings, all pairs, random schedules beside collectives, and every way to fail.
 #include "multi.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -191,6 +192,102 @@ static void random_schedules(void) {
     mdist_strategy_destroy(strategy);
 }
 
+// ---- Functions that are called when a message is over
+
+typedef struct Told {
+    atomic_int calls, status;
+} Told;
+
+static void tell(mdist_status_t status, void *user_data) {
+    Told *const self = user_data;
+    atomic_store(&self->status, status);
+    atomic_fetch_add(&self->calls, 1);
+}
+
+typedef struct Ring {
+    mdist_group_t *group; // every other replica, from the last to the first
+    uint64_t elements;
+} Ring;
+
+static int in_group(uint32_t id) {
+    return id % 2 == 0;
+}
+
+/// A ring in which no replica makes a call that waits for its messages: functions tell it. Members of the group meet in
+/// between.
+static int32_t told_step(mdist_replica_t *replica, void *user_data) {
+    const Ring *const ring = user_data;
+    const uint32_t n = (uint32_t)mdist_replica_count(replica), id = mdist_replica_id(replica);
+    const mdist_call_options_t options = {.struct_size = sizeof options, .group = ring->group};
+    float *const out = malloc((ring->elements + 1) * sizeof *out), *const in = malloc((ring->elements + 1) * sizeof *in);
+    if (out == NULL || in == NULL) return 1;
+    const mdist_buffer_t mine = floats(out, ring->elements), theirs = floats(in, ring->elements);
+    for (uint64_t trip = 0; trip < 20; ++trip) {
+        Told told[2] = {{0, 0}, {0, 0}};
+        mdist_work_t *works[2] = {NULL, NULL};
+        fill_with(out, id * 100 + trip, ring->elements);
+        if (mdist_send_start(replica, (id + 1) % n, 3, &mine, &works[0], NULL, NULL) != MDIST_OK) return 2;
+        if (mdist_receive_start(replica, (id + n - 1) % n, 3, &theirs, &works[1], NULL, NULL) != MDIST_OK) return 3;
+        for (int i = 0; i < 2; ++i)
+            if (mdist_work_on_done(works[i], tell, &told[i], NULL) != MDIST_OK) return 4;
+        float x = 1;
+        const mdist_buffer_t one = floats(&x, 1);
+        if (in_group(id) && (mdist_all_reduce(replica, MDIST_SUM, &one, &one, 1, &options, NULL) != MDIST_OK ||
+                             x != (float)((n + 1) / 2)))
+            return 5;
+        for (int i = 0; i < 2; ++i)
+            while (atomic_load(&told[i].calls) == 0) sched_yield();
+        for (int i = 0; i < 2; ++i) {
+            if (atomic_load(&told[i].calls) != 1 || atomic_load(&told[i].status) != MDIST_OK) return 6;
+            mdist_work_destroy(works[i]);
+        }
+        if (!holds(in, (id + n - 1) % n * 100 + trip, ring->elements)) return 7;
+    }
+    free(out);
+    free(in);
+    return 0;
+}
+
+/// Nobody sends, and nobody waits: a function tells.
+static int32_t told_late_step(mdist_replica_t *replica, void *user_data) {
+    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 300000000};
+    Told *const told = user_data;
+    float x = 0;
+    const mdist_buffer_t one = floats(&x, 1);
+    mdist_work_t *work = NULL;
+    if (mdist_replica_id(replica) != 0) return 0;
+    if (mdist_receive_start(replica, first_replica_of[1], 3, &one, &work, &soon, NULL) != MDIST_OK) return 1;
+    if (mdist_work_on_done(work, tell, told, NULL) != MDIST_OK) return 2;
+    while (atomic_load(&told->calls) == 0) sched_yield();
+    mdist_work_destroy(work);
+    return 0;
+}
+
+static void told(void) {
+    static const uint64_t sizes[] = {1, 1024, LARGE};
+    mdist_strategy_t *strategy = join();
+    const uint32_t n = first_replica_of[worker_count];
+    uint32_t members[MOST_ALL];
+    size_t count = 0;
+    for (uint32_t id = n; id-- > 0;)
+        if (in_group(id)) members[count++] = id;
+    Ring ring = {NULL, 0};
+    GIVES(MDIST_OK, mdist_group_create(strategy, members, count, &ring.group, &error));
+    for (int i = 0; i < 3; ++i) {
+        ring.elements = sizes[i];
+        GIVES(MDIST_OK, mdist_run(strategy, told_step, &ring, NULL, 0, NULL, 0, NULL, &error));
+    }
+    mdist_group_destroy(ring.group);
+    Told late = {0, 0};
+    mdist_error_t *error = NULL;
+    const mdist_status_t status = mdist_run(strategy, told_late_step, &late, NULL, 0, NULL, 0, NULL, &error);
+    // The others' steps return, and then they leave the job. Either that is noticed first, or that time is over.
+    if (rank == 0) REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT);
+    if (rank == 0) REQUIRE(atomic_load(&late.calls) == 1 && atomic_load(&late.status) == status);
+    mdist_error_free(error);
+    mdist_strategy_destroy(strategy);
+}
+
 // ---- Failures
 
 typedef struct Failing {
@@ -318,6 +415,13 @@ static void random_schedules_end_well(void **unused) {
     check("random_schedules", 3, "cpu*3|cpu*1|cpu*2");
 }
 
+static void functions_tell_of_messages(void **unused) {
+    (void)unused;
+    check("told", 2, "cpu*1");
+    check("told", 2, "cpu*2");
+    check("told", 3, "cpu*3|cpu*1|cpu*2");
+}
+
 static void large_messages_cross_each_other(void **unused) {
     (void)unused;
     check("huge", 2, "cpu*1");
@@ -345,6 +449,7 @@ static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_sends_to_everybody),
         cmocka_unit_test(random_schedules_end_well),
+        cmocka_unit_test(functions_tell_of_messages),
         cmocka_unit_test(large_messages_cross_each_other),
         cmocka_unit_test(every_failure_reaches_who_waits),
     };
@@ -353,6 +458,10 @@ static int test_all(void) {
 
 int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
-        {"everybody", everybody}, {"huge", huge}, {"random_schedules", random_schedules}, {"failing", failing}};
+        {"everybody", everybody},
+        {"huge", huge},
+        {"random_schedules", random_schedules},
+        {"told", told},
+        {"failing", failing}};
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -5478,9 +5478,8 @@ extern "C" {
 extern "C" {
     #[doc = " Starts a send and returns at once."]
     #[doc = ""]
-    #[doc = " The work is used like that of a started collective (work.h), but mdist_work_on_done is MDIST_ERR_UNSUPPORTED for it."]
-    #[doc = " The buffer belongs to the operation until the work is done. A replica may have 1024 started messages under way. They"]
-    #[doc = " may be done in any order."]
+    #[doc = " The work is used like that of a started collective (work.h). The buffer belongs to the operation until the work is"]
+    #[doc = " done. A replica may have 1024 started messages under way. They may be done in any order."]
     #[doc = " @param out  yours to destroy"]
     #[doc = " @thread replica   @blocks no, but on a GPU for the work of the replica's stream"]
     #[doc = " @collective no, but replica to receives it   @calls-back never   @since 0.2"]
