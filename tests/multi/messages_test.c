@@ -255,6 +255,7 @@ static int32_t told_late_step(mdist_replica_t *replica, void *user_data) {
     float x = 0;
     const mdist_buffer_t one = floats(&x, 1);
     mdist_work_t *work = NULL;
+    if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 3; // all runs before are over
     if (mdist_replica_id(replica) != 0) return 0;
     if (mdist_receive_start(replica, first_replica_of[1], 3, &one, &work, &soon, NULL) != MDIST_OK) return 1;
     if (mdist_work_on_done(work, tell, told, NULL) != MDIST_OK) return 2;

@@ -144,6 +144,15 @@ class Mail final : public Carrier::Desk {
     void withdraw(Post &post, Lock &lock) noexcept;
 
     // waiting.cpp: waiting, carrying and failing
+    /// While it lives, a thread waits, and carries if need be. The destructor undoes what must be undone, however the
+    /// wait ends. Holds no lock.
+    struct Waiting {
+        Mail &mail;
+        std::optional<Waits::Wait> told;
+        explicit Waiting(Mail &of);
+        ~Waiting();
+    };
+    bool wait(Post &post, uint64_t timeout_ns, Waiting &waiting);
     bool result(const Post &post) const;
     void end_with_group(Post &post);
     void end_with_group(Post &post, Lock &lock);
@@ -151,6 +160,7 @@ class Mail final : public Carrier::Desk {
     bool carry_a_while(const Post &post, uint64_t left_ns);
     void carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns);
     void carry(Lock &lock);
+    void hand_to_thread() noexcept;
     void leave_carrying() noexcept;
     void wake_waiters() noexcept;
     void wake_all() noexcept;

@@ -14,9 +14,21 @@ constexpr uint64_t kToldAfter = 50'000'000;
 
 } // namespace
 
+Mail::Waiting::Waiting(Mail &of) : mail(of) {
+    mail.waiters_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+Mail::Waiting::~Waiting() {
+    mail.notice();
+    mail.waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    if (told) mail.note_wait(*told, true);
+    mail.leave_carrying();
+}
+
 void Mail::call(Post &post) {
+    Waiting waiting(*this);
     start(post);
-    wait(post, kNoDeadline);
+    if (!result(post)) wait(post, kNoDeadline, waiting);
 }
 
 bool Mail::result(const Post &post) const {
@@ -49,18 +61,11 @@ void Mail::end_with_group(Post &post, Lock &lock) {
 
 bool Mail::wait(Post &post, uint64_t timeout_ns) {
     if (result(post)) return true;
-    /// What a waiting thread must undo, however it leaves.
-    struct Waiting {
-        Mail &mail;
-        std::optional<Waits::Wait> told;
-        ~Waiting() {
-            mail.notice();
-            mail.waiters_.fetch_sub(1, std::memory_order_seq_cst);
-            if (told) mail.note_wait(*told, true);
-            mail.leave_carrying();
-        }
-    } waiting{*this, {}};
-    waiters_.fetch_add(1, std::memory_order_seq_cst);
+    Waiting waiting(*this);
+    return wait(post, timeout_ns, waiting);
+}
+
+bool Mail::wait(Post &post, uint64_t timeout_ns, Waiting &waiting) {
     const uint64_t begin = monotonic_clock().now_ns();
     const uint64_t tell_at = post.posted_ns + std::min(kToldAfter, post.timeout_ns / 4);
     LongWait long_wait(post.posted_ns);
@@ -176,6 +181,7 @@ void Mail::carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns) {
         trouble.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
     }
     carrying_ = false;
+    if (whom != kThread) hand_to_thread();
     if (!trouble || !group_.ready()) return;
     lock.unlock();
     fail(*trouble);
@@ -192,6 +198,11 @@ void Mail::carry(Lock &lock) {
         const Unlocked unlocked(lock);
         carrier_->progress();
     } while (carrier_->look());
+}
+
+/// The thread may have found another one carrying, and sleep. If nobody waits in a call, it carries from now on.
+void Mail::hand_to_thread() noexcept {
+    if (has_thread_ && carrier_->busy() && waiters_.load(std::memory_order_seq_cst) == 0) work_for_thread_.notify_all();
 }
 
 /// Called by a thread that has waited, and may have carried for others.

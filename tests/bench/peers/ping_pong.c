@@ -16,7 +16,7 @@
 #include <mdist/mdist.h>
 #endif
 
-enum { kSamples = 101 };
+enum { kSamples = 1001 };
 
 typedef struct side {
     void *replica; // of libmdist
@@ -69,9 +69,9 @@ static void measure(side_t *side, size_t bytes) {
     double samples[kSamples];
     if (data == NULL) exit(6);
     for (size_t i = 0; i < bytes; ++i) data[i] = (char)(side->rank == 0 ? i % 127 : 0);
-    int count = 1 + (int)(2e6 / (2000 + (double)bytes)); // both sides count alike
+    int count = 1 + (int)(2e5 / (2000 + (double)bytes)); // both sides count alike
     trips(side, data, bytes, count);
-    const int taken = bytes > 1 << 20 ? 11 : kSamples;
+    const int taken = bytes > 1 << 20 ? 51 : kSamples;
     for (int i = 0; i < taken; ++i) samples[i] = trips(side, data, bytes, count);
     int wrong = 0;
     for (size_t i = 0; i < bytes; ++i) wrong += data[i] != (char)(i % 127);
