@@ -33,6 +33,8 @@ Carrier::Out &Carrier::next_out(uint32_t worker, const MailSlip &slip) {
     out.slip = slip;
     out.pending = {};
     out.post = nullptr;
+    under_way_.fetch_add(1, std::memory_order_seq_cst);
+    posted_ = true;
     link_.send(worker, kTag, &out.slip, sizeof out.slip, out.pending);
     return out;
 }
@@ -55,56 +57,58 @@ void Carrier::send_data(uint32_t worker, const MailSlip &slip, Post &post) {
 }
 
 void Carrier::want(uint32_t worker) {
+    if (closed_) return;
     ++in_[worker].wanted;
-    ++wanted_;
+    under_way_.fetch_add(1, std::memory_order_seq_cst);
     listen(worker);
 }
 
 void Carrier::drop_want(uint32_t worker) {
     --in_[worker].wanted;
-    --wanted_;
+    under_way_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void Carrier::listen(uint32_t worker) {
     In &in = in_[worker];
     if (in.wanted == 0 || in.state != State::kIdle || closed_) return;
     link_.receive(worker, kTag, &in.slip, sizeof in.slip, in.pending);
+    posted_ = true;
     in.state = State::kSlip;
 }
 
 bool Carrier::look() {
-    bool any = false;
+    posted_ = false;
     for (auto out = out_.begin(); out != out_.end() && !closed_;) {
         const auto done = out++;
         if (!done->pending.done()) continue;
-        any = true;
         Post *const post = done->post;
+        under_way_.fetch_sub(1, std::memory_order_seq_cst);
         if (spare_.size() < kMostSpare)
             spare_.splice(spare_.begin(), out_, done);
         else
             out_.erase(done);
         if (post != nullptr) desk_.sent(*post);
     }
-    for (uint32_t worker = 0; worker < in_.size() && !closed_; ++worker) any = look(worker) || any;
-    return any;
+    for (uint32_t worker = 0; worker < in_.size() && !closed_; ++worker) look(worker);
+    return posted_;
 }
 
-bool Carrier::look(uint32_t worker) {
+void Carrier::look(uint32_t worker) {
     In &in = in_[worker];
-    if (in.state == State::kIdle || !in.pending.done()) return false;
+    if (in.state == State::kIdle || !in.pending.done()) return;
     if (in.state == State::kSlip && in.slip.has_bytes()) {
         char *const at = desk_.place(worker, in.slip); // checks the length
         if (const std::size_t bytes = in.slip.form().bytes(); bytes != 0) {
             link_.receive(worker, kTag, at, bytes, in.pending);
             in.state = State::kBytes;
-            return true;
+            posted_ = true;
+            return;
         }
     }
     const MailSlip slip = in.slip;
     in.state = State::kIdle;
     desk_.arrived(worker, slip);
     listen(worker);
-    return true;
 }
 
 void Carrier::close() noexcept {
@@ -113,12 +117,12 @@ void Carrier::close() noexcept {
     link_.close();
     out_.clear();
     for (In &in : in_) in = {};
-    wanted_ = 0;
+    under_way_.store(0, std::memory_order_seq_cst);
 }
 
 void Carrier::leave() noexcept {
     closed_ = true; // what is posted stays: the link may hold its addresses
-    wanted_ = 0;
+    under_way_.store(0, std::memory_order_seq_cst);
 }
 
 } // namespace mdist

@@ -17,6 +17,7 @@
 #include "comm/links/link.h"
 #include "comm/mail/post.h"
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <vector>
@@ -73,12 +74,14 @@ class Carrier {
     void want(uint32_t worker);
     void drop_want(uint32_t worker);
     /// Whether there is anything to wait for.
-    bool busy() const { return !closed_ && (wanted_ != 0 || !out_.empty()); }
+    /// Any thread may ask, also without the lock: then it sees whatever came before something that it has seen.
+    bool busy() const { return under_way_.load(std::memory_order_seq_cst) != 0; }
     bool has_to_send() const { return !out_.empty(); }
 
     /// Moves bytes; needs no lock, but one thread at a time.
     void progress() { link_.progress(); }
-    /// Tells the desk what progress() has completed. Returns whether there was anything.
+    /// Tells the desk what progress() has completed. Returns whether something was posted then, so that progress() may
+    /// have something to do again.
     bool look();
     Link &link() const { return link_; }
     /// Ends everything. The memory of all posts is free when this returns.
@@ -104,14 +107,15 @@ class Carrier {
 
     Out &next_out(uint32_t worker, const MailSlip &slip);
     void listen(uint32_t worker);
-    bool look(uint32_t worker);
+    void look(uint32_t worker);
 
     Link &link_;
     Desk &desk_;
     std::list<Out> out_;
     std::list<Out> spare_;
     std::vector<In> in_;
-    uint64_t wanted_ = 0;
+    std::atomic<uint64_t> under_way_{0}; // slips to send, and slips wanted
+    bool posted_ = false;
     bool closed_ = false;
 };
 

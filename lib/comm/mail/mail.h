@@ -160,7 +160,7 @@ class Mail final : public Carrier::Desk {
     bool carry_a_while(const Post &post, uint64_t left_ns);
     void carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns);
     void carry(Lock &lock);
-    void hand_to_thread() noexcept;
+    void hand_on_carrying() noexcept;
     void leave_carrying() noexcept;
     void wake_waiters() noexcept;
     void wake_all() noexcept;
@@ -251,6 +251,7 @@ class Mail final : public Carrier::Desk {
     bool carrying_ = false;            // some thread moves bytes
     uint32_t carries_for_ = kThread;
     bool asleep_ = false; // that thread sleeps in the link
+    bool turned_away_ = false; // another thread wanted to carry meanwhile
     uint64_t last_number_ = 0;
     std::list<Post *> offered_; // to other workers
     std::list<Accepted> accepted_;

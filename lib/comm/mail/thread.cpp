@@ -32,6 +32,7 @@ void Mail::serve() {
     constexpr uint64_t kSleepNs = 100'000'000;
     Lock lock(mutex_);
     while (!stop_) {
+        turned_away_ = turned_away_ || carrying_;
         const bool has_work = carrier_->busy() && !carrying_ && waiters_.load(std::memory_order_seq_cst) == 0;
         if (has_work && group_.ready()) {
             carry_now(lock, kThread, kSleepNs);

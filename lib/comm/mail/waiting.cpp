@@ -4,6 +4,7 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -150,6 +151,7 @@ bool Mail::carry_a_while(const Post &post, uint64_t left_ns) {
     if (post.over) return true;
     if (carrying_ || carrier_->closed() || !carrier_->busy()) {
         if (asleep_ && carries_for_ == kThread) carrier_->link().interrupt(); // its turn is over
+        turned_away_ = true;
         return false;
     }
     carry_now(lock, post.party, left_ns);
@@ -181,7 +183,7 @@ void Mail::carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns) {
         trouble.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
     }
     carrying_ = false;
-    if (whom != kThread) hand_to_thread();
+    if (sleep_ns == 0 && std::exchange(turned_away_, false)) hand_on_carrying();
     if (!trouble || !group_.ready()) return;
     lock.unlock();
     fail(*trouble);
@@ -200,14 +202,15 @@ void Mail::carry(Lock &lock) {
     } while (carrier_->look());
 }
 
-/// The thread may have found another one carrying, and sleep. If nobody waits in a call, it carries from now on.
-void Mail::hand_to_thread() noexcept {
-    if (has_thread_ && carrier_->busy() && waiters_.load(std::memory_order_seq_cst) == 0) work_for_thread_.notify_all();
+/// Wakes those who found this thread carrying, and who sleep: it carries no more.
+void Mail::hand_on_carrying() noexcept {
+    work_for_thread_.notify_all();
+    if (waiters_.load(std::memory_order_seq_cst) != 0) wake_waiters();
 }
 
 /// Called by a thread that has waited, and may have carried for others.
 void Mail::leave_carrying() noexcept {
-    if (!carrier_) return;
+    if (!carrier_ || !carrier_->busy()) return;
     const Lock lock(mutex_);
     if (carrying_ || !carrier_->busy()) return;
     if (waiters_.load(std::memory_order_seq_cst) != 0) return wake_waiters();
