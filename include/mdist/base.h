@@ -19,7 +19,7 @@
  *
  * Names
  * - mdist_<object>_<verb> acts on that object.
- * - Collectives, merges and losses without an object act for a replica: call them in a step.
+ * - Collectives, messages, merges and losses without an object act for a replica: call them in a step.
  * - Other verbs without an object act for a strategy: mdist_run, map, update, serve, distribute, scope, cached_reads,
  *   alloc.
  * - Parameters come in this order: who acts, inputs, outputs, options, error.

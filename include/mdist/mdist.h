@@ -13,6 +13,7 @@
  *     cluster     the workers of the job                       context     the current strategy of a thread
  *     gpu         GPUs and their streams                       group       collectives of some of the replicas
  *     log         messages of the library                      status      statuses and errors
+ *     message     one replica sends to another
  *     operator    a reduction of your own
  *
  * These are mainly for languages other than C, and for event loops:
@@ -51,6 +52,7 @@
 #include <mdist/loop.h>
 #include <mdist/loss.h>
 #include <mdist/memory.h>
+#include <mdist/message.h>
 #include <mdist/operator.h>
 #include <mdist/preemption.h>
 #include <mdist/serve.h>

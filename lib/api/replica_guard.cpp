@@ -60,6 +60,14 @@ void need_no_group(const mdist_call_options_t *options) {
         .reason("no_group");
 }
 
+void need_no_group_in_message(const mdist_call_options_t *options) {
+    if (options == nullptr || known_options(options, true).group == nullptr) return;
+    throw Failure(MDIST_ERR_UNSUPPORTED,
+                  "options.group is set, but a message belongs to no group: its two replicas are named by their ids in "
+                  "the job, members of a group or not. Set it to NULL")
+        .reason("no_group");
+}
+
 uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group) {
     if (options == nullptr) return 0;
     if (!takes_group) need_no_group(options);

@@ -86,6 +86,8 @@ uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group = fals
 uint64_t timeout_of(const Job &job, const mdist_call_options_t *options);
 /// Throws UNSUPPORTED if the options name a group. For calls of all replicas.
 void need_no_group(const mdist_call_options_t *options);
+/// The same for messages.
+void need_no_group_in_message(const mdist_call_options_t *options);
 /// Returns the packs of one call, else the strategy's.
 Packing packing_of(const Job &job, const mdist_call_options_t *options);
 /// Throws UNSUPPORTED if a call asks for packs.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/work.h"
 #include "api/collective_call.h"
 #include "api/replica_guard.h"
 #include "comm/operation_queue.h"
@@ -13,22 +14,22 @@
 #include <utility>
 
 namespace mdist {
+namespace {
 
-/// The object behind a work handle. The operation is also in its replica's queue until it is over.
-class Work {
+/// A started collective. The operation is also in its replica's queue until it is over.
+class StartedCollective final : public Work {
   public:
-    Work(std::shared_ptr<void> owner, const Job &job, OperationQueue &operations,
-         std::shared_ptr<Operation> operation, uint32_t replica)
+    StartedCollective(std::shared_ptr<void> owner, const Job &job, OperationQueue &operations,
+                      std::shared_ptr<Operation> operation, uint32_t replica)
         : owner_(std::move(owner)),
           job_(job),
           operations_(operations),
           operation_(std::move(operation)),
           replica_(replica) {}
-    /// Called when the caller destroys its handle. Another thread may still wait for the operation, and gets a failure.
-    void settle() noexcept {
+    void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
-        if (const Context *context = Context::innermost(); context && context->kind() == Context::Kind::kDone) return;
+        if (in_done_call()) return;
         try {
             operations().settle(*operation_,
                                 Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
@@ -40,22 +41,12 @@ class Work {
             operations().settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     }
-    bool test() const { return operations().test(*operation_); }
-    bool wait(uint64_t timeout_ns) const { return operations().wait(*operation_, timeout_ns); }
-    int descriptor() const { return operations().descriptor(*operation_); }
+    bool test() override { return operations().test(*operation_); }
+    bool wait(uint64_t timeout_ns) override { return operations().wait(*operation_, timeout_ns); }
+    int descriptor() override { return operations().descriptor(*operation_); }
     /// A replica's step ends only after these calls have returned, and keeps the job. So they need not keep it.
-    void on_done(mdist_work_done_fn done, void *user_data) const {
-        operations().when_over(*operation_, [&job = job_, replica = replica_, done, user_data](mdist_status_t status) {
-            const Context context(job, Context::Kind::kDone);
-            try {
-                done(status, user_data);
-            } catch (const std::exception &exception) {
-                log_warn("the function of mdist_work_on_done of replica ", replica, " threw: ", exception.what());
-            } catch (...) {
-                if (thread_is_ending()) rethrow();
-                log_warn("the function of mdist_work_on_done of replica ", replica, " threw an exception");
-            }
-        });
+    void on_done(mdist_work_done_fn done, void *user_data) override {
+        operations().when_over(*operation_, done_call(job_, replica_, done, user_data));
     }
 
   private:
@@ -68,13 +59,36 @@ class Work {
     uint32_t replica_;
 };
 
+} // namespace
+
+std::function<void(mdist_status_t)> done_call(const Job &job, uint32_t replica, mdist_work_done_fn done,
+                                              void *user_data) {
+    return [&job, replica, done, user_data](mdist_status_t status) {
+        const Context context(job, Context::Kind::kDone);
+        try {
+            done(status, user_data);
+        } catch (const std::exception &exception) {
+            log_warn("the function of mdist_work_on_done of replica ", replica, " threw: ", exception.what());
+        } catch (...) {
+            if (thread_is_ending()) rethrow();
+            log_warn("the function of mdist_work_on_done of replica ", replica, " threw an exception");
+        }
+    };
+}
+
+bool in_done_call() {
+    const Context *const context = Context::innermost();
+    return context != nullptr && context->kind() == Context::Kind::kDone;
+}
+
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");
     OperationQueue &operations = place.seat.operations;
     const auto operation = operations.start(place.seat.party, call, timeout_ns);
     try {
         const auto owner = place.group ? std::shared_ptr<void>(place.group) : self.job().shared_from_this();
-        *out = publish<mdist_work_t>(std::make_shared<Work>(owner, self.job(), operations, operation, self.id()));
+        *out = publish<mdist_work_t>(std::shared_ptr<Work>(
+            std::make_shared<StartedCollective>(owner, self.job(), operations, operation, self.id())));
     } catch (const Failure &failure) {
         operations.settle(*operation, failure);
         throw;
@@ -207,8 +221,7 @@ mdist_status_t mdist_work_descriptor(mdist_work_t *work, int32_t *out, mdist_err
     });
 }
 
-mdist_status_t mdist_work_on_done(mdist_work_t *work, mdist_work_done_fn done, void *user_data,
-                                  mdist_error_t **error) {
+mdist_status_t mdist_work_on_done(mdist_work_t *work, mdist_work_done_fn done, void *user_data, mdist_error_t **error) {
     return guard("mdist_work_on_done", error, [&] {
         const auto pinned = pin(work);
         need(reinterpret_cast<const void *>(done), "done");

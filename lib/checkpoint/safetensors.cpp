@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char *kHeaderCrcKey = "mdist.crc32";
 constexpr const char *kFormatKey = "mdist.format";
-constexpr const char *kFormat = "1";
+constexpr const char *kFileFormat = "1";
 constexpr const char *kTensorCrcKey = "mdist.crc32/";        // followed by the tensor's name
 constexpr std::string_view kIteratorKey = "mdist.iterator/"; // followed by the iterator's name
 constexpr std::string_view kHeaderCrc = "\"mdist.crc32\":\"";
@@ -141,8 +141,8 @@ void take_metadata(const Json &metadata, SafetensorsHeader &header) {
     }
     if (!ours) return;
     const Json *const format = metadata.find(kFormatKey, Json::Kind::kText);
-    if (format == nullptr || format->text != kFormat || metadata.keys.count(kHeaderCrcKey) == 0)
-        throw bad_data(text("it has no \"", kFormatKey, "\": \"", kFormat, "\" or no \"", kHeaderCrcKey, "\""));
+    if (format == nullptr || format->text != kFileFormat || metadata.keys.count(kHeaderCrcKey) == 0)
+        throw bad_data(text("it has no \"", kFormatKey, "\": \"", kFileFormat, "\" or no \"", kHeaderCrcKey, "\""));
     for (StoredTensor &tensor : header.tensors)
         if (const Json *crc = metadata.find(kTensorCrcKey + tensor.name, Json::Kind::kText))
             tensor.crc = checked_crc(kTensorCrcKey + tensor.name, crc->text);
@@ -209,7 +209,7 @@ void place_tensors(std::vector<StoredTensor> &tensors) {
 }
 
 std::string encode_header(const SafetensorsHeader &header) {
-    std::string metadata = text(json_of(kFormatKey), ":", json_of(kFormat), ",", kHeaderCrc, kNoCrc, "\"");
+    std::string metadata = text(json_of(kFormatKey), ":", json_of(kFileFormat), ",", kHeaderCrc, kNoCrc, "\"");
     std::string tensors;
     for (const auto &[key, value] : header.texts) metadata += text(",", json_of(key), ":", json_of(value));
     for (const auto &[name, state] : header.iterators)

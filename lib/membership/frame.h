@@ -42,7 +42,8 @@ enum class FrameKind : uint8_t {
     kAbort, // the first operation that fails (8 bytes; 0: all that are under way, too), and why
     kGoodbye,
     kExchange,
-    kOffer, // lower rank: open a data connection and show this token (data_sockets.h)
+    kOffer,  // lower rank: open a data connection and show this token (data_sockets.h)
+    kNotice, // a layer above tells its counterpart something (Membership::tell)
     // between the store of an elastic job and a worker (elastic/)
     kAsk,         // worker: I want the next generation, and hold these commits
     kGeneration,  // the next generation, to its members

@@ -58,8 +58,8 @@ void check_descriptors(uint32_t workers, std::size_t connections) {
                                            "; raise the limit, as with `ulimit -n ", 2 * needed, '`'));
 }
 
-/// Counts three descriptors for each worker: one for the control connection, and up to two for data. Data connections
-/// over sockets take one, those over shared memory two.
+/// Counts three descriptors for each worker: one for the control connection, and two for data. Data connections over
+/// sockets take one for collectives and one for messages. Shared memory takes two for both.
 void warn_of_few_descriptors(uint32_t workers) {
     const rlim_t needed = 3 * rlim_t{workers} + kOtherDescriptors, most = most_descriptors();
     if (most < needed)
@@ -82,6 +82,9 @@ class Membership::Body {
     void when_failed(std::function<void(const Failure &)> call);
     void set_entered(uint64_t sequence) noexcept;
     void announce() noexcept;
+    void need(uint32_t rank) noexcept;
+    void tell(const std::string &notice) noexcept;
+    void when_told(std::function<void(uint32_t, const std::string &)> call);
     /// Runs `look(peers)` with the lock held.
     template <class Look>
     auto with_peers(Look &&look) const {
@@ -101,6 +104,7 @@ class Membership::Body {
                LongWait::Describe describe);
     void changed();
     void tell_failure();
+    void hand_on_notices();
     void throw_failure() const;
 
     std::unique_ptr<StoreService> store_;
@@ -108,6 +112,8 @@ class Membership::Body {
     std::unique_ptr<Member> member_;
     std::condition_variable changed_; // used with the reactor's lock
     std::function<void(const Failure &)> when_failed_;
+    std::function<void(uint32_t, const std::string &)> when_told_;
+    std::mutex telling_; // keeps notices in order; taken before the reactor's lock
     struct StopFirst {
         Reactor &reactor;
         ~StopFirst() { reactor.stop(); }
@@ -190,6 +196,18 @@ void Membership::Body::changed() {
     { const std::lock_guard<std::mutex> hold(reactor_.lock()); } // a caller about to wait is waiting after this
     changed_.notify_all();
     tell_failure();
+    hand_on_notices();
+}
+
+void Membership::Body::hand_on_notices() {
+    const std::lock_guard<std::mutex> in_order(telling_);
+    if (!when_told_) return;
+    Peers::Notices notices;
+    {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        if (member_->state() == Member::State::kReady) notices = member_->peers().take_notices();
+    }
+    for (const auto &[rank, notice] : notices) when_told_(rank, notice);
 }
 
 void Membership::Body::tell_failure() {
@@ -311,6 +329,34 @@ void Membership::Body::announce() noexcept {
     }
 }
 
+void Membership::Body::need(uint32_t rank) noexcept {
+    try {
+        with_peers([&](Peers &peers) { peers.need(rank); });
+        reactor_.wake();
+        changed_.notify_all();
+        tell_failure();
+    } catch (const std::exception &) {
+        return; // no memory for the sentence; the caller fails for its own reason
+    }
+}
+
+void Membership::Body::tell(const std::string &notice) noexcept {
+    try {
+        with_peers([&](Peers &peers) { peers.tell(notice); });
+        reactor_.wake();
+    } catch (const std::exception &) {
+        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
+    }
+}
+
+void Membership::Body::when_told(std::function<void(uint32_t, const std::string &)> call) {
+    {
+        const std::lock_guard<std::mutex> in_order(telling_);
+        when_told_ = std::move(call);
+    }
+    hand_on_notices();
+}
+
 // ---- The public functions
 
 Membership::Membership(MembershipOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
@@ -371,6 +417,18 @@ void Membership::set_entered(uint64_t sequence) noexcept {
 
 void Membership::announce() noexcept {
     body_->announce();
+}
+
+void Membership::need(uint32_t rank) noexcept {
+    body_->need(rank);
+}
+
+void Membership::tell(const std::string &notice) noexcept {
+    body_->tell(notice);
+}
+
+void Membership::when_told(std::function<void(uint32_t, const std::string &)> call) {
+    body_->when_told(std::move(call));
 }
 
 uint64_t Membership::entered(uint32_t rank) const {

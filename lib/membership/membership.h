@@ -72,6 +72,15 @@ class Membership {
     void set_entered(uint64_t sequence) noexcept;
     /// Sends the number to all others now, before the next heartbeat does. For a worker that others may be waiting for.
     void announce() noexcept;
+    /// Fails the job if that worker has left.
+    void need(uint32_t rank) noexcept;
+
+    /// Sends a notice (up to 1 KiB) to all other workers, whatever they do. It is lost if memory runs out.
+    void tell(const std::string &notice) noexcept;
+    /// Sets a function that is called for every notice of another worker, in order, on membership's thread or on the
+    /// thread in this call. It must not wait. Set it once; notices that come before are kept.
+    void when_told(std::function<void(uint32_t rank, const std::string &notice)> call);
+
     /// The number of operations that a worker last reported.
     uint64_t entered(uint32_t rank) const;
 

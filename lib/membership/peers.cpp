@@ -16,6 +16,8 @@ constexpr uint64_t kLongestIntervalNs = 1'000'000'000;
 constexpr uint64_t kShortestIntervalNs = 1'000'000;
 /// How many offers a worker may make before this one asks for them.
 constexpr std::size_t kMostOffers = 64;
+/// How many notices may come before the layer above takes them.
+constexpr std::size_t kMostNotices = 65536;
 
 /// Whether two workers exchange heartbeats. Both get the same answer. However an outage splits the workers into two
 /// groups, some pair across the split watches each other, since neighbors in the ring always do.
@@ -112,6 +114,9 @@ void Peers::heard(uint32_t rank, const ControlFrame &frame) {
             break;
         case FrameKind::kOffer:
             heard_offer(rank, frame.payload);
+            break;
+        case FrameKind::kNotice:
+            notices_.size() < kMostNotices ? void(notices_.emplace_back(rank, frame.payload)) : broke_protocol(rank);
             break;
         default:
             broke_protocol(rank);
@@ -211,6 +216,16 @@ void Peers::missed(uint64_t sequence) {
         if (other.why) return end(*other.why, from);
         return end(Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"), from);
     }
+}
+
+void Peers::need(uint32_t rank) {
+    const Other &other = others_[rank];
+    if (!other.left) return;
+    end(other.why ? *other.why : Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"));
+}
+
+void Peers::tell(const std::string &notice) {
+    if (!failure_) send_to_all(FrameKind::kNotice, notice);
 }
 
 void Peers::fail(const Failure &cause) {

@@ -58,6 +58,12 @@ class Peers {
     /// Returns the first rank whose blob has not come. Only before exchanged().
     uint32_t awaited(uint64_t number) const;
 
+    /// Sends a notice to all.
+    void tell(const std::string &notice);
+    /// What other workers have told since the last call, in the order in which it came.
+    using Notices = std::vector<std::pair<uint32_t, std::string>>;
+    Notices take_notices() { return std::exchange(notices_, {}); }
+
     /// Tells a higher rank which token its data connection with that number must show.
     void offer(uint32_t rank, uint32_t number, const Digest &token);
     /// The tokens that lower ranks have offered, by rank and number. The caller removes those it uses.
@@ -78,6 +84,8 @@ class Peers {
     /// Fails if a worker has left that this one needs now. By default it needs all workers; with `sequence` it needs
     /// those that have not entered that operation.
     void missed(uint64_t sequence = UINT64_MAX);
+    /// Fails if that worker has left.
+    void need(uint32_t rank);
 
   private:
     struct Other {
@@ -112,6 +120,7 @@ class Peers {
     std::optional<Failure> failure_;
     std::map<uint64_t, Blobs> exchanges_;
     Offers offers_;
+    Notices notices_;
     uint64_t last_exchange_ = 0;
     uint64_t interval_ns_;
     uint64_t next_heartbeat_ns_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the functions of collective.h, work.h and loss.h. context.h explains the table.
+// Calls of the functions of collective.h, message.h, work.h and loss.h. context.h explains the table.
 #include "context.h"
 
 #include <unistd.h>
@@ -166,6 +166,34 @@ CALL(barrier_start) {
     const mdist_status_t status = mdist_barrier_start(w->replica, &work, NULL, error);
     return wait_for(status, work);
 }
+CALL(send) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint32_t id = mdist_replica_id(w->replica);
+    const mdist_status_t status = mdist_send(w->replica, id, 1, &in, NULL, error);
+    return status == MDIST_OK ? mdist_receive(w->replica, id, 1, &out, NULL, error) : status;
+}
+CALL(receive) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint32_t id = mdist_replica_id(w->replica);
+    mdist_send(w->replica, id, 2, &in, NULL, NULL);
+    return mdist_receive(w->replica, id, 2, &out, NULL, error);
+}
+CALL(send_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint32_t id = mdist_replica_id(w->replica);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_send_start(w->replica, id, 3, &in, &work, NULL, error);
+    if (status == MDIST_OK) mdist_receive(w->replica, id, 3, &out, NULL, NULL);
+    return wait_for(status, work);
+}
+CALL(receive_start) {
+    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
+    const uint32_t id = mdist_replica_id(w->replica);
+    mdist_work_t *work = NULL;
+    const mdist_status_t status = mdist_receive_start(w->replica, id, 4, &out, &work, NULL, error);
+    if (status == MDIST_OK) mdist_send(w->replica, id, 4, &in, NULL, NULL);
+    return wait_for(status, work);
+}
 CALL(work_test) {
     int32_t done = 0;
     return mdist_work_test(w->work, &done, error);
@@ -250,6 +278,10 @@ static const Entry entries[] = {
     ENTRY(reduce_to_root_start, IN_STEP),
     ENTRY(gather_to_root_start, IN_STEP),
     ENTRY(scatter_start, IN_STEP),
+    ENTRY(send, IN_STEP),
+    ENTRY(receive, IN_STEP),
+    ENTRY(send_start, IN_STEP),
+    ENTRY(receive_start, IN_STEP),
     ENTRY(work_test, ANYWHERE),
     ENTRY(work_wait, ANYWHERE),
     ENTRY(work_descriptor, ANYWHERE),

@@ -171,10 +171,10 @@ static int draw_from_count(Generator *self, Kind kind) {
 static Kind draw_favourite(Generator *self, const Block *block) {
     const int step = block->place == IN_STEP;
     static const Kind kOutside[] = {ROWS, ROWS, ASSIGN, REDUCE, REDUCE_TO, UPDATE};
-    static const Kind kInStep[] = {ALL_REDUCE_ROWS, STEP_ASSIGN, STEP_ASSIGN_ROWS, STEP_ASSIGN_ROWS};
+    static const Kind kInStep[] = {ALL_REDUCE_ROWS, STEP_ASSIGN, STEP_ASSIGN_ROWS, STEP_ASSIGN_ROWS, MESSAGES};
     static const Kind kWithRows[] = {ASSIGN, REDUCE, REDUCE_TO};
     if (!step && find_rows(self, block) >= 0 && one_in(self, 2)) return kWithRows[draw(self, 3)];
-    return step ? kInStep[draw(self, 4)] : kOutside[draw(self, 6)];
+    return step ? kInStep[draw(self, 5)] : kOutside[draw(self, 6)];
 }
 
 static Kind draw_kind(Generator *self, const Block *block) {
@@ -203,9 +203,17 @@ static int draw_code(Generator *self, Kind kind) {
             return (int)draw(self, 6);
         case RETURN:
             return 1 + (int)draw(self, 100);
+        case MESSAGES:
+            return (int)draw(self, 1 << 16);
         default:
             return one_in(self, 30) ? 9 : 1 + (int)draw(self, 8);
     }
+}
+
+static int draw_root(Generator *self, const Operation *operation) {
+    const Members members = members_of(&self->model, operation);
+    return one_in(self, 6) ? (int)draw(self, self->model.replicas + 1)
+                           : (int)members.members[draw(self, members.count)];
 }
 
 static Operation *draw_operation(Generator *self, const Block *block) {
@@ -216,7 +224,12 @@ static Operation *draw_operation(Generator *self, const Block *block) {
     operation->to = (int)draw(self, REGISTERS - 1);
     operation->variable = (int)draw(self, MOST_VARIABLES);
     operation->code = draw_code(self, kind);
-    operation->root = kind == BROADCAST ? (int)draw(self, self->model.replicas + 1) : -1;
+    operation->group = -1;
+    if (kind >= ALL_REDUCE && kind <= ALL_TO_ALL && self->model.group_count > 0 && one_in(self, 2))
+        operation->group = (int)draw(self, (uint32_t)self->model.group_count);
+    operation->root = kind == BROADCAST ? draw_root(self, operation) : -1;
+    for (uint32_t r = 0; kind == MESSAGES && r < self->model.replicas; ++r)
+        operation->sources[r] = one_in(self, 4) ? r : draw(self, self->model.replicas);
     if (kind == RESULT && one_in(self, 10)) operation->root = (int)draw(self, self->model.replicas);
     if (kind == RETURN && step) operation->root = (int)draw(self, self->model.replicas + 1) - 1;
     operation->index = (int)draw(self, one_in(self, 10) ? 3 : 2);
@@ -293,13 +306,27 @@ static void fill_block(Generator *self, Block *block) {
     }
 }
 
+/// Draws some of the replicas, in any order.
+static Members draw_group(Generator *self, uint32_t replicas) {
+    Members all = {.count = replicas};
+    for (uint32_t r = 0; r < replicas; ++r) {
+        const uint32_t at = draw(self, r + 1);
+        all.members[r] = all.members[at];
+        all.members[at] = r;
+    }
+    all.count = 1 + draw(self, replicas);
+    return all;
+}
+
 Program *make_program(uint64_t seed, const Layout *layout) {
     forget_tensors();
     Program *const program = take_memory(sizeof *program);
     Generator self = {.state = seed * 1000003 + layout->workers * 101 + layout->replicas / layout->workers};
     program->seed = seed;
     program->layout = *layout;
-    begin_model(&self.model, layout);
+    program->group_count = one_in(&self, 2) ? 0 : 1 + (int)draw(&self, MOST_GROUPS);
+    for (int i = 0; i < program->group_count; ++i) program->groups[i] = draw_group(&self, layout->replicas);
+    begin_model(&self.model, program);
     self.whole = one_in(&self, 2);
     self.row_count = draw(&self, 4);
     for (int i = 0; i < 2; ++i) {

@@ -23,8 +23,13 @@ uint32_t first_beside(const Layout *layout, uint32_t replica) {
     return layout->first[worker];
 }
 
-void begin_model(Model *model, const Layout *layout) {
-    *model = (Model){.layout = *layout, .workers = layout->workers, .replicas = layout->replicas};
+void begin_model(Model *model, const Program *program) {
+    const Layout *const layout = &program->layout;
+    *model = (Model){.layout = *layout,
+                     .workers = layout->workers,
+                     .replicas = layout->replicas,
+                     .groups = program->groups,
+                     .group_count = program->group_count};
 }
 
 Tensor reduce_in_step(const Model *model, int op, const Tensor *tensors) {
@@ -210,7 +215,7 @@ static void evaluate_block(Model *model, Block *block) {
 
 void evaluate_program(Program *program) {
     Model model;
-    begin_model(&model, &program->layout);
+    begin_model(&model, program);
     memset(program->block.registers, 0, sizeof program->block.registers);
     program->block.failure = MDIST_OK;
     evaluate_block(&model, &program->block);

@@ -22,13 +22,15 @@ typedef struct Variable {
 typedef struct Model {
     Layout layout;
     uint32_t workers, replicas;
+    const Members *groups; // the program's
+    int group_count;
     Variable variables[MOST_VARIABLES];
 } Model;
 
 /// Used in place of a status: skip the operation.
 enum { SKIP = 1000 };
 
-void begin_model(Model *model, const Layout *layout);
+void begin_model(Model *model, const Program *program);
 /// Computes what `operation` gives at this point of `block`, and changes model and block accordingly. Returns 0 if the
 /// operation is skipped and nothing has changed. For a RUN or MERGE it opens the operation's block. Evaluate the
 /// operations in there, then call close_block().
@@ -43,6 +45,13 @@ void evaluate_program(Program *program);
 
 /// Reduces what all replicas pass to a collective of a step.
 Tensor reduce_in_step(const Model *model, int op, const Tensor *tensors);
+/// Who takes part in a collective of a step, in the order of the collective. Others keep what they have.
+Members members_of(const Model *model, const Operation *operation);
+int is_member(const Members *members, uint32_t replica);
+/// Whether results of this kind have one dimension, whatever the inputs have.
+int is_flat(Kind kind);
+/// Whether a message goes from this replica to itself.
+int sends_to_itself(const Operation *operation, uint32_t replica);
 int reduce_value(const Model *model, int op, const Value *value, const Operation *axes, int everywhere, Value *out);
 int gather_value(const Model *model, const Value *value, int32_t axis, Value *out);
 int fetch_value(const Model *model, const Operation *operation, const Value *value, Value *out);

@@ -307,6 +307,17 @@ int32_t perform_block(Performance *self, const Block *block, Registers *register
     return 0;
 }
 
+static void create_groups(Performance *self) {
+    const Program *const program = self->program;
+    for (int i = 0; i < program->group_count; ++i) {
+        const Members *const members = &program->groups[i];
+        mdist_error_t *error = NULL;
+        const mdist_status_t status =
+            mdist_group_create(self->strategy, members->members, members->count, &self->groups[i], &error);
+        expect_status(self, NULL, "mdist_group_create", MDIST_OK, status, error);
+    }
+}
+
 int perform_program(Performance *self, mdist_strategy_t *strategy, const Program *program) {
     Registers registers = {{NULL}};
     memset(self, 0, sizeof *self);
@@ -317,11 +328,13 @@ int perform_program(Performance *self, mdist_strategy_t *strategy, const Program
     self->first = program->layout.first[worker];
     self->locals = local_count(&program->layout, worker);
     find_places(self);
+    create_groups(self);
     perform_block(self, &program->block, &registers, NULL);
     for (int i = 0; i < REGISTERS; ++i) mdist_value_destroy(registers.values[i]);
     for (uint32_t i = self->locals; i-- > 0;)
         for (int v = 0; v < MOST_VARIABLES; ++v)
             if (i == 0 || self->variables[i][v] != self->variables[0][v]) mdist_variable_destroy(self->variables[i][v]);
+    for (int i = 0; i < MOST_GROUPS; ++i) mdist_group_destroy(self->groups[i]);
     pthread_mutex_destroy(&self->mutex);
     leave_places(self);
     return atomic_load(&self->differs);

@@ -22,6 +22,7 @@ typedef struct Performance {
     char devices[MOST_REPLICAS][16];
     // By local replica, since each has its own handle to a variable that was created in a step.
     mdist_variable_t *variables[MOST_REPLICAS][MOST_VARIABLES];
+    mdist_group_t *groups[MOST_GROUPS];
     atomic_int differs;
     pthread_mutex_t mutex;
     const Operation *where; // the first operation that differed

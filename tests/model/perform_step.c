@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs steps and merges, with mdist_run. Every other run of the program itself uses the test's own threads instead.
-#include "places.h"
+#include "messages.h"
+#include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Step {
     Performance *self;
+    Posts *posts; // the replica's
     const Operation *operation; // the RUN or MERGE
     int entered;                // on a thread of the test's own, which the library does not know to be in a step
     mdist_replica_t *replica;
@@ -71,7 +73,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
 static mdist_status_t call_merge(const Step *step, const Operands *operands, mdist_tensor_t *results,
                                  mdist_error_t **error) {
     const Operation *const operation = operands->operation;
-    Step inner = {step->self, operation, step->entered, step->replica};
+    Step inner = {step->self, step->posts, operation, step->entered, step->replica};
     return mdist_merge_call(step->replica, merge, &inner, operands->tensors, (size_t)operation->from_count, results,
                             (size_t)operation->index, NULL, error);
 }
@@ -145,28 +147,39 @@ static mdist_status_t set_result(mdist_replica_t *replica, const Operands *opera
                                     error);
 }
 
-static mdist_status_t collective(mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
+static mdist_status_t collective(const Performance *self, mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
                                  mdist_error_t **error) {
     const Operation *const operation = operands->operation;
     const mdist_reduce_op_t op = (mdist_reduce_op_t)operation->code;
+    const int in_group = operation->group >= 0;
+    const mdist_call_options_t with_group = {.struct_size = sizeof with_group,
+                                             .group = in_group ? self->groups[operation->group] : NULL};
+    const mdist_call_options_t *const options = in_group ? &with_group : NULL;
     mdist_status_t status = MDIST_OK;
+    if (in_group && !is_member(&self->program->groups[operation->group], operands->id)) {
+        for (int i = 0; i < operation->from_count; ++i) { // it keeps what it has
+            operands->to[i] = operands->from[i];
+            if (operation->results[i].there) seen[i] = output(operands, i);
+        }
+        return MDIST_OK;
+    }
     switch (operation->kind) {
         case ALL_REDUCE:
-            status =
-                mdist_all_reduce(replica, op, operands->from, operands->to, (size_t)operation->from_count, NULL, error);
+            status = mdist_all_reduce(replica, op, operands->from, operands->to, (size_t)operation->from_count, options,
+                                      error);
             break;
         case BROADCAST:
             operands->to[0] = operands->from[0];
-            status = mdist_broadcast(replica, (uint32_t)operation->root, operands->from, 1, NULL, error);
+            status = mdist_broadcast(replica, (uint32_t)operation->root, operands->from, 1, options, error);
             break;
         case ALL_GATHER:
-            status = mdist_all_gather(replica, operands->from, operands->to, 1, NULL, error);
+            status = mdist_all_gather(replica, operands->from, operands->to, 1, options, error);
             break;
         case REDUCE_SCATTER:
-            status = mdist_reduce_scatter(replica, op, operands->from, operands->to, 1, NULL, error);
+            status = mdist_reduce_scatter(replica, op, operands->from, operands->to, 1, options, error);
             break;
         default: // ALL_TO_ALL
-            status = mdist_all_to_all(replica, operands->from, operands->to, 1, NULL, error);
+            status = mdist_all_to_all(replica, operands->from, operands->to, 1, options, error);
     }
     for (int i = 0; i < operation->from_count && status == MDIST_OK; ++i) seen[i] = output(operands, i);
     return status;
@@ -188,6 +201,12 @@ static mdist_status_t call(const Step *step, Operands *operands, mdist_tensor_t 
             return MDIST_OK;
         case COPY:
             return mdist_variable_tensor(variable, operands->local, seen, error);
+        case MESSAGES: {
+            const mdist_status_t status = exchange_messages(step->self, replica, operation, operands->on_gpu,
+                                                            &operands->from[0], &operands->to[0], step->posts, error);
+            if (status == MDIST_OK) *seen = output(operands, 0);
+            return status;
+        }
         case ALL_REDUCE_ROWS:
             return reduce_rows(replica, operands, seen, error);
         case STEP_ASSIGN:
@@ -203,7 +222,7 @@ static mdist_status_t call(const Step *step, Operands *operands, mdist_tensor_t 
         case MISPLACED:
             return misplaced(step->self, operation->code, error);
         default:
-            return collective(replica, operands, seen, error);
+            return collective(step->self, replica, operands, seen, error);
     }
 }
 
@@ -225,10 +244,32 @@ static void perform(const Step *step, Operands *operands) {
     expect_copies(self, operation, operands->local);
 }
 
+/// Whether the step ends in operation `i`. Replicas may be operations apart after groups and messages. So they meet
+/// before that: else a replica that is behind would get the failure in an earlier operation.
+static int ends_there(const Block *block, int i) {
+    int apart = 0;
+    if (block->failure == MDIST_OK) return 0;
+    for (int at = 0; at < block->count; ++at) {
+        const Operation *const operation = block->operations[at];
+        if (operation->dropped || operation->skipped) continue;
+        if (at > i) return 0;
+        apart = apart || operation->kind == MESSAGES || operation->group >= 0;
+    }
+    return apart;
+}
+
+static void meet_before_the_end(const Step *step, Posts *posts) {
+    mdist_error_t *error = NULL;
+    finish_posts(step->self, posts);
+    const mdist_status_t status = mdist_barrier(step->replica, NULL, &error);
+    expect_status(step->self, step->operation, "the barrier", MDIST_OK, status, error);
+}
+
 static int32_t perform_steps(mdist_replica_t *replica, const Step *step) {
     Performance *const self = step->self;
     const Block *const block = step->operation->block;
-    const Step own = {self, step->operation, step->entered, replica};
+    Posts posts = {.count = 0};
+    const Step own = {self, &posts, step->operation, step->entered, replica};
     Operands operands;
     operands.depth = block->depth;
     operands.local = mdist_replica_local_index(replica);
@@ -239,12 +280,14 @@ static int32_t perform_steps(mdist_replica_t *replica, const Step *step) {
         if (operands.operation->dropped || operands.operation->skipped) continue;
         if (atomic_load(&self->differs)) return 98;
         operands.on_gpu = lies_on_gpus(self, block, i);
+        if (ends_there(block, i)) meet_before_the_end(&own, &posts);
         if (operands.operation->kind == RETURN) {
             const int root = operands.operation->root;
             return root == -1 || root == (int)operands.id ? operands.operation->code : 0;
         }
         perform(&own, &operands);
     }
+    finish_posts(self, &posts);
     return 0;
 }
 
@@ -297,7 +340,7 @@ static mdist_status_t run_on_own_threads(const Step *step, mdist_value_t *const 
 
 mdist_status_t perform_run(Performance *self, const Operation *operation, mdist_value_t *const *arguments,
                            mdist_value_t **results, mdist_error_t **error) {
-    Step step = {self, operation, operation->block->depth == 1 && operation->code % 2 == 0, NULL};
+    Step step = {self, NULL, operation, operation->block->depth == 1 && operation->code % 2 == 0, NULL};
     if (step.entered) return run_on_own_threads(&step, arguments, results, error);
     return mdist_run(self->strategy, step_of_run, &step, arguments, (size_t)operation->from_count, results, 2, NULL,
                      error);

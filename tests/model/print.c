@@ -27,6 +27,7 @@ static const char *const kNames[KINDS] = {
     [ALL_GATHER] = "all_gather",
     [REDUCE_SCATTER] = "reduce_scatter",
     [ALL_TO_ALL] = "all_to_all",
+    [MESSAGES] = "messages",
     [ALL_REDUCE_ROWS] = "all_reduce_rows",
     [STEP_ASSIGN] = "replica_assign",
     [STEP_ASSIGN_ROWS] = "replica_assign_rows",
@@ -100,6 +101,14 @@ static void print_parameters(const Operation *operation) {
         fprintf(stderr, " to \"%s\"", operation->destinations[i] == NULL ? "" : operation->destinations[i]);
 }
 
+static void print_who(const Operation *operation, uint32_t replicas) {
+    if (operation->kind >= ALL_REDUCE && operation->kind <= ALL_TO_ALL && operation->group >= 0)
+        fprintf(stderr, " in g%d", operation->group);
+    if (operation->kind != MESSAGES) return;
+    fprintf(stderr, " %d from", operation->code);
+    for (uint32_t r = 0; r < replicas; ++r) fprintf(stderr, " %u", operation->sources[r]);
+}
+
 static void print_block(const Block *block, uint32_t replicas, const Operation *mark, int indent) {
     for (int i = 0; i < block->count; ++i) {
         const Operation *const operation = block->operations[i];
@@ -110,6 +119,7 @@ static void print_block(const Block *block, uint32_t replicas, const Operation *
         fprintf(stderr, "%s%*s%s", operation == mark ? "-> " : "   ", indent, "", kind_name(kind));
         if (variable) fprintf(stderr, " v%d", operation->variable);
         print_parameters(operation);
+        print_who(operation, replicas);
         if (operation->literal.there) print_value(&operation->literal, replicas);
         const mdist_status_t status = operation->statuses[0];
         if (status != MDIST_OK) {
@@ -128,5 +138,11 @@ void print_program(const Program *program, const Operation *mark) {
     for (uint32_t worker = 0; worker < program->layout.workers; ++worker)
         fprintf(stderr, "%s%u", worker == 0 ? " " : "+", local_count(&program->layout, worker));
     fprintf(stderr, " replicas:\n");
+    for (int i = 0; i < program->group_count; ++i) {
+        fprintf(stderr, "   g%d = {", i);
+        for (uint32_t m = 0; m < program->groups[i].count; ++m)
+            fprintf(stderr, m == 0 ? "%u" : ", %u", program->groups[i].members[m]);
+        fprintf(stderr, "}\n");
+    }
     print_block(&program->block, program->layout.replicas, mark, 0);
 }

@@ -16,6 +16,7 @@ enum {
     MOST_LEAVES = 4,
     MOST_VARIABLES = 4,
     MOST_OPERATIONS = 12,
+    MOST_GROUPS = 2,
     MOST_PATH = 16,
     DEEPEST = 4, // a merge within a run within a merge within a run
 };
@@ -32,6 +33,12 @@ Layout layout_of(uint32_t workers, const uint32_t *counts);
 uint32_t local_count(const Layout *layout, uint32_t worker);
 /// Returns the first replica of the worker that has this one.
 uint32_t first_beside(const Layout *layout, uint32_t replica);
+
+/// Replicas with collectives of their own. Position i is members[i].
+typedef struct Members {
+    uint32_t count;
+    uint32_t members[MOST_REPLICAS];
+} Members;
 
 /// The tensors that all replicas of the job have at one path of a value.
 typedef struct Leaf {
@@ -74,6 +81,7 @@ typedef enum Kind {
     ALL_GATHER,
     REDUCE_SCATTER,
     ALL_TO_ALL,
+    MESSAGES, // each replica receives from one of its choice, by a message; `code`: how
     ALL_REDUCE_ROWS,
     STEP_ASSIGN,
     STEP_ASSIGN_ROWS,
@@ -112,6 +120,8 @@ struct Operation {
     int variable;
     int code; // a reduce or assign operation; other kinds say what it means
     int root; // a replica; -1: all
+    int group; // of a collective, or -1: all replicas
+    uint32_t sources[MOST_REPLICAS]; // of MESSAGES, by receiver
     int index;
     int32_t axes[2];
     int axis_count;
@@ -133,6 +143,8 @@ struct Operation {
 typedef struct Program {
     uint64_t seed;
     Layout layout;
+    Members groups[MOST_GROUPS];
+    int group_count;
     Block block;
 } Program;
 

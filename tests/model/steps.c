@@ -36,98 +36,155 @@ static Leaf *give(Operation *operation, int i) {
     return &value->leaves[0];
 }
 
-static int same_lengths(const Model *model, const Tensor *tensors) {
-    for (uint32_t r = 1; r < model->replicas; ++r)
-        if (tensors[r].elements != tensors[0].elements) return 0;
-    return 1;
+// ---- Collectives, of all replicas or of a group.
+
+Members members_of(const Model *model, const Operation *operation) {
+    Members all = {.count = model->replicas};
+    if (operation->group >= 0) return model->groups[operation->group];
+    for (uint32_t r = 0; r < model->replicas; ++r) all.members[r] = r;
+    return all;
 }
 
-/// Makes the tensors one-dimensional: collectives know lengths, not shapes.
-static void flatten(const Model *model, const Tensor *tensors, Tensor *flat) {
-    for (uint32_t r = 0; r < model->replicas; ++r) flat[r] = flattened(&tensors[r]);
+int is_member(const Members *members, uint32_t replica) {
+    for (uint32_t i = 0; i < members->count; ++i)
+        if (members->members[i] == replica) return 1;
+    return 0;
+}
+
+int is_flat(Kind kind) {
+    return kind == ALL_GATHER || kind == REDUCE_SCATTER || kind == ALL_TO_ALL;
+}
+
+/// Sets the same status for every member.
+static int members_get(const Model *model, Operation *operation, const Members *members, int status) {
+    all_get(model, operation, MDIST_OK);
+    for (uint32_t i = 0; i < members->count; ++i) operation->statuses[members->members[i]] = (mdist_status_t)status;
+    return status;
+}
+
+/// Collects the members' tensors in one dimension, in the members' order: collectives know lengths, not shapes. Returns
+/// whether the lengths are the same.
+static int collect(const Operation *operation, int i, const Members *members, Tensor *flat) {
+    const Tensor *const inputs = operation->inputs[i].leaves[0].tensors;
+    int same = 1;
+    for (uint32_t m = 0; m < members->count; ++m) {
+        flat[m] = flattened(&inputs[members->members[m]]);
+        same = same && flat[m].elements == flat[0].elements;
+    }
+    return same;
+}
+
+/// Makes result `i`, in which each replica has what it had.
+static Leaf *give_inputs(const Model *model, Operation *operation, int i) {
+    const Tensor *const inputs = operation->inputs[i].leaves[0].tensors;
+    Leaf *const out = give(operation, i);
+    for (uint32_t r = 0; r < model->replicas; ++r)
+        out->tensors[r] = is_flat(operation->kind) ? flattened(&inputs[r]) : inputs[r];
+    return out;
+}
+
+/// Groups do not use NCCL.
+static Tensor reduce_members(const Model *model, const Operation *operation, const Members *members,
+                             const Tensor *flat) {
+    return operation->group < 0 ? reduce_in_step(model, operation->code, flat)
+                                : reduce_tensors(operation->code, flat, members->count);
 }
 
 static int all_reduce(const Model *model, Operation *operation) {
+    const Members members = members_of(model, operation);
     for (int i = 0; i < operation->from_count; ++i)
         if (check_reduce_op(operation->code, operation->inputs[i].leaves[0].tensors[0].dtype) != MDIST_OK)
-            return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
+            return members_get(model, operation, &members, MDIST_ERR_INVALID_ARGUMENT);
     for (int i = 0; i < operation->from_count; ++i) {
-        const Tensor *const inputs = operation->inputs[i].leaves[0].tensors;
-        if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
         Tensor flat[MOST_REPLICAS];
-        flatten(model, inputs, flat);
-        const Tensor total = reduce_in_step(model, operation->code, flat);
-        Leaf *const out = give(operation, i);
-        for (uint32_t r = 0; r < model->replicas; ++r) {
-            out->tensors[r] = inputs[r];
-            out->tensors[r].numbers = total.numbers;
-        }
+        if (!collect(operation, i, &members, flat))
+            return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
+        const Tensor total = reduce_members(model, operation, &members, flat);
+        Leaf *const out = give_inputs(model, operation, i);
+        for (uint32_t m = 0; m < members.count; ++m) out->tensors[members.members[m]].numbers = total.numbers;
     }
     return MDIST_OK;
 }
 
 static int broadcast(const Model *model, Operation *operation) {
-    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
-    if ((uint32_t)operation->root >= model->replicas) return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
-    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
-    Leaf *const out = give(operation, 0);
-    for (uint32_t r = 0; r < model->replicas; ++r) {
-        out->tensors[r] = inputs[r];
-        out->tensors[r].numbers = inputs[operation->root].numbers;
-    }
+    const Members members = members_of(model, operation);
+    Tensor flat[MOST_REPLICAS];
+    if (!is_member(&members, (uint32_t)operation->root))
+        return members_get(model, operation, &members, MDIST_ERR_INVALID_ARGUMENT);
+    if (!collect(operation, 0, &members, flat)) return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
+    Leaf *const out = give_inputs(model, operation, 0);
+    const Number *const numbers = operation->inputs[0].leaves[0].tensors[operation->root].numbers;
+    for (uint32_t m = 0; m < members.count; ++m) out->tensors[members.members[m]].numbers = (Number *)numbers;
     return MDIST_OK;
 }
 
-/// Joins everything, flat, in replica order.
+/// Joins everything, flat, in the members' order.
 static int all_gather(const Model *model, Operation *operation) {
+    const Members members = members_of(model, operation);
     Tensor flat[MOST_REPLICAS];
-    flatten(model, operation->inputs[0].leaves[0].tensors, flat);
+    collect(operation, 0, &members, flat);
     uint64_t elements = 0;
-    for (uint32_t r = 0; r < model->replicas; ++r) elements += flat[r].elements;
+    for (uint32_t m = 0; m < members.count; ++m) elements += flat[m].elements;
     if (elements > MOST_ELEMENTS) return SKIP;
-    const Tensor all = join_tensors(flat, model->replicas, 0);
-    Leaf *const out = give(operation, 0);
-    for (uint32_t r = 0; r < model->replicas; ++r) out->tensors[r] = all;
+    const Tensor all = join_tensors(flat, members.count, 0);
+    Leaf *const out = give_inputs(model, operation, 0);
+    for (uint32_t m = 0; m < members.count; ++m) out->tensors[members.members[m]] = all;
     return MDIST_OK;
 }
 
-/// Gives equal parts to all replicas, and what is left over to the last.
+/// Gives equal parts to all members, and what is left over to the last.
 static int reduce_scatter(const Model *model, Operation *operation) {
-    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
-    const uint64_t elements = inputs[0].elements, part = elements / model->replicas;
-    if (check_reduce_op(operation->code, inputs[0].dtype) != MDIST_OK)
-        return all_get(model, operation, MDIST_ERR_INVALID_ARGUMENT);
-    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
-    Tensor flat[MOST_REPLICAS];
-    flatten(model, inputs, flat);
-    const Tensor total = reduce_in_step(model, operation->code, flat);
-    Leaf *const out = give(operation, 0);
-    for (uint32_t r = 0; r < model->replicas; ++r)
-        out->tensors[r] = part_of(&total, r * part, r + 1 < model->replicas ? part : elements - r * part);
+    const Members members = members_of(model, operation);
+    Tensor flat[MOST_REPLICAS] = {{0}};
+    const int same = collect(operation, 0, &members, flat);
+    const uint64_t elements = flat[0].elements, part = elements / members.count;
+    if (check_reduce_op(operation->code, flat[0].dtype) != MDIST_OK)
+        return members_get(model, operation, &members, MDIST_ERR_INVALID_ARGUMENT);
+    if (!same) return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
+    const Tensor total = reduce_members(model, operation, &members, flat);
+    Leaf *const out = give_inputs(model, operation, 0);
+    for (uint32_t m = 0; m < members.count; ++m)
+        out->tensors[members.members[m]] =
+            part_of(&total, m * part, m + 1 < members.count ? part : elements - m * part);
     return MDIST_OK;
 }
 
 static int all_to_all(const Model *model, Operation *operation) {
-    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
+    const Members members = members_of(model, operation);
+    Tensor flat[MOST_REPLICAS];
+    const int same = collect(operation, 0, &members, flat);
     int statuses[MOST_REPLICAS] = {0}, wrong = 0;
-    for (uint32_t r = 0; r < model->replicas; ++r) {
-        if (inputs[r].elements % model->replicas != 0) statuses[r] = MDIST_ERR_INVALID_ARGUMENT;
-        wrong += statuses[r] != MDIST_OK;
-    }
-    if (wrong != 0) return each_or_aborted(model, operation, statuses);
-    if (!same_lengths(model, inputs)) return all_get(model, operation, MDIST_ERR_MISMATCH);
-    const uint64_t part = inputs[0].elements / model->replicas;
-    Leaf *const out = give(operation, 0);
-    for (uint32_t r = 0; r < model->replicas; ++r) {
+    for (uint32_t m = 0; m < members.count; ++m) wrong += flat[m].elements % members.count != 0;
+    for (uint32_t m = 0; m < members.count && wrong != 0; ++m)
+        statuses[members.members[m]] =
+            flat[m].elements % members.count != 0 ? MDIST_ERR_INVALID_ARGUMENT : MDIST_ERR_ABORTED;
+    if (wrong != 0) return each_gets(model, operation, statuses);
+    if (!same) return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
+    const uint64_t part = flat[0].elements / members.count;
+    Leaf *const out = give_inputs(model, operation, 0);
+    for (uint32_t m = 0; m < members.count; ++m) {
         Tensor parts[MOST_REPLICAS];
-        for (uint32_t from = 0; from < model->replicas; ++from) {
-            const Tensor flat = flattened(&inputs[from]);
-            parts[from] = part_of(&flat, r * part, part);
-        }
-        out->tensors[r] = join_tensors(parts, model->replicas, 0);
+        for (uint32_t from = 0; from < members.count; ++from) parts[from] = part_of(&flat[from], m * part, part);
+        out->tensors[members.members[m]] = join_tensors(parts, members.count, 0);
     }
     return MDIST_OK;
 }
+
+// ---- Messages.
+
+int sends_to_itself(const Operation *operation, uint32_t replica) {
+    return operation->sources[replica] == replica && operation->code % 2 != 0;
+}
+
+/// Gives each replica what its source has.
+static int messages(const Model *model, Operation *operation) {
+    const Tensor *const inputs = operation->inputs[0].leaves[0].tensors;
+    Leaf *const out = give(operation, 0);
+    for (uint32_t r = 0; r < model->replicas; ++r) out->tensors[r] = inputs[operation->sources[r]];
+    return MDIST_OK;
+}
+
+// ---- The other operations.
 
 /// Gives indices as result 0 and rows as result 1, the same for all replicas.
 static int all_reduce_rows(const Model *model, Operation *operation) {
@@ -287,6 +344,8 @@ int evaluate_in_step(Model *model, Block *block, Operation *operation) {
             return reduce_scatter(model, operation);
         case ALL_TO_ALL:
             return all_to_all(model, operation);
+        case MESSAGES:
+            return messages(model, operation);
         case ALL_REDUCE_ROWS:
             return all_reduce_rows(model, operation);
         case STEP_ASSIGN:

@@ -25,6 +25,9 @@ struct Frame {
 
 /// In a long message the counters move at least this often, so that both ends work at the same time.
 constexpr uint64_t kStride = 32768;
+/// Short messages one after another move a counter once: each move takes the counter's line, and the last line of the
+/// ring, away from a mate that looks at them.
+constexpr uint64_t kTogether = 4096;
 constexpr uint64_t kSliceNs = 5'000'000; // how long to wait before checking who has ended
 
 struct Posted {
@@ -43,6 +46,7 @@ struct Ends {
     uint64_t written = 0;   // by this worker
     uint64_t read = 0;      // by this worker
     uint64_t seen_read = 0; // by the mate, when last checked
+    uint64_t seen_written = 0; // the same
     bool gone = false;
     uint64_t backed = 0; // bytes of the ring to the mate that have memory, from its start
     bool busy() const { return !sends.empty() || !receives.empty(); }
@@ -50,9 +54,10 @@ struct Ends {
 
 class ShmLink final : public Link, public Pollable {
   public:
-    ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell)
+    ShmLink(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, uint32_t channel)
         : mates_(std::move(mates)),
           bell_(std::move(bell)),
+          channel_(channel),
           ring_bytes_(mates_->layout().sizes().ring_bytes),
           ends_(mates_->workers()) {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
@@ -109,12 +114,14 @@ class ShmLink final : public Link, public Pollable {
         return ends_[peer];
     }
     const ShmLane &lane_of(uint32_t peer) const {
-        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank())));
+        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank(), channel_)));
     }
     ShmLane &own_lane(uint32_t peer) const {
-        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer)));
+        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer, channel_)));
     }
 
+    uint64_t space_for(uint32_t peer, Ends &ends, uint64_t wanted);
+    uint64_t bytes_there(uint32_t peer, Ends &ends, uint64_t wanted);
     void push(uint32_t peer, Ends &ends);
     void pull(uint32_t peer, Ends &ends);
     void back(uint32_t peer, Ends &ends, uint64_t bytes);
@@ -127,6 +134,7 @@ class ShmLink final : public Link, public Pollable {
 
     std::shared_ptr<ShmMates> mates_;
     std::shared_ptr<ShmBell> bell_;
+    const uint32_t channel_;
     const uint64_t ring_bytes_;
     std::vector<uint32_t> ranks_; // workers that share memory
     std::atomic<bool> interrupted_{false};
@@ -140,14 +148,14 @@ class ShmLink final : public Link, public Pollable {
 void ShmLink::back(uint32_t peer, Ends &ends, uint64_t bytes) {
     constexpr uint64_t kStep = 16384;
     const uint64_t wanted = std::min(round_up(bytes, kStep), ring_bytes_);
-    mates_->segment()->require(mates_->layout().ring(peer) + ends.backed, wanted - ends.backed,
+    mates_->segment()->require(mates_->layout().ring(peer, channel_) + ends.backed, wanted - ends.backed,
                                "messages to a worker of this host");
     ends.backed = wanted;
 }
 
 /// Copies into the ring, wrapping around its end. The caller has checked that there is room.
 void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
-    char *const ring = mates_->own(mates_->layout().ring(peer));
+    char *const ring = mates_->own(mates_->layout().ring(peer, channel_));
     const uint64_t at = ends.written % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     if (at + first > ends.backed) back(peer, ends, at + first);
@@ -157,7 +165,7 @@ void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
 }
 
 void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
-    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank()));
+    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank(), channel_));
     const uint64_t at = ends.read % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     std::memcpy(data, ring + at, first);
@@ -165,40 +173,72 @@ void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
     ends.read += bytes;
 }
 
+/// Returns the room in the ring to the mate. Looks at the mate's counter only if less than `wanted` is known.
+uint64_t ShmLink::space_for(uint32_t peer, Ends &ends, uint64_t wanted) {
+    const uint64_t known = ring_bytes_ - (ends.written - ends.seen_read);
+    if (known >= wanted) return known;
+    ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
+    if (ends.written - ends.seen_read > ring_bytes_)
+        throw bad_message(rank(peer), "a read count that exceeds what was written to it");
+    return ring_bytes_ - (ends.written - ends.seen_read);
+}
+
+/// Returns how many bytes the mate has written and this worker has not read; the same otherwise.
+uint64_t ShmLink::bytes_there(uint32_t peer, Ends &ends, uint64_t wanted) {
+    const uint64_t known = ends.seen_written - ends.read;
+    if (known >= wanted && known != 0) return known;
+    ends.seen_written = lane_of(peer).written.load(std::memory_order_seq_cst);
+    const uint64_t there = ends.seen_written - ends.read;
+    if (there > ring_bytes_) throw bad_message(rank(peer), "a write count that exceeds the room in its buffer");
+    return there;
+}
+
 void ShmLink::push(uint32_t peer, Ends &ends) {
+    uint64_t told = ends.written;
+    const auto tell = [&] {
+        if (told == ends.written) return;
+        own_lane(peer).written.store(told = ends.written, std::memory_order_seq_cst);
+        bell_->ring();
+    };
     while (!ends.sends.empty()) {
         Posted &front = ends.sends.front();
-        ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
-        if (ends.written - ends.seen_read > ring_bytes_)
-            throw bad_message(rank(peer), "a read count that exceeds what was written to it");
-        uint64_t space = ring_bytes_ - (ends.written - ends.seen_read);
+        uint64_t wanted = std::min(front.bytes - front.moved, kStride);
+        if (!front.framed) wanted += sizeof(Frame);
+        uint64_t space = space_for(peer, ends, wanted);
         if (!front.framed) {
-            if (space < sizeof(Frame)) return;
+            if (space < sizeof(Frame)) return tell();
             const Frame frame{front.tag, front.bytes};
             put(peer, ends, &frame, sizeof frame);
             space -= sizeof frame;
             front.framed = true;
         } else if (space == 0) {
-            return;
+            return tell();
         }
         const uint64_t bytes = std::min({space, front.bytes - front.moved, kStride});
         if (bytes != 0) put(peer, ends, front.data + front.moved, bytes);
         front.moved += bytes;
-        own_lane(peer).written.store(ends.written, std::memory_order_seq_cst);
-        bell_->ring();
+        if (ends.written - told >= kTogether) tell();
         if (front.moved < front.bytes) continue;
         --front.pending->count;
         ends.sends.pop_front();
     }
+    tell();
 }
 
 void ShmLink::pull(uint32_t peer, Ends &ends) {
+    uint64_t told = ends.read;
+    const auto tell = [&] {
+        if (told == ends.read) return;
+        own_lane(peer).read.store(told = ends.read, std::memory_order_seq_cst);
+        bell_->ring();
+    };
     while (!ends.receives.empty()) {
         Posted &front = ends.receives.front();
-        uint64_t there = lane_of(peer).written.load(std::memory_order_seq_cst) - ends.read;
-        if (there > ring_bytes_) throw bad_message(rank(peer), "a write count that exceeds the room in its buffer");
+        uint64_t wanted = std::min(front.bytes - front.moved, kStride);
+        if (!front.framed) wanted += sizeof(Frame);
+        uint64_t there = bytes_there(peer, ends, wanted);
         if (!front.framed) {
-            if (there < sizeof(Frame)) return;
+            if (there < sizeof(Frame)) return tell();
             Frame frame;
             get(peer, ends, &frame, sizeof frame);
             there -= sizeof frame;
@@ -206,17 +246,17 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
                 throw other_message(rank(peer), frame.bytes, frame.tag, front.bytes, front.tag);
             front.framed = true;
         } else if (there == 0) {
-            return;
+            return tell();
         }
         const uint64_t bytes = std::min({there, front.bytes - front.moved, kStride});
         if (bytes != 0) get(peer, ends, front.data + front.moved, bytes);
         front.moved += bytes;
-        own_lane(peer).read.store(ends.read, std::memory_order_seq_cst);
-        bell_->ring();
+        if (ends.read - told >= kTogether) tell();
         if (front.moved < front.bytes) continue;
         --front.pending->count;
         ends.receives.pop_front();
     }
+    tell();
 }
 
 void ShmLink::progress() {
@@ -271,7 +311,9 @@ void ShmLink::look_for_ended() {
 void ShmLink::wait(uint64_t timeout_ns) {
     list_busy();
     const auto look = [this] { return ready(); };
-    if (!bell_->look(look)) bell_->sleep(busy_, look, std::min(timeout_ns, kSliceNs));
+    const bool soon = look_often(look) || bell_->look(look);
+    if (soon && !interrupted_.load(std::memory_order_seq_cst)) return;
+    if (!soon) bell_->sleep(busy_, look, std::min(timeout_ns, kSliceNs));
     look_for_ended();
 }
 
@@ -290,8 +332,8 @@ void ShmLink::end_wait(const pollfd *) {
 
 } // namespace
 
-std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell) {
-    return std::make_unique<ShmLink>(std::move(mates), std::move(bell));
+std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, uint32_t channel) {
+    return std::make_unique<ShmLink>(std::move(mates), std::move(bell), channel);
 }
 
 } // namespace mdist

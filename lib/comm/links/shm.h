@@ -14,7 +14,8 @@
 namespace mdist {
 
 /// `mates` must be settled, and at least one must share memory. Pass the same bell that this worker uses for everything
-/// else with these mates.
-std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell);
+/// else with these mates. `channel` is below ShmLayout::kChannels; each is used by one link.
+std::unique_ptr<Link> make_shm_link(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell,
+                                    uint32_t channel = 0);
 
 } // namespace mdist

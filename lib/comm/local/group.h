@@ -178,6 +178,16 @@ class Group {
         if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
     }
     bool ready() const { return state_.load(std::memory_order_acquire) == kReady; }
+    /// Throws the cause as a party that waits gets it, unless the group is READY.
+    void require_ready_while_waiting() const {
+        if (state_.load(std::memory_order_seq_cst) != kReady) throw_cause(true);
+    }
+    /// Sets a function to call whenever release() or fail() has ended the group. Any thread may be in it; it must not
+    /// wait or throw. Set it before anybody meets.
+    void set_when_ended(std::function<void()> call) { when_ended_ = std::move(call); }
+    /// The function in which a party waits for other parties, here or in an inner group; nullptr if it does not. For
+    /// texts only.
+    const char *waits_in(uint32_t party) noexcept;
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more; empty while the group is READY.
     std::optional<Failure> cause() const;
@@ -267,6 +277,7 @@ class Group {
 
     const uint32_t parties_;
     std::function<void(const Failure &)> end_job_; // empty: this worker is the whole job
+    std::function<void()> when_ended_;             // may be empty
     uint32_t first_id_ = 0;                        // of party 0, for messages
     bool has_workers_ = false;                     // workers meet, too
     std::function<void()> wake_leader_;            // of an inner group

@@ -114,6 +114,7 @@ bool Group::end(State state, const Failure &cause, bool alike) noexcept {
     advance(round_);
     if (wake_leader_) wake_leader_();
     each_inner([&](Group &inner) { inner.end(state, cause, alike); });
+    if (when_ended_) when_ended_();
     return true;
 }
 
@@ -222,6 +223,20 @@ WaitText Group::waiting(uint32_t party, const Call &call) const {
     }
     return {text("replica ", id(party)), text(call_text(call), ", operation ", own, " of its step", in_name(), ","),
             std::move(whom)};
+}
+
+const char *Group::waits_in(uint32_t party) noexcept {
+    for (uint32_t other = 0; other < parties_; ++other)
+        if (entered(other) < entered(party))
+            return slots_[party].last_kind.load(std::memory_order_relaxed)->name();
+    const char *name = nullptr;
+    each_inner([&](Group &inner) {
+        const auto &parties = inner.outer_parties_;
+        const auto found = std::find(parties.begin(), parties.end(), party);
+        if (found != parties.end() && name == nullptr)
+            name = inner.waits_in(static_cast<uint32_t>(found - parties.begin()));
+    });
+    return name;
 }
 
 Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const {

@@ -82,14 +82,14 @@ void ShmBell::interrupt() noexcept {
 
 void ShmBell::listen() noexcept {
     ShmControl &own = mates_->own();
-    own.polling.store(1, std::memory_order_seq_cst);
+    own.polling.fetch_add(1, std::memory_order_seq_cst);
     own.asleep.fetch_add(1, std::memory_order_seq_cst);
 }
 
 void ShmBell::heard() noexcept {
     ShmControl &own = mates_->own();
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
-    own.polling.store(0, std::memory_order_seq_cst);
+    own.polling.fetch_sub(1, std::memory_order_seq_cst);
     mates_->doorbell().silence();
 }
 

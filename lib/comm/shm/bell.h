@@ -46,7 +46,8 @@ class ShmBell {
     /// Sleeps until one of these mates rings, somebody calls interrupt(), or the time is over. Does not sleep if
     /// ready().
     void sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
-    /// For poll(). One thread at a time. After listen(), look at what you wait for before you sleep.
+    /// For poll(). After listen(), look at what you wait for before you sleep. If several threads poll, one may take
+    /// the ring of another, so sleep only for a few milliseconds.
     int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
     void listen() noexcept;
     void heard() noexcept;

@@ -71,7 +71,7 @@ struct ShmControl {
     int32_t doorbell; // OwnDoorbell::number()
 
     alignas(64) std::atomic<uint32_t> asleep; // threads that may be asleep until a mate rings
-    std::atomic<uint32_t> polling;            // whether one of them can be woken only by the doorbell
+    std::atomic<uint32_t> polling;            // how many of them can be woken only by the doorbell
     alignas(64) std::atomic<uint32_t> rings;  // the word that sleepers sleep on
     std::atomic<uint32_t> closed;             // set when the owner takes part in nothing any more
     ShmProgress progress;
@@ -82,19 +82,22 @@ class ShmLayout {
   public:
     static constexpr std::size_t kSlots = 2;
     static constexpr std::size_t kStages = 2;
+    /// Between two workers there is a ring in each direction for each of these: collectives, and messages.
+    static constexpr std::size_t kChannels = 2;
 
     explicit ShmLayout(const ShmSizes &sizes) : sizes_(sizes) {
         lanes_ = padded(sizeof(ShmControl));
-        rings_ = padded(lanes_ + sizes.workers * sizeof(ShmLane));
-        slots_ = padded(rings_ + sizes.workers * sizes.ring_bytes);
+        rings_ = padded(lanes_ + kChannels * sizes.workers * sizeof(ShmLane));
+        slots_ = padded(rings_ + kChannels * sizes.workers * sizes.ring_bytes);
         slot_stride_ = padded(sizeof(ShmSlot) + sizes.small_bytes);
         stages_ = slots_ + kSlots * slot_stride_;
         arena_ = padded(stages_ + 2 * kStages * sizes.stage_bytes);
     }
 
     const ShmSizes &sizes() const { return sizes_; }
-    std::size_t lane(uint32_t rank) const { return lanes_ + rank * sizeof(ShmLane); }
-    std::size_t ring(uint32_t rank) const { return rings_ + rank * sizes_.ring_bytes; }
+    std::size_t rings() const { return rings_; }
+    std::size_t lane(uint32_t rank, uint32_t channel) const { return lanes_ + at(rank, channel) * sizeof(ShmLane); }
+    std::size_t ring(uint32_t rank, uint32_t channel) const { return rings_ + at(rank, channel) * sizes_.ring_bytes; }
     std::size_t slot(uint64_t round) const { return slots_ + round % kSlots * slot_stride_; }
     std::size_t partials(uint64_t chunk) const { return stages_ + chunk % kStages * sizes_.stage_bytes; }
     std::size_t results(uint64_t chunk) const { return partials(chunk) + kStages * sizes_.stage_bytes; }
@@ -103,6 +106,7 @@ class ShmLayout {
 
   private:
     static constexpr std::size_t kPage = 4096;
+    std::size_t at(uint32_t rank, uint32_t channel) const { return channel * sizes_.workers + rank; }
     static std::size_t padded(std::size_t bytes) { return round_up(bytes, kPage); }
 
     ShmSizes sizes_;

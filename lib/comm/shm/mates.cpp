@@ -91,7 +91,7 @@ void ShmMates::make_own(ShmSizes sizes) {
             auto segment = std::make_shared<OwnSegment>(layout_->total());
             // Back what mates look at before the owner has written it. Rings and stages are backed when they are first
             // used.
-            segment->require(0, layout_->ring(0), "the workers of this host");
+            segment->require(0, layout_->rings(), "the workers of this host");
             segment->require(layout_->slot(0), layout_->partials(0) - layout_->slot(0), "small collectives");
             own_ = std::move(segment);
             return;

@@ -44,6 +44,16 @@ void WorkerGroup::wake() noexcept {
     links_.link->interrupt();
 }
 
+void WorkerGroup::await_cause_of(uint32_t worker) const {
+    constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
+    for (uint64_t waited = 0; waited < kGraceNs; waited += kSliceNs) {
+        const uint32_t seen = failures_.now();
+        membership_->need(worker);
+        if (membership_->failed()) return;
+        failures_.wait(seen, Patience(), kSliceNs);
+    }
+}
+
 void WorkerGroup::fail(const Failure &cause) noexcept {
     membership_->fail(cause);
     links_.link->interrupt();
@@ -60,6 +70,7 @@ void WorkerGroup::when_failed(std::function<void(const Failure &)> call) {
 void WorkerGroup::leave() noexcept {
     if (!layout_) membership_->leave();
     links_.link->close();
+    if (links_.mail) links_.mail->close();
 }
 
 } // namespace mdist

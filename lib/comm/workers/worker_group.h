@@ -35,6 +35,7 @@ struct WorkerLinks {
     /// Memory that other workers can read without a copy; nullptr if there is none.
     std::shared_ptr<MemorySource> memory;
     std::string chosen; // for messages: the links in use, with which workers, and why
+    std::unique_ptr<Link> mail; // for the messages of replicas (mail/)
 };
 
 /// One blob of bytes per worker, by worker.
@@ -85,6 +86,8 @@ class WorkerGroup {
         if (!layout_) membership_->announce();
     }
     Link &link() const { return *links_.link; }
+    /// A link of its own. Used by Mail, also beside operations.
+    Link &mail_link() const { return *links_.mail; }
     /// nullptr unless all_share().
     ShmGroup *shared() const { return links_.shared.get(); }
     Scratch &scratch() { return scratch_; }
@@ -94,6 +97,8 @@ class WorkerGroup {
     /// Waits until the membership knows why the job failed, for a few seconds at most. A closed link says that a peer
     /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
     void await_cause() const;
+    /// The same, where that worker was needed outside of an operation. If it has left in order, the job fails for that.
+    void await_cause_of(uint32_t worker) const;
 
     /// Wakes threads that wait here, so that they look whether the job has failed.
     void wake() noexcept;

@@ -45,6 +45,7 @@ class Workers {
     const std::shared_ptr<MemorySource> &memory() const { return group_.memory(); }
     const std::string &links() const { return group_.links(); }
     std::string name(uint32_t worker) const { return group_.name(worker); }
+    WorkerGroup &group() { return group_; }
     void fail(const Failure &cause) noexcept { group_.fail(cause); }
     void wake() noexcept { group_.wake(); }
     void when_failed(std::function<void(const Failure &)> call) { group_.when_failed(std::move(call)); }

@@ -4,6 +4,7 @@
 
 #include "cluster/config.h"
 #include "comm/device/nccl_start.h"
+#include "comm/mail/mail.h"
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
@@ -55,7 +56,8 @@ Job::Job(const Config &config)
                      config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout")},
       spans_(Spans::even(1, local_replica_count())),
       group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
-             config.duration_ns("communication.timeout")) {
+             config.duration_ns("communication.timeout")),
+      mail_(std::make_unique<Mail>(group_, Patience::for_threads(local_replica_count(), usable_cpus()))) {
     const uint32_t threads = concurrent_ ? local_replica_count() : 1;
     team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
     join(config);
@@ -76,6 +78,7 @@ void Job::join(const Config &config) {
     worker_ = workers_->self();
     spans_ = workers_->spans();
     executors_.set_workers(*workers_, first_replica_id());
+    mail_->set_workers(*workers_);
     memory_ = workers_->memory();
     workers_->when_failed([this](const Failure &cause) {
         const bool well = in_graph_ && client_has_left(cause);

@@ -2,6 +2,7 @@
 #include "strategy/job/job.h"
 
 #include "comm/device/gpu_group.h"
+#include "comm/mail/mail.h"
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/context.h"
@@ -15,7 +16,9 @@ bool client_has_left(const Failure &failure) {
     return failure.status() == MDIST_ERR_PEER_LOST && failure.reason() == "left" && failure.worker() == 0;
 }
 
-Job::~Job() = default;
+Job::~Job() {
+    mail_->leave(); // its thread uses the workers
+}
 
 bool Job::commands() const {
     return in_graph_ && !Context::in_part_of(*this);
@@ -178,6 +181,7 @@ void Job::stop_if_free() noexcept {
         if (busy_ || open_runs_ != 0 || !team_) return;
         team = std::move(team_);
     }
+    mail_->leave();
     if (workers_) workers_->leave();
     {
         const std::lock_guard groups_lock(groups_mutex_);

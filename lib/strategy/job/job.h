@@ -26,6 +26,7 @@ namespace mdist {
 
 class Config;
 class GpuGroup;
+class Mail;
 class ReplicaGroup;
 class Workers;
 
@@ -111,6 +112,8 @@ class Job : public std::enable_shared_from_this<Job> {
     GpuGroup *gpus() const { return gpus_.get(); }
     /// The operations that the replicas have started.
     OperationQueue &operations() { return operations_; }
+    /// The messages between replicas.
+    Mail &mail() { return *mail_; }
     /// How reductions of many buffers are split into packs, unless a call says otherwise.
     const Packing &packing() const { return packing_; }
     const LinkSettings &link_settings() const { return link_settings_; }
@@ -184,6 +187,7 @@ class Job : public std::enable_shared_from_this<Job> {
     Group group_;
     Executors executors_{group_};
     OperationQueue operations_{executors_};
+    const std::unique_ptr<Mail> mail_;
     EventCount changes_;
     std::shared_ptr<MemorySource> memory_;
     std::vector<std::string> device_names_; // of an in-graph job, by replica id

@@ -55,14 +55,22 @@ class Links {
         }
         if (shares) share_memory();
         connect();
+        std::unique_ptr<Link> mail = is_job() ? make_mail_link() : nullptr;
         std::string chosen;
         for (const auto &[way, workers] : ways_)
             chosen += text(chosen.empty() ? "" : "; ", way.first, " with ", workers_text(workers), way.second);
-        return {make_routed_link(std::move(links_), std::move(routes_), spin_ns()), std::move(shared_), per_host_,
-                std::move(memory_), std::move(chosen)};
+        return {make_routed_link(std::move(links_), std::move(routes_), spin_ns()),
+                std::move(shared_),
+                per_host_,
+                std::move(memory_),
+                std::move(chosen),
+                std::move(mail)};
     }
 
   private:
+    /// What the rings of shared memory are for (ShmLayout::kChannels).
+    enum : uint32_t { kCollectives, kMessages };
+
     static std::vector<uint32_t> all_ranks(const Membership &membership) {
         std::vector<uint32_t> ranks(membership.size());
         std::iota(ranks.begin(), ranks.end(), 0);
@@ -83,14 +91,14 @@ class Links {
             if (worker != self_ && mates->shares(worker)) shared.push_back(worker);
         if (shared.empty()) return;
         threads_ *= 1 + static_cast<uint32_t>(shared.size());
-        const auto bell = std::make_shared<ShmBell>(mates);
-        links_.push_back(make_shm_link(mates, bell));
+        bell_ = std::make_shared<ShmBell>(mates);
+        links_.push_back(make_shm_link(mates, bell_, kCollectives));
         for (const uint32_t worker : shared) {
             routes_[worker] = {links_.back().get(), links_.back().get(), 0};
             ways_[{"shared memory", " (one host)"}].push_back(ranks_[worker]);
         }
         if (!mates->all_share()) return;
-        shared_ = std::make_unique<ShmGroup>(mates, bell, spans_);
+        shared_ = std::make_unique<ShmGroup>(mates, bell_, spans_);
         if (is_job()) memory_ = ShmArena::of(*mates);
     }
 
@@ -126,6 +134,27 @@ class Links {
                                            : text(" (communication.implementation: ", wanted_, ')');
             ways_[{large == small ? "tcp" : "tcp, and gloo for large messages,", why}].push_back(ranks_[worker]);
         }
+    }
+
+    /// The same links again, for messages: they come at any time, and must not mix with collectives.
+    std::unique_ptr<Link> make_mail_link() {
+        std::vector<std::unique_ptr<Link>> links;
+        std::vector<Route> routes(count());
+        const auto add = [&](std::unique_ptr<Link> link, const std::vector<uint32_t> &workers) {
+            links.push_back(std::move(link));
+            for (const uint32_t worker : workers) routes[worker] = {links.back().get(), links.back().get(), 0};
+        };
+        std::vector<uint32_t> sharing, others;
+        for (uint32_t worker = 0; worker < count(); ++worker)
+            if (worker != self_) (bell_ && mates_->shares(worker) ? sharing : others).push_back(worker);
+        if (!sharing.empty()) add(make_shm_link(mates_, bell_, kMessages), sharing);
+        if (!others.empty()) {
+            const std::vector<int> connected = membership_.connect(others, timeout_ns_);
+            std::vector<int> sockets(count(), -1);
+            for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
+            add(make_tcp_link(self_, sockets, spin_ns(), checksums_, std::vector<uint32_t>()), others);
+        }
+        return make_routed_link(std::move(links), std::move(routes), spin_ns());
     }
 
     GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
@@ -170,7 +199,8 @@ class Links {
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
     std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> ways_; // method and reason -> ranks
-    std::shared_ptr<const ShmMates> mates_;                                     // set if shared memory was tried
+    std::shared_ptr<ShmMates> mates_;                                           // set if shared memory was tried
+    std::shared_ptr<ShmBell> bell_;                                             // set if some worker shares memory
     std::unique_ptr<ShmGroup> shared_;
     uint32_t per_host_ = 1;
     std::shared_ptr<MemorySource> memory_;

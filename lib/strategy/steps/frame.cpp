@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/steps/frame.h"
 
+#include "comm/mail/mail.h"
 #include "strategy/job/context.h"
 #include "strategy/job/release.h"
 #include "util/callback.h"
@@ -22,10 +23,13 @@ void Frame::begin(std::vector<ValuePointer> arguments, std::size_t result_count,
     common.arguments = std::move(arguments);
     result_count_ = result_count;
     timeout_before_ = job_.group().timeout();
+    run_ = &job_.mail().begin_run();
+    for (const auto &replica : replicas_) replica->run = run_;
     if (timeout_ns != 0) job_.group().set_timeout(timeout_ns);
 }
 
 void Frame::end() noexcept {
+    job_.mail().end_run(*run_);
     common.clear();
     for (const auto &replica : replicas_) replica->clear();
     job_.group().set_timeout(timeout_before_);

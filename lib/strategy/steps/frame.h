@@ -43,6 +43,7 @@ class Frame {
     Job &job_;
     std::vector<std::unique_ptr<Replica>> replicas_;
     std::size_t result_count_ = 0;
+    MailRun *run_ = nullptr; // for messages
     uint64_t timeout_before_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "strategy/steps/replica.h"
 
 #include "comm/device/gpu_group.h"
+#include "comm/mail/mail.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/release.h"
 #include "strategy/values/structure.h"
@@ -109,10 +110,18 @@ bool Replica::end_work() noexcept {
                 .reason("work_under_way");
         });
     });
+    const bool posted = job().mail().end_step(local_index(), *run, [this](const Post &first) {
+        return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                       text("the step of replica ", id(), " ended while its ", first.function(),
+                            "_start was under way (tag ", first.key.tag, "); wait for it first"))
+            .operation(first.function())
+            .replica(id())
+            .reason("work_under_way");
+    });
     // Operations that were started and not waited for are waited for with the rest of the stream.
     join_lanes();
     unfinished.clear(); // nothing uses their memory any more
-    return left || worked;
+    return left || worked || posted;
 }
 
 /// Calls use(seat) for its place among all replicas, and for those in its groups.

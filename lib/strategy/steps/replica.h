@@ -20,6 +20,7 @@
 namespace mdist {
 
 class Variable;
+struct MailRun;
 
 /// State shared by the replicas of a run.
 struct Common {
@@ -60,6 +61,8 @@ class Replica : public Party {
     Replica(Job &job, uint32_t local_index, Common &common) : Party(job, local_index), common_(common) {}
 
     Common &common() const { return common_; }
+    /// Its run, for messages. Set by the frame.
+    MailRun *run = nullptr;
 
     /// Throws INVALID_ARGUMENT if the run has no such argument, or if it is a structure.
     const Tensor &argument(std::size_t index) const;

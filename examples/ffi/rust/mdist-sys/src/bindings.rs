@@ -5445,6 +5445,68 @@ extern "C" {
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
 }
+extern "C" {
+    #[doc = " Sends a buffer to replica @p to."]
+    #[doc = " @param to      a replica id of the job; may be this replica's own"]
+    #[doc = " @param buffer  read before the call returns"]
+    #[doc = " @thread replica   @blocks until the receiver has the bytes, or the library has copied a small message"]
+    #[doc = " @collective no, but replica to receives it   @calls-back never   @since 0.2"]
+    pub fn mdist_send(
+        replica: *mut mdist_replica_t,
+        to: u32,
+        tag: u64,
+        buffer: *const mdist_buffer_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Receives a buffer from replica @p from."]
+    #[doc = " @param from    a replica id of the job; may be this replica's own"]
+    #[doc = " @param buffer  receives the bytes"]
+    #[doc = " @thread replica   @blocks until the bytes are there   @collective no, but replica from sends it   @calls-back never"]
+    #[doc = " @since 0.2"]
+    pub fn mdist_receive(
+        replica: *mut mdist_replica_t,
+        from: u32,
+        tag: u64,
+        buffer: *const mdist_buffer_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a send and returns at once."]
+    #[doc = ""]
+    #[doc = " The work is used like that of a started collective (work.h). The buffer belongs to the operation until the work is"]
+    #[doc = " done. A replica may have 1024 started messages under way. They may be done in any order."]
+    #[doc = " @param out  yours to destroy"]
+    #[doc = " @thread replica   @blocks no, but on a GPU for the work of the replica's stream"]
+    #[doc = " @collective no, but replica to receives it   @calls-back never   @since 0.2"]
+    pub fn mdist_send_start(
+        replica: *mut mdist_replica_t,
+        to: u32,
+        tag: u64,
+        buffer: *const mdist_buffer_t,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts a receive and returns at once. It is like mdist_send_start otherwise."]
+    #[doc = " @param out  yours to destroy"]
+    #[doc = " @thread replica   @blocks no   @collective no, but replica from sends it   @calls-back never   @since 0.2"]
+    pub fn mdist_receive_start(
+        replica: *mut mdist_replica_t,
+        from: u32,
+        tag: u64,
+        buffer: *const mdist_buffer_t,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 #[doc = " Combines @p count pairs of elements: out[i] = left[i] op right[i]."]
 #[doc = ""]
 #[doc = " - The three arrays do not overlap. Each begins at a multiple of the largest power of two that divides the element"]
