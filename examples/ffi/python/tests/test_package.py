@@ -89,6 +89,11 @@ class Package(unittest.TestCase):
         self.assertEqual(len(mdist.__all__), len(set(mdist.__all__)))
         self.assertTrue(typing.TYPE_CHECKING or (FOLDER / "mdist" / "py.typed").exists())
 
+    def test_importing_it_does_not_import_torch(self):
+        code = "import mdist, sys; print('torch' in sys.modules, 'mdist.torch' in sys.modules)"
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=FOLDER)
+        self.assertEqual(found.stdout.split(), ["False", "False"], found.stderr)
+
     def test_an_error_is_named_as_before(self):
         self.assertEqual((mdist.Error.__module__, mdist.Error.__qualname__), ("mdist", "Error"))
 
@@ -130,8 +135,8 @@ class Installation(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
         self.source = self.folder / "source"
-        (self.source / "mdist").mkdir(parents=True)
-        files = [*FOLDER.glob("mdist/*.py"), FOLDER / "mdist" / "py.typed", *FOLDER.glob("*.toml"), FOLDER / "setup.py",
+        (self.source / "mdist/torch").mkdir(parents=True)
+        files = [*FOLDER.glob("mdist/*.py"), *FOLDER.glob("mdist/torch/*.py"), FOLDER / "_mdist_for_torch.py", FOLDER / "mdist" / "py.typed", *FOLDER.glob("*.toml"), FOLDER / "setup.py",
                  FOLDER / "README.md"]
         for file in files:
             (self.source / file.relative_to(FOLDER)).write_bytes(file.read_bytes())
@@ -146,7 +151,8 @@ class Installation(unittest.TestCase):
         target = self.folder / "installed"
         done = pip("install", "--no-index", "--no-build-isolation", "--no-deps", f"--target={target}", str(self.source))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertTrue((target / "mdist" / "py.typed").exists())
+        for file in ("mdist/py.typed", "mdist/torch/__init__.py", "_mdist_for_torch.py"):
+            self.assertTrue((target / file).exists(), file)
         found = self.run_installed(target, "import mdist; print(mdist.__version__, mdist.__file__)",
                                    LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
         self.assertEqual(found.stdout.split(), [mdist.__version__, str(target / "mdist" / "__init__.py")], found.stderr)
