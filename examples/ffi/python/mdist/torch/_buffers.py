@@ -24,6 +24,12 @@ _DTYPES = {getattr(torch, name): dtype for name, dtype in {
 _FROM_DLPACK = {"legacy": _lib.mdist_buffer_from_dlpack, "versioned": _lib.mdist_buffer_from_dlpack_versioned}
 # Operations on complex numbers that are operations on their parts.
 _LINEAR = (ReduceOp.SUM, ReduceOp.MEAN)
+_BITWISE = (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR)
+_REFUSED = {"floating-point numbers": _BITWISE, "integers": (ReduceOp.MEAN,),
+            "bool": (ReduceOp.SUM, ReduceOp.MEAN, ReduceOp.PROD)}
+_INSTEAD = {"floating-point numbers": "bitwise operations take integers and bool",
+            "integers": "use SUM and divide, or a floating-point type",
+            "bool": "use BAND, BOR, BXOR, MIN or MAX, or a wider integer to count"}
 
 
 def checked(tensor: Any, what: str) -> torch.Tensor:
@@ -57,6 +63,10 @@ def reducible(tensor: torch.Tensor, op: int, what: str) -> torch.Tensor:
     if tensor.dtype not in _DTYPES:
         raise TypeError(f"{what}: tensors of {tensor.dtype} cannot be reduced; there are "
                         f"{', '.join(str(one).replace('torch.', '') for one in _DTYPES)}")
+    kind = ("floating-point numbers" if tensor.dtype.is_floating_point else
+            "bool" if tensor.dtype == torch.bool else "integers")
+    if op in _REFUSED[kind]:  # the library refuses it, too, but that ends all collectives of several processes
+        raise TypeError(f"{what}: {ReduceOp(op).name} of {kind}; {_INSTEAD[kind]}")
     return tensor
 
 

@@ -47,7 +47,8 @@ class ProcessGroup(dist.ProcessGroup):
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta,
                  options: Mapping[str, Any] | None = None) -> None:
         super().__init__(rank, size)
-        self._rank, self._size, self._name = rank, size, ""
+        self._rank, self._size = rank, size
+        self._group_name = self._group_desc = ""
         self.strategy = form(store, rank, size, timeout, options)
         self._run = self.strategy.run_begin()
         self.replica = self._run.enter(0)
@@ -77,6 +78,28 @@ class ProcessGroup(dist.ProcessGroup):
 
     def getSize(self) -> int:  # noqa: N802
         return self._size
+
+    # PyTorch keeps names in the C++ backends of a group, and this one has none.
+
+    @property
+    def group_name(self) -> str:
+        return self._group_name
+
+    @property
+    def group_desc(self) -> str:
+        return self._group_desc
+
+    def getGroupName(self) -> str:  # noqa: N802
+        return self._group_name
+
+    def getGroupDesc(self) -> str:  # noqa: N802
+        return self._group_desc
+
+    def _set_group_name(self, name: str) -> None:
+        self._group_name = name
+
+    def _set_group_desc(self, description: str) -> None:
+        self._group_desc = description
 
     def _get_sequence_number_for_group(self) -> int:
         return self._sequence

@@ -82,12 +82,13 @@ class Work(dist.Work):
     def get_future(self) -> Any:
         """A future of the tensors. A thread of the process group completes it, in the order of the operations."""
         with self._lock:
-            if self._future is None:
-                self._promise = torch.futures.Future()
-                # An exception passes through then(). Future.set_exception would hide it from PyTorch's C++ code.
-                self._future = self._promise.then(self._outcome)
-                self._waiter.add(self)
-            return self._future
+            if self._future is not None:
+                return self._future
+            self._promise = torch.futures.Future()
+            # An exception passes through then(). Future.set_exception would hide it from PyTorch's C++ code.
+            self._future = self._promise.then(self._outcome)
+        self._waiter.add(self)
+        return self._future
 
     # ---- inside
 
@@ -138,7 +139,7 @@ class Waiter:
     """A thread that completes futures. It starts with the first one.
 
     A function that was chained to a future runs on this thread, and may call collectives. It could not on a thread of
-    the library.
+    the library. A future that it asks for is complete at once, since no other thread would complete it.
     """
 
     def __init__(self) -> None:
@@ -146,6 +147,9 @@ class Waiter:
         self._thread: threading.Thread | None = None
 
     def add(self, work: Work) -> None:
+        if threading.current_thread() is self._thread:
+            work.complete()
+            return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="mdist futures", daemon=True)
             self._thread.start()

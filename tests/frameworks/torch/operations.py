@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation of torch.distributed that backend "mdist" has. Each process knows the inputs of all, and computes the
+expected result alone. Started by torchrun with any number of processes from 2."""
+import functools
+import operator
+import sys
+
+import torch
+import torch.distributed as dist
+
+import mdist.torch
+
+
+FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+tests = []
+Op = dist.ReduceOp
+
+
+def test(function):
+    tests.append(function)
+    return function
+
+
+def given(rank, dtype=torch.float32, shape=(4, 3)):
+    """The input of a process: small whole numbers, whose sums and products every type holds exactly."""
+    numbers = torch.arange(functools.reduce(operator.mul, shape, 1)).reshape(shape)
+    return ((numbers * 7 + rank * 3) % 3 + 1).to(dtype) if dtype != torch.bool else (numbers + rank) % 3 == 0
+
+
+def inputs(dtype=torch.float32, shape=(4, 3)):
+    return [given(rank, dtype, shape) for rank in range(SIZE)]
+
+
+def total(tensors, combine=operator.add):
+    return functools.reduce(combine, tensors)
+
+
+def same(found, expected):
+    assert found.dtype == expected.dtype and torch.equal(found, expected), f"{found}, where {expected} belongs"
+
+
+COMBINE = {Op.SUM: operator.add, Op.PRODUCT: operator.mul, Op.MIN: torch.minimum, Op.MAX: torch.maximum,
+           Op.BAND: operator.and_, Op.BOR: operator.or_, Op.BXOR: operator.xor}
+
+
+@test
+def all_reduce_has_all_operations_and_types():
+    kinds = [(Op.SUM, FLOATS + INTEGERS), (Op.PRODUCT, FLOATS + INTEGERS), (Op.MIN, FLOATS + INTEGERS),
+             (Op.MAX, FLOATS + INTEGERS), (Op.BAND, INTEGERS + [torch.bool]), (Op.BOR, INTEGERS + [torch.bool]),
+             (Op.BXOR, INTEGERS + [torch.bool])]
+    for op, dtypes in kinds:
+        for dtype in dtypes:
+            x = given(RANK, dtype)
+            dist.all_reduce(x, op)
+            same(x, total(inputs(dtype), COMBINE[op]))
+
+
+@test
+def all_reduce_has_the_mean():
+    for dtype in FLOATS:
+        x = given(RANK, dtype)
+        dist.all_reduce(x, Op.AVG)
+        same(x, (total(inputs(torch.float32)) / SIZE).to(dtype))
+
+
+@test
+def all_reduce_takes_complex_numbers():
+    x = torch.complex(given(RANK), given(RANK) * 2)
+    dist.all_reduce(x)
+    same(x, torch.complex(total(inputs()), total(inputs()) * 2))
+
+
+@test
+def all_reduce_takes_tensors_in_any_layout():
+    image = given(RANK, shape=(2, 3, 4, 5)).contiguous(memory_format=torch.channels_last)
+    expected = total(inputs(shape=(2, 3, 4, 5)))
+    dist.all_reduce(image)
+    same(image, expected)
+    sparse = torch.zeros(4, 6)
+    view = sparse[:, ::2]  # with gaps
+    view.copy_(given(RANK))
+    dist.all_reduce(view)
+    same(view, total(inputs()))
+    assert not sparse[:, 1::2].any()
+    number = torch.tensor(float(RANK))
+    dist.all_reduce(number)
+    same(number, torch.tensor(SIZE * (SIZE - 1) / 2))
+    dist.all_reduce(torch.empty(0))
+
+
+@test
+def all_reduce_coalesced_reduces_many_tensors_at_once():
+    tensors = [given(RANK), given(RANK, shape=(5,))]
+    dist.all_reduce_coalesced(tensors)
+    same(tensors[0], total(inputs()))
+    same(tensors[1], total(inputs(shape=(5,))))
+
+
+@test
+def broadcast_copies_every_type():
+    for dtype in FLOATS + INTEGERS + [torch.bool, torch.complex64, torch.float8_e4m3fn]:
+        for root in range(SIZE):
+            x = given(RANK).to(dtype)
+            dist.broadcast(x, root)
+            same(x.float() if dtype == torch.float8_e4m3fn else x,
+                 given(root).to(dtype).float() if dtype == torch.float8_e4m3fn else given(root).to(dtype))
+
+
+@test
+def all_gather_fills_a_list():
+    apart = [torch.empty(4, 3) for _ in range(SIZE)]
+    dist.all_gather(apart, given(RANK))
+    memory = torch.empty(SIZE, 4, 3)
+    together = list(memory.unbind())
+    dist.all_gather(together, given(RANK))
+    for rank in range(SIZE):
+        same(apart[rank], given(rank))
+        same(memory[rank], given(rank))
+
+
+@test
+def all_gather_takes_different_lengths():
+    outputs = [torch.empty(rank + 1, 3) for rank in range(SIZE)]
+    dist.all_gather(outputs, given(RANK)[:1].repeat(RANK + 1, 1))
+    for rank in range(SIZE):
+        same(outputs[rank], given(rank)[:1].repeat(rank + 1, 1))
+
+
+@test
+def all_gather_into_tensor_fills_a_tensor():
+    for dtype in FLOATS + INTEGERS + [torch.bool]:
+        output = torch.empty(4 * SIZE, 3, dtype=dtype)
+        dist.all_gather_into_tensor(output, given(RANK, dtype))
+        same(output, torch.cat(inputs(dtype)))
+
+
+@test
+def reduce_scatter_takes_a_list():
+    output = torch.empty(4, 3)
+    dist.reduce_scatter(output, [given(RANK) * (part + 1) for part in range(SIZE)])
+    same(output, total(inputs()) * (RANK + 1))
+
+
+@test
+def reduce_scatter_tensor_takes_a_tensor():
+    for op in (Op.SUM, Op.MAX, Op.PRODUCT):
+        output = torch.empty(4, 3)
+        dist.reduce_scatter_tensor(output, torch.cat([given(RANK) + part for part in range(SIZE)]), op)
+        same(output, total([one + RANK for one in inputs()], COMBINE[op]))
+
+
+@test
+def all_to_all_exchanges_lists():
+    outputs = [torch.empty(rank + 1) for rank in range(SIZE)]
+    dist.all_to_all(outputs, [torch.full((RANK + 1,), 10.0 * RANK + to) for to in range(SIZE)])
+    for rank in range(SIZE):
+        same(outputs[rank], torch.full((rank + 1,), 10.0 * rank + RANK))
+
+
+@test
+def all_to_all_single_exchanges_equal_parts():
+    output = torch.empty(2 * SIZE, 3)
+    dist.all_to_all_single(output, torch.cat([given(RANK)[:2] + to for to in range(SIZE)]))
+    same(output, torch.cat([given(rank)[:2] + RANK for rank in range(SIZE)]))
+
+
+@test
+def all_to_all_single_exchanges_parts_of_any_lengths():
+    sent = [(RANK + to) % 3 for to in range(SIZE)]
+    received = [(rank + RANK) % 3 for rank in range(SIZE)]
+    output = torch.empty(sum(received), 2, dtype=torch.int64)
+    pieces = [torch.full((length, 2), 10 * RANK + to) for to, length in enumerate(sent)]
+    dist.all_to_all_single(output, torch.cat(pieces), received, sent)
+    same(output, torch.cat([torch.full((length, 2), 10 * rank + RANK) for rank, length in enumerate(received)]))
+
+
+@test
+def gather_fills_the_list_of_one_process():
+    for root in range(SIZE):
+        outputs = [torch.empty(4, 3) for _ in range(SIZE)] if RANK == root else None
+        dist.gather(given(RANK), outputs, dst=root)
+        if RANK == root:
+            for rank in range(SIZE):
+                same(outputs[rank], given(rank))
+
+
+@test
+def scatter_shares_out_the_list_of_one_process():
+    for root in range(SIZE):
+        output = torch.empty(4, 3)
+        dist.scatter(output, [given(rank) + root for rank in range(SIZE)] if RANK == root else None, src=root)
+        same(output, given(RANK) + root)
+
+
+@test
+def reduce_changes_only_the_root():
+    for root in range(SIZE):
+        x = given(RANK)
+        dist.reduce(x, root, Op.MAX)
+        same(x, total(inputs(), torch.maximum) if RANK == root else given(RANK))
+
+
+@test
+def barrier_waits_for_all():
+    counter = dist.distributed_c10d._get_default_store()
+    counter.add("barrier", 1)
+    dist.barrier()
+    assert int(counter.get("barrier")) >= SIZE
+    dist.barrier(async_op=True).wait()
+
+
+@test
+def objects_are_gathered_broadcast_and_scattered():
+    everything = [None] * SIZE
+    dist.all_gather_object(everything, {"rank": RANK, "text": "x" * RANK})
+    assert everything == [{"rank": rank, "text": "x" * rank} for rank in range(SIZE)]
+    objects = [("from", RANK)]
+    dist.broadcast_object_list(objects, src=1)
+    assert objects == [("from", 1)]
+    gathered = [None] * SIZE if RANK == 0 else None
+    dist.gather_object(RANK, gathered, dst=0)
+    assert RANK or gathered == list(range(SIZE))
+    received = [None]
+    dist.scatter_object_list(received, [f"for {rank}" for rank in range(SIZE)] if RANK == 0 else None, src=0)
+    assert received == [f"for {RANK}"]
+
+
+@test
+def groups_have_collectives_of_their_own():
+    members = [SIZE - 1, 0]
+    pair = dist.new_group(members)
+    alone = dist.new_group([1])
+    if RANK in members:
+        x = given(RANK)
+        dist.all_reduce(x, group=pair)
+        same(x, given(0) + given(SIZE - 1))
+        dist.broadcast(x, SIZE - 1, group=pair)
+        dist.destroy_process_group(pair)
+    if RANK == 1:
+        x = given(RANK)
+        dist.all_reduce(x, group=alone)
+        same(x, given(RANK))
+        dist.destroy_process_group(alone)
+
+
+@test
+def started_operations_end_in_order():
+    x, y = given(RANK), given(RANK) * 2
+    works = [dist.all_reduce(x, async_op=True), dist.all_reduce(y, async_op=True)]
+    assert works[1].wait() and works[0].wait() and works[0].is_completed()
+    same(x, total(inputs()))
+    same(y, total(inputs()) * 2)
+    assert [work.exception() for work in works] == [None, None]
+
+
+@test
+def futures_give_the_tensors_and_run_what_is_chained():
+    x = given(RANK)
+    future = dist.all_reduce(x, async_op=True).get_future()
+    doubled = future.then(lambda done: dist.all_reduce(done.value()[0], async_op=True).get_future().wait()[0] * 2)
+    same(doubled.wait(), total(inputs()) * SIZE * 2)
+
+
+@test
+def an_operation_that_nobody_waits_for_still_ends():
+    x = given(RANK)
+    dist.all_reduce(x, async_op=True)
+    dist.barrier()
+    same(x, total(inputs()))
+
+
+@test
+def messages_go_from_one_to_another():
+    right, left = (RANK + 1) % SIZE, (RANK - 1) % SIZE
+    for length in (1, 100000):
+        received, late = torch.empty(length), torch.empty(length, dtype=torch.int64)
+        works = [dist.isend(torch.full((length,), float(RANK)), right), dist.irecv(received, left),
+                 dist.isend(torch.full((length,), RANK), right, tag=7), dist.irecv(late, left, tag=7)]
+        for work in works:
+            work.wait()
+        same(received, torch.full((length,), float(left)))
+        same(late, torch.full((length,), left))
+    if RANK == 0:
+        dist.send(given(0), 1)
+    if RANK == 1:
+        x = torch.empty(4, 3)
+        assert dist.recv(x, 0) == 0
+        same(x, given(0))
+    x = torch.empty(4, 3)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, given(RANK), right), dist.P2POp(dist.irecv, x, left)]):
+        work.wait()
+    same(x, given(left))
+
+
+@test
+def what_the_library_cannot_do_is_refused_in_words():
+    for function, words in [
+            (lambda: dist.all_reduce(given(RANK, torch.int64), Op.AVG), "MEAN of integers"),
+            (lambda: dist.all_reduce(given(RANK), Op.BAND), "AND of floating-point numbers"),
+            (lambda: dist.all_reduce(given(RANK, torch.bool)), "SUM of bool"),
+            (lambda: dist.all_reduce(given(RANK).to(torch.float8_e4m3fn)), "float8_e4m3fn cannot be reduced"),
+            (lambda: dist.all_reduce(given(RANK).to_sparse()), "sparse"),
+            (lambda: dist.recv(torch.empty(1)), "names its sender")]:
+        try:
+            function()
+        except Exception as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"nothing said {words}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("mdist")
+    RANK, SIZE = dist.get_rank(), dist.get_world_size()
+    chosen = sys.argv[1:]
+    for one in tests:
+        if chosen and one.__name__ not in chosen:
+            continue
+        if one.__name__.startswith("messages") and "mdist_send_start" not in mdist.FUNCTIONS:
+            continue
+        one()
+        dist.barrier()
+        if RANK == 0:
+            print("ok -", one.__name__.replace("_", " "), flush=True)
+    dist.destroy_process_group()
