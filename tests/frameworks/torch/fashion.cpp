@@ -81,6 +81,17 @@ bool waits(int64_t step) {
 torch::optim::SGD optimizer_of(Net &net) {
     return torch::optim::SGD(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
 }
+// Ends with small steps, so that the last bits of the weights no longer matter.
+void begin_step(torch::optim::SGD &optimizer, int64_t step, int64_t steps) {
+    if (!has("accuracy")) return;
+    const double rate = 0.05 * static_cast<double>(steps - step) / static_cast<double>(steps);
+    for (auto &group : optimizer.param_groups()) static_cast<torch::optim::SGDOptions &>(group.options()).lr(rate);
+}
+// Sometimes frees the gradients, and sometimes keeps them.
+void end_step(torch::optim::SGD &optimizer, int64_t step) {
+    optimizer.step();
+    optimizer.zero_grad(step % 3 != 0);
+}
 torch::Tensor loss_of(Net &net, const std::pair<torch::Tensor, torch::Tensor> &rows, bool with_extra) {
     return torch::cross_entropy_loss(net->forward(rows.first, with_extra), rows.second);
 }
@@ -104,6 +115,7 @@ double accuracy(Net &net, const Images &test) {
 void train_plain(Net &net, const Batches &batches, int64_t steps, int64_t replicas) {
     auto optimizer = optimizer_of(net);
     for (int64_t step = 0; step < steps; ++step) {
+        begin_step(optimizer, step, steps);
         torch::Tensor loss;
         if (has("unused")) { // parts take different ways through the network
             for (int64_t i = 0; i < replicas; ++i) {
@@ -118,8 +130,7 @@ void train_plain(Net &net, const Batches &batches, int64_t steps, int64_t replic
         loss.backward();
         if (waits(step)) continue;
         if (has("clip")) torch::nn::utils::clip_grad_norm_(net->parameters(), 0.5);
-        optimizer.step();
-        optimizer.zero_grad();
+        end_step(optimizer, step);
     }
 }
 
@@ -128,11 +139,11 @@ void train(mdist::DistributedDataParallel<Net> &model, mdist::Replica &replica, 
     auto optimizer = optimizer_of(*local);
     const int64_t rows = kBatch / replica.count();
     for (int64_t step = 0; step < steps; ++step) {
+        begin_step(optimizer, step, steps);
         local.synchronize(!waits(step));
         loss_of(*local, batches.rows(step, replica.id() * rows, rows), uses_extra(step, replica.id())).backward();
         if (waits(step)) continue;
-        optimizer.step();
-        optimizer.zero_grad(step % 3 != 0); // sometimes frees the gradients, sometimes keeps them
+        end_step(optimizer, step);
     }
 }
 
