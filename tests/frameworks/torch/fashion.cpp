@@ -20,6 +20,7 @@ extern "C" {
 namespace {
 
 constexpr int64_t kBatch = 64; // rows of all replicas together
+constexpr double kRate = 0.01;
 
 std::set<std::string> options;
 bool has(const char *option) {
@@ -79,12 +80,12 @@ bool waits(int64_t step) {
     return has("accumulate") && step % 2 == 0;
 }
 torch::optim::SGD optimizer_of(Net &net) {
-    return torch::optim::SGD(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
+    return torch::optim::SGD(net->parameters(), torch::optim::SGDOptions(kRate).momentum(0.9));
 }
 // Ends with small steps, so that the last bits of the weights no longer matter.
 void begin_step(torch::optim::SGD &optimizer, int64_t step, int64_t steps) {
     if (!has("accuracy")) return;
-    const double rate = 0.05 * static_cast<double>(steps - step) / static_cast<double>(steps);
+    const double rate = kRate * static_cast<double>(steps - step) / static_cast<double>(steps);
     for (auto &group : optimizer.param_groups()) static_cast<torch::optim::SGDOptions &>(group.options()).lr(rate);
 }
 // Sometimes frees the gradients, and sometimes keeps them.

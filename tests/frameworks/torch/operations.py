@@ -10,7 +10,6 @@ import torch.distributed as dist
 
 import mdist.torch
 
-
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 tests = []
@@ -291,6 +290,59 @@ def messages_go_from_one_to_another():
     for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, given(RANK), right), dist.P2POp(dist.irecv, x, left)]):
         work.wait()
     same(x, given(left))
+
+
+@test
+def functional_collectives_give_new_tensors():
+    import torch.distributed._functional_collectives as functional
+
+    same(functional.wait_tensor(functional.all_reduce(given(RANK), "sum", dist.group.WORLD)), total(inputs()))
+    gathered = functional.all_gather_tensor(given(RANK), 0, dist.group.WORLD)
+    same(functional.wait_tensor(gathered), torch.cat(inputs()))
+    with dist.distributed_c10d._coalescing_manager():
+        first, second = given(RANK), given(RANK, shape=(5,))
+        dist.all_reduce(first)
+        dist.all_reduce(second)
+    same(first, total(inputs()))
+    same(second, total(inputs(shape=(5,))))
+
+
+def trained(wrap, optimizer_of):
+    """The weights after two steps on the inputs of one process, or of all."""
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Linear(6, 2))
+    model = wrap(model) or model
+    optimizer = optimizer_of(model)
+    for _ in range(2):
+        optimizer.zero_grad()
+        rows = torch.cat(inputs()) if wrap is alone else given(RANK)
+        model(rows).square().mean().backward()
+        optimizer.step()
+    return list(model.parameters())
+
+
+def alone(_):
+    return None
+
+
+@test
+def sharded_tensors_optimizers_and_modules_work():
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    from torch.distributed.tensor import Shard, distribute_tensor
+
+    mesh = init_device_mesh("cpu", (SIZE,))
+    numbers = torch.arange(8.0 * SIZE).reshape(4 * SIZE, 2)
+    same(distribute_tensor(numbers, mesh, [Shard(0)]).full_tensor(), numbers)
+    expected = trained(alone, lambda model: torch.optim.Adam(model.parameters(), lr=0.1))
+    sharded_optimizer = trained(torch.nn.parallel.DistributedDataParallel, lambda model: ZeroRedundancyOptimizer(
+        model.parameters(), torch.optim.Adam, lr=0.1))
+    sharded = trained(lambda model: fully_shard(model, mesh=mesh),
+                      lambda model: torch.optim.Adam(model.parameters(), lr=0.1))
+    for ours, theirs, wanted in zip(sharded_optimizer, sharded, expected):
+        assert torch.allclose(ours, wanted, atol=1e-5), f"{ours}, where {wanted} belongs"
+        assert torch.allclose(theirs.full_tensor(), wanted, atol=1e-5), f"{theirs}, where {wanted} belongs"
 
 
 @test

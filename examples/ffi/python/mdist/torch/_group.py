@@ -79,6 +79,12 @@ class ProcessGroup(dist.ProcessGroup):
     def getSize(self) -> int:  # noqa: N802
         return self._size
 
+    def _get_backend(self, _: Any) -> ProcessGroup:
+        """PyTorch asks the result what it can do, of what only its own backends can."""
+        return self
+
+    supports_coalescing = supports_splitting = False
+
     # PyTorch keeps names in the C++ backends of a group, and this one has none.
 
     @property
