@@ -13,7 +13,8 @@
 //         if (replica.id() == 0) torch::save(*local, "model.pt");
 //     });
 //
-// - Gradients are reduced where libtorch has them, in buckets, while the backward pass computes. Each backward pass says
+// - Gradients are reduced where libtorch has them, in buckets, while the backward pass computes. Each backward pass
+// says
 //   anew where they lie, so zero_grad may free them.
 // - Sums follow the library's fixed order. So weights have the same bits on 2 replicas in one process as in 2
 //   processes, if the module computes the same in each: at::set_num_threads(1), and no random numbers from libtorch's
@@ -42,12 +43,12 @@
 namespace mdist {
 
 struct DistributedOptions {
-    mdist_reduce_op_t op = MDIST_MEAN;    // over replicas: MDIST_MEAN or MDIST_SUM
-    uint64_t bucket_bytes = 0;            // a bucket takes gradients until it has this many bytes; 0: 4 MiB
-    double clip_norm = 0;                 // clips by global norm; 0 disables clipping
-    bool norm = false;                    // computes the norm also without clipping
-    bool find_unused_parameters = false;  // parameters without a gradient count as zeros; else they are an error
-    bool broadcast_buffers = true;        // Local::broadcast_buffers copies those of replica 0 (running means ...)
+    mdist_reduce_op_t op = MDIST_MEAN;   // over replicas: MDIST_MEAN or MDIST_SUM
+    uint64_t bucket_bytes = 0;           // a bucket takes gradients until it has this many bytes; 0: 4 MiB
+    double clip_norm = 0;                // clips by global norm; 0 disables clipping
+    bool norm = false;                   // computes the norm also without clipping
+    bool find_unused_parameters = false; // parameters without a gradient count as zeros; else they are an error
+    bool broadcast_buffers = true;       // Local::broadcast_buffers copies those of replica 0 (running means ...)
 };
 
 namespace detail {
@@ -245,12 +246,10 @@ class DistributedDataParallel {
             described.insert(described.end(), own.begin(), own.end());
         }
         const bool needs_norm = options.norm || options.clip_norm > 0;
-        const mdist_gradients_options_t given{sizeof given,
-                                              needs_norm ? 0u : static_cast<uint32_t>(MDIST_GRADIENTS_NO_NORM),
-                                              options.op,
-                                              0,
-                                              options.bucket_bytes,
-                                              options.clip_norm};
+        const mdist_gradients_options_t given{
+            sizeof given,         needs_norm ? 0u : static_cast<uint32_t>(MDIST_GRADIENTS_NO_NORM),
+            options.op,           0,
+            options.bucket_bytes, options.clip_norm};
         mdist_gradients_t *out = nullptr;
         detail::call(mdist_gradients_create_lent, strategy.get(), described.data(), described.size() / modules_.size(),
                      &out, &given);

@@ -120,8 +120,8 @@ void train_plain(Net &net, const Batches &batches, int64_t steps, int64_t replic
         torch::Tensor loss;
         if (has("unused")) { // parts take different ways through the network
             for (int64_t i = 0; i < replicas; ++i) {
-                const auto part = loss_of(net, batches.rows(step, i * kBatch / replicas, kBatch / replicas),
-                                          uses_extra(step, i));
+                const auto part =
+                    loss_of(net, batches.rows(step, i * kBatch / replicas, kBatch / replicas), uses_extra(step, i));
                 loss = i == 0 ? part : loss + part;
             }
             loss = loss / replicas;
@@ -165,7 +165,8 @@ void report(Net &trained, const Net &initial, const Batches &batches, int64_t st
         std::printf("accuracy %.4f %.4f\n", accuracy(trained, test), accuracy(plain, test));
     }
     if (has("save")) {
-        const std::string path = std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + "/mdist-torch.pt";
+        const std::string path =
+            std::string(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp") + "/mdist-torch.pt";
         torch::save(trained, path);
         Net read;
         torch::load(read, path);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the other processes see when one of two fails: `faults.py CASE MODEL`, MODEL is ddp or wrapper. Prints the error and how
+"""What the other processes see when one of two fails:
+`faults.py CASE MODEL`, MODEL is ddp or wrapper. Prints the error and how
 long it took to come."""
 import os
 import signal

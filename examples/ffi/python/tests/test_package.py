@@ -136,7 +136,8 @@ class Installation(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
         self.source = self.folder / "source"
         (self.source / "mdist/torch").mkdir(parents=True)
-        files = [*FOLDER.glob("mdist/*.py"), *FOLDER.glob("mdist/torch/*.py"), FOLDER / "_mdist_for_torch.py", FOLDER / "mdist" / "py.typed", *FOLDER.glob("*.toml"), FOLDER / "setup.py",
+        files = [*FOLDER.glob("mdist/*.py"), *FOLDER.glob("mdist/torch/*.py"), FOLDER / "_mdist_for_torch.py",
+                 FOLDER / "mdist" / "py.typed", *FOLDER.glob("*.toml"), FOLDER / "setup.py",
                  FOLDER / "README.md"]
         for file in files:
             (self.source / file.relative_to(FOLDER)).write_bytes(file.read_bytes())

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Sequence
 import torch
 import torch.distributed as dist
 
-from .._abi import CallOptions, FUNCTIONS, ReduceOp
+from .._abi import CallOptions, ReduceOp
 from .._library import _lib
 from ..errors import Error, _new
 from ._buffers import Operand, checked, reducible
@@ -296,9 +296,6 @@ class ProcessGroup(dist.ProcessGroup):
         return self._message("recv", "receive", tensors, src, tag)
 
     def _message(self, what: str, function: str, tensors: Sequence[Any], peer: int, tag: int) -> Work:
-        if f"mdist_{function}_start" not in FUNCTIONS:
-            raise NotImplementedError(f"{what}: this version of libmdist has no messages; use broadcast, scatter or "
-                                      "all_to_all_single")
         (tensor,) = tensors
         operand = Operand()
         operand.whole(checked(tensor, what), read=function == "send", write=function != "send")
