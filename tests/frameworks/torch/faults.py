@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the other processes see when one of two fails:
-`faults.py CASE MODEL`, MODEL is ddp or wrapper. Prints the error and how
-long it took to come."""
+"""What the other processes see when one of two fails. `faults.py CASE MODEL` prints the error, and how long it took to come.
+MODEL is ddp or wrapper."""
 import os
 import signal
 import sys

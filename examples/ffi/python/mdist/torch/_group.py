@@ -2,8 +2,11 @@
 """The process group of backend "mdist"."""
 from __future__ import annotations
 
+import atexit
 import ctypes
+import sys
 import threading
+import weakref
 from collections import deque
 from ctypes import byref, c_uint64
 from datetime import timedelta
@@ -19,6 +22,8 @@ from ._buffers import Operand, checked, reducible
 from ._forming import form
 from ._work import BackendError, Waiter, Work, raised_as_backend_error
 
+# How long a program that ends waits for an operation that it has started and forgotten.
+_PATIENCE = timedelta(seconds=10)
 _KIND = dist.ReduceOp.RedOpType
 _OPS = {_KIND.SUM: ReduceOp.SUM, _KIND.AVG: ReduceOp.MEAN, _KIND.MIN: ReduceOp.MIN, _KIND.MAX: ReduceOp.MAX,
         _KIND.PRODUCT: ReduceOp.PROD, _KIND.BAND: ReduceOp.AND, _KIND.BOR: ReduceOp.OR, _KIND.BXOR: ReduceOp.XOR}
@@ -58,6 +63,7 @@ class ProcessGroup(dist.ProcessGroup):
         self._messages: list[Work] = []
         self._sequence = 0
         self._closed = False
+        _groups.add(self)
 
     # ---- what PyTorch asks
 
@@ -328,16 +334,39 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _leave(self, code: int) -> None:
         self._closed = True
-        self._waiter.stop()
-        self._pending.clear()
-        self._messages.clear()
         for last in (lambda: self.replica.exit(code), self._run.end):
             try:
                 last()
             except Error:
                 if code == 0:
                     raise
-        self.strategy.destroy()
+        self.strategy.destroy()  # what is still under way fails
+        self._pending.clear()
+        self._messages.clear()
+        self._waiter.stop()
+
+    def _end_with_program(self) -> None:
+        """The program has not destroyed the group. If an exception ends it, the others hear which."""
+        failure = getattr(sys, "last_value", None)
+        code = self._run.failures.add(failure) if isinstance(failure, Exception) else 0
+        try:
+            if code == 0:
+                for work in [*self._pending, *self._messages]:
+                    work.wait(_PATIENCE)
+            if not self._closed:
+                self._leave(code)
+        except Error:
+            pass  # nobody is left to tell
+
+
+_groups: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    for group in list(_groups):
+        group._end_with_program()
+
 
 
 def _interleaved(buffers: Sequence[Any], parts: Sequence[Any]) -> list[Any]:
