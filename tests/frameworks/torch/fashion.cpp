@@ -5,8 +5,10 @@
 //     fashion STEPS OPTION...
 //
 // Options: unused (a layer that only some replicas use), accumulate (two batches for each update), clip, accuracy
-// (tests at the end), save (writes the module to a file, and reads it). Each replica prints the digest of its weights.
+// (tests at the end), save (writes the module to a file, and reads it), killed (worker 1
+// is killed in its backward pass). Each replica prints the digest of its weights.
 // Replica 0 also trains plain libtorch on the whole batches, and prints how much the weights differ.
+#include <csignal>
 #include <set>
 #include <string>
 
@@ -139,6 +141,8 @@ void train(mdist::DistributedDataParallel<Net> &model, mdist::Replica &replica, 
     auto local = model.on(replica);
     auto optimizer = optimizer_of(*local);
     const int64_t rows = kBatch / replica.count();
+    if (has("killed") && replica.id() == 1) // in the middle of its first backward pass
+        (*local)->second->weight.register_hook([](const torch::Tensor &) { std::raise(SIGKILL); });
     for (int64_t step = 0; step < steps; ++step) {
         begin_step(optimizer, step, steps);
         local.synchronize(!waits(step));

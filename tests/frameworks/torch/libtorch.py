@@ -64,6 +64,9 @@ def check(say):
             if "save" in options:
                 say(all(number("saved", output) == [1] for _, output in found.values()),
                     "libtorch: a module is saved and read", everything)
+        _, output = layout(program, 2, 1, "20", "killed")
+        say("fashion: worker 1 " in output and "is lost" in output,
+            "libtorch: a worker that is killed in its backward pass is an exception on the other", output)
         digest, output = layout(program, 2, 1, "930", "accuracy")
         ours, theirs = (number("accuracy", output) * 2)[:2]
         say(digest is not None and abs(ours - theirs) < 0.003,

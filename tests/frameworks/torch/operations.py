@@ -4,6 +4,7 @@ expected result alone. Started by torchrun with any number of processes from 2."
 import functools
 import operator
 import sys
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -241,6 +242,21 @@ def groups_have_collectives_of_their_own():
         dist.all_reduce(x, group=alone)
         same(x, given(RANK))
         dist.destroy_process_group(alone)
+
+
+@test
+def groups_take_keys_of_the_configuration():
+    sockets = dist.new_group(pg_options={"communication.implementation": "tcp"}, timeout=timedelta(seconds=90))
+    x = given(RANK)
+    dist.all_reduce(x, group=sockets)
+    same(x, total(inputs()))
+    dist.destroy_process_group(sockets)
+    try:
+        dist.new_group(pg_options={"devices": "cpu*2"})
+    except ValueError as error:
+        assert "devices" in str(error), error
+    else:
+        raise AssertionError("the process group took other devices")
 
 
 @test
