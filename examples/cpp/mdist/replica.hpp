@@ -163,6 +163,30 @@ class Replica {
                 }};
     }
 
+    // ---- Messages. A receive takes the message of its sender and tag. Both sides pass the same type and number of
+    // elements. A message of more than 4096 bytes waits for its receiver.
+
+    void send(uint32_t to, uint64_t tag, ConstBuffer buffer, CallOptions options = {}) {
+        detail::call(mdist_send, handle_, to, tag, &buffer, options.get());
+    }
+    void receive(uint32_t from, uint64_t tag, Buffer buffer, CallOptions options = {}) {
+        detail::call(mdist_receive, handle_, from, tag, &buffer, options.get());
+    }
+    template <typename Data>
+    Work<Data> send_start(uint32_t to, uint64_t tag, Data data, CallOptions options = {}) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const ConstBuffer buffer(owned);
+                    detail::call(mdist_send_start, handle_, to, tag, &buffer, out, options.get());
+                }};
+    }
+    template <typename Data>
+    Work<Data> receive_start(uint32_t from, uint64_t tag, Data data, CallOptions options = {}) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const Buffer buffer(owned);
+                    detail::call(mdist_receive_start, handle_, from, tag, &buffer, out, options.get());
+                }};
+    }
+
     // ---- Losses. A sum over replicas gives the mean over all examples, or a term that counts once.
 
     // Counts the examples of all replicas, unless global_batch gives their number.

@@ -211,6 +211,48 @@ void check_calls() {
     });
 }
 
+void check_messages() {
+    check("messages go by sender and tag, blocking and started", [] {
+        auto strategy = strategy_of(3);
+        strategy.run([](mdist::Replica &replica) {
+            const uint32_t id = replica.id(), right = (id + 1) % 3, left = (id + 2) % 3;
+            auto sending = replica.send_start(right, 7, std::vector<uint32_t>(5000, id));
+            std::vector<uint32_t> taken(5000);
+            replica.receive(left, 7, taken);
+            sending.wait();
+            require(taken == std::vector<uint32_t>(5000, left), "a ring");
+            const float first = 1, second = 2;
+            replica.send(left, 1, first);
+            replica.send(left, 2, second);
+            auto later = replica.receive_start(right, 2, std::vector<float>(1));
+            float found = 0;
+            replica.receive(right, 1, found);
+            require(found == 1 && later.wait()[0] == 2, "tags");
+        });
+    });
+    check("messages whose sides differ, and a sender that never comes, are told", [] {
+        auto strategy = strategy_of(2);
+        const auto differ = thrown_by<mdist::Error>([&] {
+            strategy.run([](mdist::Replica &replica) {
+                std::vector<float> two(2), three(3);
+                if (replica.id() == 0)
+                    replica.send(1, 5, two);
+                else
+                    replica.receive(0, 5, three);
+            });
+        });
+        require(differ.status() == MDIST_ERR_MISMATCH, differ.what());
+        require_usable(strategy);
+        const auto alone = thrown_by<mdist::Error>([&] {
+            strategy.run([](mdist::Replica &replica) {
+                float x = 0;
+                if (replica.id() == 1) replica.receive(0, 5, x, std::chrono::milliseconds(10));
+            });
+        });
+        require(std::strstr(alone.what(), "tag 5") != nullptr, alone.what());
+    });
+}
+
 void check_ends_of_works() {
     check("a function hears once that an operation is over, or has failed", [] {
         auto strategy = strategy_of(2);
@@ -269,6 +311,7 @@ void check_groups_and_calls() {
     check_operators();
     check_parts();
     check_calls();
+    check_messages();
     check_ends_of_works();
     check_dlpack();
 }

@@ -36,6 +36,11 @@ void check_workers() {
             numbers[replica.local_index()] = id;
             calls[replica.local_index()].run(replica);
             require(numbers[replica.local_index()] == 6, "a prepared call");
+            auto sending = replica.send_start((id + 1) % 4, 9, std::vector<uint32_t>(2000, id));
+            std::vector<uint32_t> received(2000);
+            replica.receive((id + 3) % 4, 9, received);
+            sending.wait();
+            require(received == std::vector<uint32_t>(2000, (id + 3) % 4), "messages");
             auto work = replica.all_reduce_start(MDIST_XOR, std::vector<int16_t>{static_cast<int16_t>(1 << id)});
             work.on_done([&](mdist_status_t status) { ends += status == MDIST_OK ? 1 : 9; });
             require(work.wait()[0] == 15, "a started operation");

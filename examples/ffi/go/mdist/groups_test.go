@@ -345,3 +345,79 @@ func TestMoreTypesAndOperations(t *testing.T) {
 	})
 	succeeds(t, err)
 }
+
+func TestMessagesGoBySenderAndTag(t *testing.T) {
+	eachWay(t, 3, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		_, err := run(func(replica *mdist.Replica) error {
+			right, left := (replica.ID()+1)%3, (replica.ID()+2)%3
+			memory, err := mdist.Alloc[int32](nil, 0, 5000)
+			if err != nil {
+				return err
+			}
+			memory.Slice()[4999] = int32(replica.ID())
+			sending, err := replica.StartSend(right, 7, memory.Buffer())
+			if err != nil {
+				return err
+			}
+			defer sending.Close()
+			taken := make([]int32, 5000)
+			if err := mdist.Receive(replica, left, 7, taken); err != nil {
+				return err
+			}
+			if err := sending.Wait(); err != nil {
+				return err
+			}
+			if err := differ("a ring", taken[4999], int32(left)); err != nil {
+				return err
+			}
+			for tag := uint64(1); tag <= 2; tag++ {
+				if err := mdist.Send(replica, left, tag, []int32{int32(tag)}); err != nil {
+					return err
+				}
+			}
+			later, err := mdist.Alloc[int32](nil, 0, 1)
+			if err != nil {
+				return err
+			}
+			receiving, err := replica.StartReceive(right, 2, later.Buffer())
+			if err != nil {
+				return err
+			}
+			defer receiving.Close()
+			first := make([]int32, 1)
+			if err := mdist.Receive(replica, right, 1, first); err != nil {
+				return err
+			}
+			if err := receiving.Wait(); err != nil {
+				return err
+			}
+			return differ("by tag", []int32{first[0], later.Slice()[0]}, []int32{1, 2})
+		})
+		succeeds(t, err)
+		_, err = run(func(replica *mdist.Replica) error {
+			switch replica.ID() {
+			case 0:
+				return mdist.Send(replica, 1, 5, []float32{1, 2})
+			case 1:
+				return mdist.Receive(replica, 0, 5, make([]float32, 3))
+			}
+			return nil
+		})
+		if !errors.Is(err, mdist.ErrMismatch) {
+			t.Errorf("sides that differ: found %v", err)
+		}
+		works(t, strategy, run)
+		_, err = run(func(replica *mdist.Replica) error {
+			if replica.ID() == 1 {
+				return mdist.Receive(replica.WithTimeout(10*time.Millisecond), 0, 5, make([]float32, 1))
+			}
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "tag 5") {
+			t.Errorf("a sender that never comes: found %v", err)
+		}
+		if err := mdist.Send(&mdist.Replica{}, -1, 5, []float32{1}); !errors.Is(err, mdist.ErrInvalidArgument) {
+			t.Errorf("a replica below 0: found %v", err)
+		}
+	})
+}

@@ -39,6 +39,12 @@ mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica,
                                                  options, error);
         case MDISTGO_BARRIER:
             return work ? mdist_barrier_start(replica, work, options, error) : mdist_barrier(replica, options, error);
+        case MDISTGO_SEND:
+            return work ? mdist_send_start(replica, what.root, what.tag, inputs, work, options, error)
+                        : mdist_send(replica, what.root, what.tag, inputs, options, error);
+        case MDISTGO_RECEIVE:
+            return work ? mdist_receive_start(replica, what.root, what.tag, outputs, work, options, error)
+                        : mdist_receive(replica, what.root, what.tag, outputs, options, error);
         case MDISTGO_ALL_TO_ALL:
             break;
     }

@@ -24,13 +24,16 @@ typedef enum mdistgo_collective {
     MDISTGO_SCATTER,
     MDISTGO_ALL_TO_ALL_PARTS,
     MDISTGO_BARRIER,
+    MDISTGO_SEND,
+    MDISTGO_RECEIVE,
 } mdistgo_collective;
 
 // Which collective, and what it wants to know beside its buffers.
 typedef struct mdistgo_operation {
     mdistgo_collective kind;
     uint32_t op;   // an mdist_reduce_op_t, of a reduction
-    uint32_t root; // where there is one
+    uint32_t root; // where there is one; of a message, the other replica
+    uint64_t tag;  // of a message
     const mdist_group_t *group;
     uint64_t timeout_ns;
     const uint64_t *input_parts, *output_parts; // of an all-to-all of parts; may be Go's

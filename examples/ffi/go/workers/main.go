@@ -101,6 +101,16 @@ func together(strategy *mdist.Strategy) error {
 		if err := same("parts", taken, expected); err != nil {
 			return err
 		}
+		received := make([]int32, 6)
+		if err := mdist.Send(replica, (id+1)%4, 9, given); err != nil {
+			return err
+		}
+		if err := mdist.Receive(replica, (id+3)%4, 9, received); err != nil {
+			return err
+		}
+		if err := same("a message", received[5], (id+3)%4); err != nil {
+			return err
+		}
 		call, memory := calls[replica.LocalIndex()], memories[replica.LocalIndex()]
 		if err := call.Run(replica); err != nil {
 			return err

@@ -82,6 +82,37 @@ end
     @test missing_one isa MdistError && occursin("local_replica is 2; this strategy has 2", missing_one.message)
 end
 
+@testset "messages go by sender and tag" begin
+    strategy = strategy_of(3)
+    run(strategy) do replica
+        id = replica_id(replica)
+        right, left = (id + 1) % 3, (id + 2) % 3
+        sending = send_start!(replica, right, 7, fill(id, 5000))
+        taken = zeros(Int64, 5000)
+        receive!(replica, left, 7, taken)
+        wait(sending)
+        all(==(left), taken) || error("took $(taken[1])")
+        send!(replica, left, 1, [1.5])
+        send!(replica, left, 2, [2.5])
+        first, later = [0.0], [0.0]
+        receiving = receive_start!(replica, right, 2, later)
+        receive!(replica, right, 1, first)
+        wait(receiving)
+        first == [1.5] && later == [2.5] || error("received $first and $later")
+    end
+    differ = thrown() do
+        run(strategy) do replica
+            replica_id(replica) == 0 && send!(replica, 1, 5, [1.0, 2.0])
+            replica_id(replica) == 1 && receive!(replica, 0, 5, zeros(3))
+        end
+    end
+    @test differ isa MdistError && differ.status == Mdist.ERR_MISMATCH
+    alone = thrown() do
+        run(replica -> replica_id(replica) == 1 && receive!(replica, 0, 5, [0.0]; timeout = 0.01), strategy)
+    end
+    @test alone isa MdistError && occursin("tag 5", alone.message)
+end
+
 @testset "more types, and operations on bits" begin
     run(strategy_of(2)) do replica
         first = replica_id(replica) == 0

@@ -15,6 +15,7 @@ from ._tensors import _copied, _tensor, _tensors
 from ._trees import _leaves, _tree
 from .collectives import Collectives
 from .errors import Error, _call, _new, _or_none
+from .messages import Messages
 from .typing import ArrayLike
 from .values import Value, _value
 from .variables import Variable, _variable_options
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .group import Group
 
 
-class Replica(Collectives):
+class Replica(Collectives, Messages):
     """What a step gets first: its place, and what replicas do together. Of use until the step is over.
 
     Collectives take one array or a list of them, each of which becomes one operation with the others. Without outputs

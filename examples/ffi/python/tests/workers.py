@@ -14,7 +14,7 @@ def affine(left, right, out):
 
 
 def together(strategy):
-    """Operators, groups, parts, prepared calls and functions for the end of works."""
+    """Operators, groups, parts, prepared calls, messages and functions for the end of works."""
     operator = mdist.Operator("affine", "2i8", affine)
     crossed = mdist.Group(strategy, [3, 0])  # of both workers
     arrays = [np.array([i + strategy.worker * 2]) for i in range(2)]
@@ -31,6 +31,9 @@ def together(strategy):
         replica.all_to_all_parts(np.full(6, replica.id), range(4), taken, [replica.id] * 4)
         assert taken.tolist() == [i for i in range(4) for _ in range(replica.id)], taken
         assert calls[replica.local_index].run(replica).tolist() == [6]
+        sending = replica.send_start((replica.id + 1) % 4, 9, np.full(2000, replica.id))
+        assert (replica.receive((replica.id + 3) % 4, 9, np.empty(2000, int)) == (replica.id + 3) % 4).all()
+        assert sending.wait()
         work = replica.all_reduce_start("xor", np.array([1 << replica.id], np.int16))
         work.on_done(lambda status: called.append((replica.local_index, status)))
         assert work.wait()

@@ -44,6 +44,11 @@ fn together(strategy: &Strategy) -> Done {
         equal(taken, expected)?;
         call.run(replica)?;
         equal(call.buffer::<u32>(0)?, &[6])?;
+        let sending = replica.send_start((id + 1) % 4, 9, vec![id; 2000])?;
+        let mut received = vec![9u32; 2000];
+        replica.receive((id + 3) % 4, 9, &mut received)?;
+        sending.wait()?;
+        equal(received, vec![(id + 3) % 4; 2000])?;
         let work = replica.all_reduce_start(Op::Xor, vec![1i16 << id])?;
         let ends = ends.clone();
         work.on_done(move |end| {

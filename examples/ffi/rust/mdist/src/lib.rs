@@ -66,6 +66,7 @@ mod loss;
 mod map;
 mod memory;
 mod merge;
+mod message;
 mod names;
 mod operator;
 mod preemption;

@@ -386,3 +386,47 @@ fn a_tensor_of_another_library_is_reduced_as_it_lies() {
         [1.0, 2.0]
     );
 }
+
+#[test]
+fn messages_go_by_sender_and_tag() {
+    let strategy = strategy(3);
+    strategy
+        .run(|replica| {
+            let (right, left) = ((replica.id() + 1) % 3, (replica.id() + 2) % 3);
+            let sending = replica.send_start(right, 7, vec![replica.id(); 5000])?;
+            let mut taken = vec![9u32; 5000];
+            replica.receive(left, 7, &mut taken)?;
+            sending.wait()?;
+            equal(taken, vec![left; 5000])?;
+            replica.send(left, 1, &1.5f32)?;
+            replica.send(left, 2, &[2.5f32])?;
+            let later = replica.receive_start(right, 2, vec![0f32])?;
+            let mut first = 0f32;
+            replica.receive(right, 1, &mut first)?;
+            equal((first, later.wait()?), (1.5, vec![2.5]))?;
+            let two = replica
+                .send_start(left, 3, (vec![1u8], vec![2u8]))
+                .map(drop);
+            equal(two.unwrap_err().status(), Status::InvalidArgument)
+        })
+        .unwrap();
+    let error = strategy
+        .run(|replica| match replica.id() {
+            0 => Ok(replica.send(1, 5, &[1f32, 2.0])?),
+            1 => Ok(replica.receive(0, 5, &mut [0f32; 3])?),
+            _ => Ok(()),
+        })
+        .unwrap_err();
+    assert_eq!(error.status(), Status::Mismatch, "{error}");
+    assert_usable(&strategy);
+    let error = strategy
+        .run(|replica| match replica.id() {
+            1 => {
+                let impatient = replica.with_timeout(Duration::from_millis(10));
+                Ok(impatient.receive(0, 5, &mut 0f32)?)
+            }
+            _ => Ok(()),
+        })
+        .unwrap_err();
+    assert!(error.to_string().contains("tag 5"), "{error}");
+}
